@@ -1,0 +1,183 @@
+"""Turns one parsed file into symbols and imports: the walk that all languages share.
+
+Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupted). The walk keeps its own stack, so the
+depth of the source never becomes the depth of ours, and enters only nodes that have a rule.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.store.languages.base import (
+    CLASS_LIKE,
+    DESCEND,
+    Context,
+    Define,
+    Definition,
+    Language,
+    Node,
+)
+from codecompass.store.records import DOC_LIMIT, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
+
+MAX_SYMBOLS_PER_FILE: Final = 50_000
+"""A file with more definitions is generated data; what is found up to here is kept."""
+
+MAX_NAME_LENGTH: Final = 512
+"""Characters. Longer 'names' are parse errors, never something to look up."""
+
+ENTERED_WHEN_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "const", "var", "field"})
+"""Kinds whose body is entered only when it holds one of the language's `nested_markers`."""
+
+
+class Extraction(Struct, frozen=True, array_like=True):
+    """The symbols of a file in source order, its imports by line, and whether the tree has errors in it."""
+
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Import, ...]
+    has_errors: bool
+
+
+class _Scope(Struct, frozen=True):
+    index: int
+    kinds: tuple[SymbolKind, ...]
+    names: tuple[str, ...]
+    visibility: Visibility
+
+
+def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:
+    """Returns what `root`, the tree of `source`, defines and imports. `path` is relative to the workspace root."""
+    context = Context(path=path, source=source, module=language.module(path, root, source))
+    symbols: list[Symbol] = []
+    imports: list[Import] = []
+    stack: list[tuple[Iterator[Node], _Scope]] = [(iter(root.named_children), _Scope(-1, (), (), ""))]
+    rules = language.rules
+    while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
+        children, scope = stack[-1]
+        node = next(children, None)
+        if node is None:
+            stack.pop()
+            continue
+        rule = rules.get(node.type)
+        if rule is None:
+            continue
+        if rule is DESCEND or isinstance(rule, str):
+            stack.append((iter(node.named_children), scope))
+            continue
+        context.scope_kinds, context.scope_names, context.scope_visibility = scope.kinds, scope.names, scope.visibility
+        found = _apply(rule, node, context) if isinstance(rule, Define) else rule(node, context)
+        pending: list[tuple[Iterator[Node], _Scope]] = []
+        for item in found:
+            if isinstance(item, Import):
+                imports.append(item)
+                continue
+            if not item.name or len(item.name) > MAX_NAME_LENGTH:
+                continue
+            symbol = _symbol(language, item, scope, context)
+            symbols.append(symbol)
+            inner = _Scope(len(symbols) - 1, (*scope.kinds, item.kind), (*scope.names, item.name), symbol.visibility)
+            pending.extend(
+                (iter(body.named_children), inner) for body in item.bodies if _worth_entering(language, item.kind, body, source)
+            )
+        stack.extend(reversed(pending))
+    return Extraction(tuple(symbols), tuple(imports), root.has_error)
+
+
+def _apply(rule: Define, node: Node, context: Context) -> Iterator[Definition]:
+    name = node.child_by_field_name(rule.name)
+    if name is None:
+        return
+    body = node.child_by_field_name(rule.body) if rule.body else None
+    member = rule.member_kind is not None and context.enclosing in CLASS_LIKE
+    kind = rule.member_kind if member and rule.member_kind is not None else rule.kind
+    yield Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,))
+
+
+def _worth_entering(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:
+    if kind not in ENTERED_WHEN_MARKED or not language.nested_markers:
+        return True
+    # find() with bounds: a slice would copy every function body.
+    return any(source.find(marker, body.start_byte, body.end_byte) >= 0 for marker in language.nested_markers)
+
+
+def _symbol(language: Language, item: Definition, scope: _Scope, context: Context) -> Symbol:
+    node = item.node
+    visibility = language.visibility(node, item.name, context) if item.visibility is None else item.visibility
+    signature = _head(item, context) if item.signature is None else item.signature
+    doc = language.doc(node, context) if item.doc is None else item.doc
+    if item.qualified_name is not None:
+        qualified_name = item.qualified_name
+    else:
+        scopes = scope.names if item.qualifier is None else item.qualifier
+        qualified_name = _join(language, (*context.module, *scopes), item.name, bool(scopes))
+    # A node that ends at column 0 owns the line break before it, not the line that it ends on.
+    last_row, last_column = node.end_point
+    if last_column == 0 and last_row > node.start_point[0]:
+        last_row -= 1
+    first_line = node.start_point[0] + 1 if item.start_line is None else item.start_line
+    return Symbol(
+        name=item.name,
+        kind=item.kind,
+        qualified_name=qualified_name,
+        line_start=first_line,
+        line_end=max(first_line, last_row + 1),
+        signature=clean_signature(signature),
+        visibility=visibility,
+        parent=scope.index,
+        doc=clean_doc(doc),
+    )
+
+
+def _join(language: Language, scopes: tuple[str, ...], name: str, is_member: bool) -> str:
+    separator = language.separator
+    if not scopes:
+        return name
+    last = language.member_separator if is_member and language.member_separator is not None else separator
+    return separator.join(scopes) + last + name
+
+
+def _head(item: Definition, context: Context) -> str:
+    """The source from the definition to its first body: what a person calls its signature."""
+    node = item.node
+    start = node.start_byte
+    if item.start_line is not None and item.start_line > node.start_point[0] + 1:
+        skipped = item.start_line - 1 - node.start_point[0]
+        for _ in range(skipped):
+            start = context.source.find(b"\n", start) + 1
+    # Four bytes are the longest UTF-8 sequence; twice the limit leaves room for white space that is folded away.
+    end = min([body.start_byte for body in item.bodies if body.start_byte > start] + [node.end_byte, start + 8 * SIGNATURE_LIMIT])
+    return context.source[start:end].decode("utf-8", "replace")
+
+
+_SPACE = re.compile(r"\s+")
+_AFTER_OPENING = re.compile(r"([(\[]) ")
+_BEFORE_CLOSING = re.compile(r",? ([)\]])")
+
+
+def clean_signature(text: str) -> str:
+    """Folds white space, drops what opens the body, and cuts at `SIGNATURE_LIMIT` characters with an ellipsis."""
+    text = _SPACE.sub(" ", text).strip()
+    text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
+    while text and text[-1] in "{:=; " and not text.endswith("::"):
+        text = text[:-1]
+    return text if len(text) <= SIGNATURE_LIMIT else text[: SIGNATURE_LIMIT - 1].rstrip() + "…"
+
+
+_DOC_PREFIX = re.compile(r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?")
+_DOC_SUFFIX = re.compile(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')\s*$")
+
+
+def clean_doc(text: str) -> str:
+    """Returns the first paragraph without comment markers, on one line, at most `DOC_LIMIT` characters."""
+    if not text:
+        return ""
+    words: list[str] = []
+    for line in text[: 8 * DOC_LIMIT].splitlines():
+        bare = _DOC_SUFFIX.sub("", _DOC_PREFIX.sub("", line)).strip()
+        if bare:
+            words.append(bare)
+        elif words:
+            break
+    paragraph = _SPACE.sub(" ", " ".join(words))
+    return paragraph if len(paragraph) <= DOC_LIMIT else paragraph[: DOC_LIMIT - 1].rstrip() + "…"

@@ -1,0 +1,132 @@
+"""The description of a language: a table from node type to rule, and the few functions that a table cannot say.
+
+The walk itself is `codecompass.store.extract`; what to call things is here. A rule is one of
+
+* `Define`: the node is a definition of the given kind;
+* `DESCEND`: the node is transparent, what is inside counts as if it stood outside (`export`, `if`, a block);
+* a function from (node, context) to the definitions and imports that the node makes, for irregular shapes.
+
+A node type without a rule is not entered, which is what makes extraction several times faster than any tree-sitter query.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal
+
+import tree_sitter
+from msgspec import Struct
+
+from codecompass.store.records import Import, SymbolKind, Visibility
+
+Node = tree_sitter.Node
+
+
+class Context(Struct):
+    """What a rule may know about where it stands. One per file; the walk updates the scope fields as it goes."""
+
+    path: str
+    source: bytes
+    module: tuple[str, ...]
+    scope_kinds: tuple[SymbolKind, ...] = ()
+    scope_names: tuple[str, ...] = ()
+    scope_visibility: Visibility = ""
+
+    def text(self, node: Node) -> str:
+        """Returns the source of `node`; bytes that are not UTF-8 become U+FFFD."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def field_text(self, node: Node, field: str) -> str:
+        """Returns the source of a field of `node`, empty where it has none."""
+        child = node.child_by_field_name(field)
+        return "" if child is None else self.text(child)
+
+    @property
+    def enclosing(self) -> SymbolKind | None:
+        """The kind of the innermost enclosing definition, None at top level."""
+        return self.scope_kinds[-1] if self.scope_kinds else None
+
+
+class Definition(Struct, frozen=True):
+    """A definition found by a rule. What is None is worked out by the walk in the usual way.
+
+    `node` gives the line range (`start_line` 1-based overrides the first line, to leave out annotations); the nodes of
+    `bodies` are walked for members; `qualifier` replaces the enclosing scope in the qualified name where the two differ
+    (a Go method's receiver, a C++ `A::f` outside its class).
+    """
+
+    name: str
+    kind: SymbolKind
+    node: Node
+    bodies: tuple[Node, ...] = ()
+    signature: str | None = None
+    visibility: Visibility | None = None
+    doc: str | None = None
+    start_line: int | None = None
+    qualifier: tuple[str, ...] | None = None
+    qualified_name: str | None = None
+
+
+Found = Definition | Import
+RuleFunction = Callable[[Node, Context], Iterable[Found]]
+
+
+class Define(Struct, frozen=True):
+    """The node is a definition: its name is the field `name`, its members are in the field `body`.
+
+    `member_kind` replaces `kind` where the definition stands directly in a class-like one (a Python `def` in a class).
+    """
+
+    kind: SymbolKind
+    member_kind: SymbolKind | None = None
+    name: str = "name"
+    body: str = "body"
+
+
+DESCEND: Final = "descend"
+Rule = Define | RuleFunction | Literal["descend"]
+
+CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
+
+
+def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
+    """Says nothing about visibility."""
+    return ""
+
+
+def leading_comment(node: Node, context: Context) -> str:
+    """Returns the comment lines that end on the line above `node`, markers and all, oldest first; empty if none."""
+    lines: list[str] = []
+    current, previous = node, node.prev_named_sibling
+    while previous is not None and "comment" in previous.type:
+        # A comment that shares its line with code (`int a; // about a`) belongs to that code, not to what follows.
+        before = previous.prev_named_sibling
+        trailing = before is not None and before.end_point[0] == previous.start_point[0] and "comment" not in before.type
+        gap = current.start_point[0] - previous.end_point[0]
+        # Grammars differ in whether a line comment owns its line break (then it ends at column 0 of the next line).
+        if trailing or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
+            break
+        lines.append(context.text(previous))
+        current, previous = previous, before
+    return "\n".join(reversed(lines))
+
+
+class Language(Struct, frozen=True, kw_only=True):
+    """Everything that the program knows about one language.
+
+    `nested_markers`: a function body is entered only when it holds one of these byte strings, because a body without
+    `def ` has no nested function and walking it would cost more than all the rest (empty: bodies are always entered).
+    `module` gives the parts of the qualified name that come from the path, or from a package clause in the tree.
+    `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
+    """
+
+    name: str
+    grammar: str
+    extensions: tuple[str, ...]
+    filenames: tuple[str, ...] = ()
+    interpreters: tuple[str, ...] = ()
+    rules: Mapping[str, Rule]
+    separator: str = "."
+    member_separator: str | None = None
+    nested_markers: tuple[bytes, ...] = ()
+    module: Callable[[str, Node, bytes], tuple[str, ...]]
+    visibility: Callable[[Node, str, Context], Visibility] = no_visibility
+    doc: Callable[[Node, Context], str] = leading_comment
