@@ -16,6 +16,7 @@ from codecompass.store.languages.base import (
     Context,
     Define,
     Definition,
+    Inside,
     Language,
     Node,
 )
@@ -71,6 +72,9 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
         for item in found:
             if isinstance(item, Import):
                 imports.append(item)
+                continue
+            if isinstance(item, Inside):
+                pending.append((iter(item.node.named_children), scope))
                 continue
             if not item.name or len(item.name) > MAX_NAME_LENGTH:
                 continue

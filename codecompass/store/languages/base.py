@@ -29,6 +29,11 @@ class Context(Struct):
     scope_kinds: tuple[SymbolKind, ...] = ()
     scope_names: tuple[str, ...] = ()
     scope_visibility: Visibility = ""
+    notes: dict[tuple[str | int, ...], str] = {}
+    """What rules write down for the nodes after them: the section that `private` opened, the export list, clauses merged.
+
+    The keys are the language's own; the walk visits nodes in source order and never looks in here.
+    """
 
     def text(self, node: Node) -> str:
         """Returns the source of `node`; bytes that are not UTF-8 become U+FFFD."""
@@ -65,7 +70,13 @@ class Definition(Struct, frozen=True):
     qualified_name: str | None = None
 
 
-Found = Definition | Import
+class Inside(Struct, frozen=True):
+    """What is inside `node` counts as if it stood outside: `DESCEND`, decided by a rule function."""
+
+    node: Node
+
+
+Found = Definition | Import | Inside
 RuleFunction = Callable[[Node, Context], Iterable[Found]]
 
 

@@ -1,0 +1,161 @@
+"""The errors that a user or an agent can meet: one tree, each with its protocol code and what to do next.
+
+Raised by the layer that knows; turned into an exit code (`cli`) or a protocol error (`transport`) in one place. The codes
+are the registry of the protocol and never change their meaning.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+
+class CodeCompassError(Exception):
+    """Base of all errors that are somebody's to fix. `message` says what is wrong and what to do next.
+
+    `data` holds the values of the message for programs; its keys are part of the protocol.
+    """
+
+    code: ClassVar[str] = "internal_error"
+    is_retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **data: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data: dict[str, object] = {key: value for key, value in data.items() if value is not None}
+
+
+class InvalidInput(CodeCompassError):
+    """A parameter is missing, of the wrong type or out of its list. `data` names the field and what is allowed."""
+
+    code = "invalid_input"
+
+
+class InvalidStrategy(CodeCompassError):
+    """`strategy` is neither `breadth` nor `depth`."""
+
+    code = "invalid_strategy"
+
+
+class InvalidMaxTokens(CodeCompassError):
+    """`max_tokens` is below 1."""
+
+    code = "invalid_max_tokens"
+
+
+class ProjectNotFound(CodeCompassError):
+    """No project is meant, or the one meant is not registered."""
+
+    code = "project_not_found"
+
+
+class WorkspaceNotRegistered(CodeCompassError):
+    """A directory that is not known, where unknown ones are not taken up by themselves."""
+
+    code = "workspace_not_registered"
+
+
+class IndexInProgress(CodeCompassError):
+    """Another job writes this index. `data.job_id` names it where it is known."""
+
+    code = "index_in_progress"
+    is_retryable = True
+
+
+class IndexNotReady(CodeCompassError):
+    """The project has no index yet."""
+
+    code = "index_not_ready"
+    is_retryable = True
+
+
+class IndexStale(CodeCompassError):
+    """The working tree has changes that the index has not, and the caller asked for `strict` freshness."""
+
+    code = "index_stale"
+    is_retryable = True
+
+
+class IndexIncompatible(CodeCompassError):
+    """The index was written by another version of the program, or its manifest cannot be read."""
+
+    code = "index_incompatible"
+
+
+class IndexDamaged(CodeCompassError):
+    """Files of the index cannot be read although its versions fit. The remedy is a rebuild; the source is untouched."""
+
+    code = "index_incompatible"
+
+
+class StoreNewer(CodeCompassError):
+    """The store was written by a newer program. It is never rebuilt by an older one."""
+
+    code = "index_incompatible"
+
+
+class RefNotIndexed(CodeCompassError):
+    """`ref` names something else than the working tree's branch."""
+
+    code = "ref_not_indexed"
+
+
+class SymbolNotFound(CodeCompassError):
+    """No symbol of that name."""
+
+    code = "symbol_not_found"
+
+
+class AmbiguousSymbol(CodeCompassError):
+    """Several symbols have that name. `data.candidates` lists them."""
+
+    code = "ambiguous_symbol"
+
+
+class FileNotFound(CodeCompassError):
+    """The index holds no file of that path."""
+
+    code = "file_not_found"
+
+
+class FileUnreadable(CodeCompassError):
+    """The file is there but cannot be read."""
+
+    code = "file_unreadable"
+
+
+class PermissionDenied(CodeCompassError):
+    """The store cannot be created or written. `data.path` and `data.suggested_action`; the old index is left as it is."""
+
+    code = "permission_denied"
+
+
+class Cancelled(CodeCompassError):
+    """The work was cancelled by whoever asked for it."""
+
+    code = "cancelled"
+
+
+class DeadlineExceeded(CodeCompassError):
+    """The work took longer than the caller allowed."""
+
+    code = "deadline_exceeded"
+    is_retryable = True
+
+
+class InternalError(CodeCompassError):
+    """Something unexpected. A defect: the log has the details."""
+
+    code = "internal_error"
+
+
+class ErrorBody(Struct, frozen=True, omit_defaults=True):
+    """The `error` object of a failed answer."""
+
+    code: str
+    message: str
+    data: dict[str, object] | None = None
+
+
+def error_body(error: CodeCompassError) -> ErrorBody:
+    """Returns what goes on the wire for `error`."""
+    return ErrorBody(code=error.code, message=error.message, data=error.data or None)

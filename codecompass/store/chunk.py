@@ -1,0 +1,81 @@
+"""Cuts a text into chunks of whole lines, at the places where a reader would: between top-level things.
+
+No parser is involved, so that text is searchable before any symbol is known and a chunk never depends on a grammar. The
+cut looks for a line with little indentation after a blank line, which in every language we know is where a definition
+(or the comment above it) begins.
+"""
+
+from typing import Final
+
+from codecompass.store.records import Chunk
+from codecompass.store.words import WordSplitter
+
+MIN_LINES: Final = 12
+TARGET_LINES: Final = 36
+MAX_LINES: Final = 60
+"""Lines of a chunk. About 36 lines is one or two functions: small enough to point at, large enough to rank."""
+
+MAX_CHARACTERS: Final = 6_000
+"""A chunk ends early where its lines are long, so that one page of minified data does not outrank code."""
+
+_NO_BLANK_ABOVE: Final = 6.0
+_CLOSES_A_BLOCK: Final = 8.0
+_PER_LINE_OFF_TARGET: Final = 0.12
+_CLOSERS: Final = ("}", ")", "]", "end", "else", "elif", "except", "finally", "catch")
+
+
+def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
+    """Returns the chunks of `text` in order, without gap or overlap; together they are the text. Empty text gives none.
+
+    Lines end at `\\n` alone, as editors and every other tool count them.
+    """
+    if not text:
+        return ()
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    count = len(lines)
+    chunks = []
+    start = 0
+    while start < count:
+        end = _end_of_chunk(lines, start, count)
+        body = "\n".join(lines[start:end])
+        if end < count or text.endswith("\n"):
+            body += "\n"
+        chunks.append(Chunk(start + 1, end, body, splitter.parts_of_text(body)))
+        start = end
+    return tuple(chunks)
+
+
+def line_count(text: str) -> int:
+    """Returns the number of lines: a last line without line break counts."""
+    return text.count("\n") + (0 if not text or text.endswith("\n") else 1)
+
+
+def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
+    """Returns the index after the chunk's last line."""
+    last = min(start + MAX_LINES, count)
+    size = 0
+    for index in range(start, last):
+        size += len(lines[index]) + 1
+        if size > MAX_CHARACTERS:
+            last = max(index, start + 1)
+            break
+    else:
+        if last == count:
+            return count
+    best, best_cost = last, 1e9
+    for index in range(min(start + MIN_LINES, last), last):
+        line = lines[index]
+        stripped = line.lstrip()
+        if not stripped:
+            continue
+        cost = len(line) - len(stripped) + 3.0 * line.count("\t", 0, len(line) - len(stripped))
+        if lines[index - 1].strip():
+            cost += _NO_BLANK_ABOVE
+        if stripped.startswith(_CLOSERS):
+            cost += _CLOSES_A_BLOCK
+        cost += abs(index - start - TARGET_LINES) * _PER_LINE_OFF_TARGET
+        if cost < best_cost:
+            best, best_cost = index, cost
+    return best

@@ -1,0 +1,102 @@
+"""Which epoch of a project is read: the file CURRENT, and what its versions mean for this program."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from codecompass import __version__
+from codecompass.errors import IndexIncompatible, IndexNotReady, StoreNewer
+from codecompass.store.layout import ProjectLayout, replace_file
+from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+
+SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
+
+
+class Current(Struct, frozen=True, kw_only=True):
+    """The content of CURRENT. Its own shape never changes, so that every program can read every store's versions."""
+
+    epoch: str
+    schema_version: int
+    parser_version: int
+    program_version: str
+
+
+class Compatibility(Struct, frozen=True):
+    """How an index on disk fits this program. `current` is None unless CURRENT could be read."""
+
+    status: SchemaStatus
+    current: Current | None = None
+    is_newer: bool = False
+
+    @property
+    def current_schema_version(self) -> int:
+        """The version found on disk, 0 where there is none."""
+        return 0 if self.current is None else self.current.schema_version
+
+    @property
+    def required_schema_version(self) -> int:
+        """The version that this program reads and writes."""
+        return SCHEMA_VERSION
+
+
+def compatibility(layout: ProjectLayout) -> Compatibility:
+    """Reads CURRENT and compares its versions. Never raises: what cannot be read is `corrupt_manifest`."""
+    try:
+        content = layout.current.read_bytes()
+    except FileNotFoundError:
+        return Compatibility("not_indexed")
+    except OSError:
+        return Compatibility("corrupt_manifest")
+    try:
+        current = msgspec.json.decode(content, type=Current)
+    except msgspec.DecodeError:
+        return Compatibility("corrupt_manifest")
+    if "/" in current.epoch or current.epoch in ("", ".", ".."):
+        return Compatibility("corrupt_manifest")
+    found, required = (current.schema_version, current.parser_version), (SCHEMA_VERSION, PARSER_VERSION)
+    if found != required:
+        return Compatibility("reindex_required", current, is_newer=found > required)
+    if not layout.facts(current.epoch).exists():
+        return Compatibility("corrupt_manifest", current)
+    return Compatibility("compatible", current)
+
+
+def require_compatible(layout: ProjectLayout) -> Current:
+    """Returns CURRENT of an index that can be read.
+
+    Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, IndexIncompatible else.
+    """
+    found = compatibility(layout)
+    if found.status == "compatible" and found.current is not None:
+        return found.current
+    if found.status == "not_indexed":
+        raise IndexNotReady("the project is not indexed yet. Run: codecompass index")
+    if found.is_newer and found.current is not None:
+        raise StoreNewer(
+            f"the index was written by a newer codecompass ({found.current.program_version}; this is {__version__}). "
+            "Upgrade this program, or set CODECOMPASS_HOME to a store of its own.",
+            current_schema_version=found.current_schema_version,
+            required_schema_version=found.required_schema_version,
+            remediation="upgrade codecompass",
+        )
+    raise IndexIncompatible(
+        f"the index on disk does not fit this program ({found.status}). Rebuild it with: codecompass index --force",
+        current_schema_version=found.current_schema_version,
+        required_schema_version=found.required_schema_version,
+        remediation="codecompass index --force",
+    )
+
+
+def write_current(layout: ProjectLayout, epoch: str) -> None:
+    """Makes `epoch` the one that readers use, atomically and durably."""
+    current = Current(epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__)
+    replace_file(layout.current, msgspec.json.encode(current))
+
+
+def next_epoch(layout: ProjectLayout) -> str:
+    """Returns a name that no epoch of the project has had while it lies on disk."""
+    numbers = [0]
+    if layout.epochs.is_dir():
+        numbers += [int(entry.name) for entry in layout.epochs.iterdir() if entry.name.isdecimal()]
+    return f"{max(numbers) + 1:06d}"

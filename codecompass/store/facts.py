@@ -1,0 +1,242 @@
+"""Reads the facts of one index: files, symbols, imports. SQLite underneath, Structs on top.
+
+A `FactsReader` lives inside one read transaction (see `index.py`), so that all its answers are of one generation. Every
+list comes in a fixed order. A database that cannot be read raises IndexDamaged.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import IndexDamaged
+from codecompass.store.records import SymbolKind, Visibility
+
+SQLITE_VARIABLES: Final = 500
+"""Placeholders in one statement; SQLite's own limit is 999 in old builds."""
+
+
+class FileRow(Struct, frozen=True):
+    """A file of the manifest. `reason` says why it was skipped, or why it has no symbols; sizes in bytes."""
+
+    id: int
+    path: str
+    status: str
+    reason: str
+    language: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    content_hash: bytes
+    line_count: int
+    chunk_count: int
+    symbol_count: int
+    is_parsed: bool
+
+
+class SymbolRow(Struct, frozen=True):
+    """A definition with the path and language of its file."""
+
+    id: int
+    file_id: int
+    path: str
+    language: str
+    parent_id: int | None
+    name: str
+    kind: SymbolKind
+    qualified_name: str
+    line_start: int
+    line_end: int
+    ordinal: int
+    signature: str
+    visibility: Visibility
+    doc: str
+
+
+class ImportRow(Struct, frozen=True):
+    """An import of a file. `target` is a path of the repository (a directory ends in `/`), empty where it leads outside."""
+
+    file_id: int
+    path: str
+    line_start: int
+    line_end: int
+    spec: str
+    name: str
+    alias: str
+    kind: str
+    target: str
+
+
+FILE_COLUMNS: Final = (
+    "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, symbol_count, is_parsed"
+)
+SYMBOL_COLUMNS: Final = (
+    "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
+    "s.signature, s.visibility, s.doc"
+)
+SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
+IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target"
+
+
+@contextmanager
+def facts_guard() -> Iterator[None]:
+    """Turns SQLite's complaints about a broken file into IndexDamaged."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
+
+
+class FactsReader:
+    """Point reads and short lists over one connection. Not thread-safe; the owner of the connection calls it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def meta(self) -> dict[str, str]:
+        """Returns the key and value pairs of the index itself."""
+        return dict(self._rows("SELECT key, value FROM meta"))
+
+    # files
+
+    def file(self, path: str) -> FileRow | None:
+        """Returns the manifest row of a path, skipped files included."""
+        rows = self._files("WHERE path = ?", (path,))
+        return rows[0] if rows else None
+
+    def files_by_id(self, ids: Sequence[int]) -> dict[int, FileRow]:
+        """Returns the rows of `ids`, without those that do not exist."""
+        found: dict[int, FileRow] = {}
+        for batch in _batches(ids):
+            found.update((row.id, row) for row in self._files(f"WHERE id IN ({_marks(batch)})", batch))
+        return found
+
+    def files(self) -> list[FileRow]:
+        """Returns the whole manifest by path. Costs by the size of the repository: not for the way of a query."""
+        return self._files("ORDER BY path", ())
+
+    def paths(self) -> list[tuple[int, str]]:
+        """Returns (id, path) of every indexed file, by path."""
+        return self._rows("SELECT id, path FROM files WHERE status = 'indexed' ORDER BY path")
+
+    def paths_ending(self, suffix: str, limit: int) -> list[str]:
+        """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""
+        pattern = _like(suffix)
+        return [
+            path
+            for (path,) in self._rows(
+                "SELECT path FROM files WHERE status = 'indexed' AND (path LIKE ? ESCAPE '\\' OR path LIKE ? ESCAPE '\\') "
+                "ORDER BY length(path), path LIMIT ?",
+                (pattern, "%/" + pattern, limit),
+            )
+        ]
+
+    def skipped_by_reason(self) -> list[tuple[str, int]]:
+        """Returns how many files were skipped for each reason, by reason."""
+        return self._rows("SELECT reason, count(*) FROM files WHERE status = 'skipped' GROUP BY reason ORDER BY reason")
+
+    def text_only_by_reason(self) -> list[tuple[str, int]]:
+        """Returns how many files are searchable as text alone although their language has symbols, by reason."""
+        return self._rows(
+            "SELECT reason, count(*) FROM files WHERE status = 'indexed' AND reason != '' GROUP BY reason ORDER BY reason"
+        )
+
+    def files_by_language(self) -> list[tuple[str, int]]:
+        """Returns how many files are indexed for each language, most first."""
+        return self._rows("SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1")
+
+    def pending_file_count(self) -> int:
+        """Returns how many files still wait for their symbols."""
+        return int(self._rows("SELECT count(*) FROM files WHERE is_parsed = 0")[0][0])
+
+    # symbols
+
+    def symbols_in_file(self, file_id: int) -> list[SymbolRow]:
+        """Returns the definitions of a file in source order."""
+        return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
+
+    def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
+        """Returns definitions whose name is `name` but for ASCII case, by path and line."""
+        return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
+
+    def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
+        """Returns the rows of `ids`, without those that do not exist."""
+        found: dict[int, SymbolRow] = {}
+        for batch in _batches(ids):
+            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_marks(batch)})", batch))
+        return found
+
+    def children(self, symbol_id: int) -> list[SymbolRow]:
+        """Returns the definitions directly inside another, in source order."""
+        return self._symbols("WHERE s.parent_id = ? ORDER BY s.line_start, s.id", (symbol_id,))
+
+    def symbols_around(self, file_id: int, line_start: int, line_end: int) -> list[SymbolRow]:
+        """Returns the definitions of a file whose ranges touch the lines, in source order (outer before inner)."""
+        return self._symbols(
+            "WHERE s.file_id = ? AND s.line_start <= ? AND s.line_end >= ? ORDER BY s.line_start, s.id", (file_id, line_end, line_start)
+        )
+
+    def top_level_symbols_under(self, directory: str, limit: int) -> list[SymbolRow]:
+        """Returns definitions without a parent in the files below `directory` ('' for all), by path and line."""
+        prefix = _like(directory.rstrip("/") + "/") + "%" if directory else "%"
+        return self._symbols(
+            f"WHERE f.path LIKE ? ESCAPE '\\' AND s.parent_id IS NULL ORDER BY {SYMBOL_ORDER} LIMIT ?", (prefix, limit)
+        )
+
+    # imports
+
+    def imports_of(self, file_id: int) -> list[ImportRow]:
+        """Returns the imports of a file in source order."""
+        return self._imports("WHERE i.file_id = ? ORDER BY i.line_start, i.id", (file_id,))
+
+    def imports_named(self, name: str, limit: int) -> list[ImportRow]:
+        """Returns imports that bring `name` in (as name or alias) anywhere, by path and line. Scans the imports."""
+        return self._imports("WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit))
+
+    def importers_of(self, path: str, limit: int) -> list[ImportRow]:
+        """Returns imports that lead to the file `path`, or to its directory where packages are directories."""
+        directory = path.rpartition("/")[0] + "/"
+        return self._imports("WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit))
+
+    def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
+        """Returns for each path how many import statements lead to it or its directory, counted up to `cap`."""
+        counts: dict[str, int] = {}
+        for path in paths:
+            directory = path.rpartition("/")[0] + "/"
+            rows = self._rows("SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) LIMIT ?)", (path, directory, cap))
+            counts[path] = int(rows[0][0])
+        return counts
+
+    def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
+        with facts_guard():
+            return self._connection.execute(statement, tuple(arguments)).fetchall()  # type: ignore[arg-type]
+
+    def _files(self, rest: str, arguments: Sequence[object]) -> list[FileRow]:
+        return [
+            FileRow(*row[:-1], is_parsed=bool(row[-1])) for row in self._rows(f"SELECT {FILE_COLUMNS} FROM files {rest}", arguments)
+        ]
+
+    def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
+        statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
+        return [SymbolRow(*row) for row in self._rows(statement, arguments)]
+
+    def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
+        statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
+        return [ImportRow(*row) for row in self._rows(statement, arguments)]
+
+
+def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    unique = tuple(dict.fromkeys(ids))
+    for start in range(0, len(unique), SQLITE_VARIABLES):
+        yield unique[start : start + SQLITE_VARIABLES]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _like(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,53 @@
+"""Identities: the project's id from its root, and the ids of symbols and results that a client may keep.
+
+All are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit or a time, so an
+unchanged file keeps its ids over a branch switch.
+"""
+
+import os
+from pathlib import Path
+from typing import NewType
+
+from blake3 import blake3
+
+ProjectId = NewType("ProjectId", str)
+"""First 16 hex characters of blake3(realpath(root))."""
+
+
+def canonical_root(path: str | os.PathLike[str]) -> Path:
+    """Returns the real, absolute path. Does not require that it exists."""
+    return Path(os.path.realpath(path))
+
+
+def project_id(root: Path) -> ProjectId:
+    """Returns the id of the project whose canonical root is `root`."""
+    return ProjectId(_short_hash(os.fsencode(root)))
+
+
+def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, ordinal: int) -> str:
+    """Returns the identity of one definition in one file: changes when it moves to another line."""
+    return _join_hash("symbol:v1", project, path, kind, str(line_start), name, str(ordinal))
+
+
+def symbol_stable_id(language: str, kind: str, qualified_name: str, signature: str) -> str:
+    """Returns an identity that survives moves within and between files. Two symbols of a project may share it."""
+    return _join_hash("stable_id:v1", language, kind, qualified_name, signature)
+
+
+def result_id(project: str, path: str, line_start: int, line_end: int) -> str:
+    """Returns the identity of a piece of text without a symbol."""
+    return _join_hash("result:v1", project, path, str(line_start), str(line_end))
+
+
+def content_hash(content: bytes) -> bytes:
+    """Returns 16 bytes that identify a file's content."""
+    return blake3(content).digest(16)
+
+
+def _join_hash(*parts: str) -> str:
+    # NUL cannot occur in a path or a name, so no two lists of parts give the same input.
+    return _short_hash("\0".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def _short_hash(data: bytes) -> str:
+    return blake3(data).hexdigest(8)

@@ -1,0 +1,203 @@
+"""The index of one workspace, for readers: open it, say how it fits, take snapshots of it.
+
+A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an
+answer never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from codecompass.errors import IndexDamaged
+from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
+from codecompass.store.facts import FactsReader, facts_guard
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.text import TextReader
+
+OPEN_ATTEMPTS: Final = 20
+"""A generation can be replaced between reading its name and opening it. Each attempt sees a newer one."""
+
+MAX_IDLE_CONNECTIONS: Final = 4
+
+
+class IndexMeta(Struct, frozen=True, kw_only=True):
+    """What a generation says about itself. Times are seconds since the epoch."""
+
+    generation: int
+    completeness: Literal["partial", "complete"]
+    ref: str
+    commit: str
+    published_at: float
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    rules_fingerprint: str
+
+
+class Snapshot(Struct, frozen=True):
+    """One generation, whole. Valid inside the `with` block that gave it, for one thread at a time."""
+
+    project_id: str
+    generation: int
+    facts: FactsReader
+    text: TextReader
+    meta: IndexMeta
+
+
+class _Connection(Struct, frozen=True):
+    epoch: str
+    connection: sqlite3.Connection
+
+
+class WorkspaceIndex:
+    """Readers' side of the index in `layout`. Thread-safe; keeps a few connections and the newest text generation open."""
+
+    def __init__(self, layout: ProjectLayout, project_id: str) -> None:
+        self.layout = layout
+        self.project_id = project_id
+        self._lock = threading.Lock()
+        self._idle: list[_Connection] = []
+        self._text: tuple[str, int, TextReader] | None = None
+
+    def compatibility(self) -> Compatibility:
+        """Says whether there is an index and whether this program can read it. Reads one small file."""
+        return compatibility(self.layout)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Gives the newest published generation.
+
+        Raises IndexNotReady, IndexIncompatible, StoreNewer, or IndexDamaged where files are broken.
+        """
+        held = self._begin()
+        try:
+            yield held[1]
+        finally:
+            self._release(held[0])
+
+    def close(self) -> None:
+        """Closes what is kept open. Snapshots in use stay valid."""
+        with self._lock:
+            idle, self._idle, self._text = self._idle, [], None
+        for item in idle:
+            item.connection.close()
+
+    def _begin(self) -> tuple[_Connection, Snapshot]:
+        failure: Exception | None = None
+        for _ in range(OPEN_ATTEMPTS):
+            current = require_compatible(self.layout)
+            held: _Connection | None = None
+            try:
+                held = self._connect(current)
+                return held, self._snapshot(held)
+            except (FileNotFoundError, sqlite3.OperationalError, IndexDamaged) as error:
+                # Either the generation was replaced while we opened it, and the next look finds the new one, or the
+                # index is broken, and every look finds the same.
+                failure = error
+                if held is not None:
+                    held.connection.close()
+            except BaseException:
+                if held is not None:
+                    held.connection.close()
+                raise
+        if isinstance(failure, IndexDamaged):
+            raise failure
+        raise IndexDamaged(
+            f"the index at {self.layout.root} cannot be opened ({failure}). Rebuild it with: codecompass index --force",
+            path=str(self.layout.root),
+        ) from failure
+
+    def _connect(self, current: Current) -> _Connection:
+        with self._lock:
+            while self._idle:
+                held = self._idle.pop()
+                if held.epoch == current.epoch:
+                    return held
+                held.connection.close()
+        path = self.layout.facts(current.epoch)
+        return _Connection(current.epoch, connect(path, mode="rw"))
+
+    def _snapshot(self, held: _Connection) -> Snapshot:
+        held.connection.execute("BEGIN")
+        facts = FactsReader(held.connection)
+        meta = read_meta(facts)
+        text = self._open_text(held.epoch, meta.generation)
+        return Snapshot(self.project_id, meta.generation, facts, text, meta)
+
+    def _open_text(self, epoch: str, generation: int) -> TextReader:
+        with self._lock:
+            if self._text is not None and self._text[:2] == (epoch, generation):
+                return self._text[2]
+        text = TextReader(self.layout.text(epoch, generation))
+        with self._lock:
+            self._text = (epoch, generation, text)
+        return text
+
+    def _release(self, held: _Connection) -> None:
+        try:
+            held.connection.rollback()
+        except sqlite3.Error:
+            held.connection.close()
+            return
+        with self._lock:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS:
+                self._idle.append(held)
+                return
+        held.connection.close()
+
+
+def read_meta(facts: FactsReader) -> IndexMeta:
+    """Returns the meta table as a Struct. Raises IndexDamaged where entries are missing or senseless."""
+    values = facts.meta()
+    try:
+        return IndexMeta(
+            generation=int(values["generation"]),
+            completeness="complete" if values["completeness"] == "complete" else "partial",
+            ref=values["ref"],
+            commit=values["commit"],
+            published_at=float(values["published_at"]),
+            file_count=int(values["file_count"]),
+            symbol_count=int(values["symbol_count"]),
+            source_bytes=int(values["source_bytes"]),
+            rules_fingerprint=values["rules_fingerprint"],
+        )
+    except (KeyError, ValueError) as error:
+        raise IndexDamaged(f"the index has no valid description ({error}). Rebuild it with: codecompass index --force") from error
+
+
+def connect(path: Path, *, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
+    """Opens a database with the pragmas that all of ours share. Transactions are begun and ended by hand.
+
+    Raises sqlite3.OperationalError where the file is missing (mode `rw`), IndexDamaged where it is no database.
+    """
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=5.0, isolation_level=None, check_same_thread=False
+    )
+    try:
+        with facts_guard_but_missing():
+            connection.execute("PRAGMA busy_timeout = 5000")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("PRAGMA mmap_size = 268435456")
+            connection.execute("PRAGMA temp_store = MEMORY")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def facts_guard_but_missing() -> Iterator[None]:
+    """Lets OperationalError through (missing, busy, disk full), turns other database errors into IndexDamaged."""
+    try:
+        yield
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        with facts_guard():
+            raise

@@ -1,0 +1,134 @@
+"""Where things lie on disk: the data directory, one directory a project, private to the user.
+
+    <home>/registry.db                    projects and jobs of all workspaces
+    <home>/projects/<project_id>/
+        writer.lock                       flock of the one process that writes
+        CURRENT                           which epoch is read, and its versions (JSON, replaced by rename)
+        epochs/<epoch>/facts.db           symbols, imports, manifest
+        epochs/<epoch>/text/<generation>/ the text index of one generation
+        trash/                            renamed here first, deleted after
+
+An epoch is a build from nothing; within it, generations follow each other incrementally.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+from msgspec import Struct
+
+from codecompass.errors import PermissionDenied
+
+DIRECTORY_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+
+
+class ProjectLayout(Struct, frozen=True):
+    """The paths of one project. Creates nothing by itself."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        """The file whose flock makes its holder the writer."""
+        return self.root / "writer.lock"
+
+    @property
+    def current(self) -> Path:
+        """The pointer to the epoch that readers use."""
+        return self.root / "CURRENT"
+
+    @property
+    def epochs(self) -> Path:
+        """The directory of all epochs, the current one and those in building."""
+        return self.root / "epochs"
+
+    @property
+    def trash(self) -> Path:
+        """What is being deleted. Whatever is found here may be removed at any time by the writer."""
+        return self.root / "trash"
+
+    def facts(self, epoch: str) -> Path:
+        """The database of an epoch."""
+        return self.epochs / epoch / "facts.db"
+
+    def text(self, epoch: str, generation: int) -> Path:
+        """The text index of a generation."""
+        return self.epochs / epoch / "text" / f"{generation:08d}"
+
+
+class HomeLayout(Struct, frozen=True):
+    """The data directory of a user."""
+
+    root: Path
+
+    @property
+    def registry(self) -> Path:
+        """The database of projects and jobs."""
+        return self.root / "registry.db"
+
+    def project(self, project_id: str) -> ProjectLayout:
+        """The directory of a project, by its hash id."""
+        return ProjectLayout(self.root / "projects" / project_id)
+
+
+def default_home() -> Path:
+    """Returns the platform's user data directory for us (`CODECOMPASS_HOME` is read by `settings`)."""
+    return Path(platformdirs.user_data_dir("codecompass", appauthor=False))
+
+
+def make_private_directory(path: Path) -> None:
+    """Creates `path` and its parents, readable by the user alone. Raises PermissionDenied with the remedy."""
+    try:
+        path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    except OSError as error:
+        raise not_writable(path, error) from error
+
+
+def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
+    """Returns the error for a store that cannot be created or written, disk full included."""
+    cause = error.strerror or str(error)
+    return PermissionDenied(
+        f"cannot write the index store at {path}: {cause}. Make the directory writable, free disk space, "
+        "or set CODECOMPASS_HOME to another place. The existing index is unchanged.",
+        path=str(path),
+        suggested_action="make the directory writable, free disk space, or set CODECOMPASS_HOME",
+        cause=cause,
+    )
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes `content` to `path` so that a reader, or a crash at any moment, sees the old or the new file."""
+    temporary = path.with_name(path.name + ".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    try:
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def discard(layout: ProjectLayout, path: Path) -> None:
+    """Deletes a directory that readers may still be opening: renamed first, so that no path below it resolves half-way."""
+    layout.trash.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+    target = layout.trash / f"{path.name}-{os.getpid()}-{path.stat().st_ino}"
+    path.rename(target)
+    shutil.rmtree(target, ignore_errors=True)
+
+
+def empty_trash(layout: ProjectLayout) -> None:
+    """Removes what an earlier process had begun to delete."""
+    shutil.rmtree(layout.trash, ignore_errors=True)
