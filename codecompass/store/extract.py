@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from codecompass.store.languages.base import (
     CLASS_LIKE,
-    DESCEND,
     Context,
     Define,
     Definition,
+    Found,
     Inside,
     Language,
     Node,
@@ -52,50 +52,55 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     context = Context(path=path, source=source, module=language.module(path, root, source))
     symbols: list[Symbol] = []
     imports: list[Import] = []
-    stack: list[tuple[Iterator[Node], _Scope]] = [(iter(root.named_children), _Scope(-1, (), (), ""))]
+    if language.before is not None:
+        language.before(root, context)
+    # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
+    stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(root.named_children), _Scope(-1, (), (), ""))]
     rules = language.rules
     while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
-        children, scope = stack[-1]
-        node = next(children, None)
-        if node is None:
+        pending, scope = stack[-1]
+        item = next(pending, None)
+        if item is None:
             stack.pop()
-            continue
-        rule = rules.get(node.type)
-        if rule is None:
-            continue
-        if rule is DESCEND or isinstance(rule, str):
-            stack.append((iter(node.named_children), scope))
-            continue
-        context.scope_kinds, context.scope_names, context.scope_visibility = scope.kinds, scope.names, scope.visibility
-        found = _apply(rule, node, context) if isinstance(rule, Define) else rule(node, context)
-        pending: list[tuple[Iterator[Node], _Scope]] = []
-        for item in found:
-            if isinstance(item, Import):
-                imports.append(item)
+        elif isinstance(item, Node):
+            rule = rules.get(item.type)
+            if rule is None:
                 continue
-            if isinstance(item, Inside):
-                pending.append((iter(item.node.named_children), scope))
+            if isinstance(rule, str):
+                stack.append((iter(item.named_children), scope))
                 continue
-            if not item.name or len(item.name) > MAX_NAME_LENGTH:
-                continue
+            context.scope_kinds, context.scope_names, context.scope_visibility = (
+                scope.kinds,
+                scope.names,
+                scope.visibility,
+            )
+            found = _apply(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
+            stack.append((iter(found), scope))
+        elif isinstance(item, Import):
+            imports.append(item)
+        elif isinstance(item, Inside):
+            inner = scope if item.kind is None else _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
+            stack.append((iter(item.node.named_children), inner))
+        elif item.name and len(item.name) <= MAX_NAME_LENGTH:
             symbol = _symbol(language, item, scope, context)
             symbols.append(symbol)
             inner = _Scope(len(symbols) - 1, (*scope.kinds, item.kind), (*scope.names, item.name), symbol.visibility)
-            pending.extend(
-                (iter(body.named_children), inner) for body in item.bodies if _worth_entering(language, item.kind, body, source)
+            stack.extend(
+                (iter(body.named_children), inner)
+                for body in reversed(item.bodies)
+                if _worth_entering(language, item.kind, body, source)
             )
-        stack.extend(reversed(pending))
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
-def _apply(rule: Define, node: Node, context: Context) -> Iterator[Definition]:
+def _apply(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
     name = node.child_by_field_name(rule.name)
     if name is None:
-        return
+        return ()
     body = node.child_by_field_name(rule.body) if rule.body else None
     member = rule.member_kind is not None and context.enclosing in CLASS_LIKE
     kind = rule.member_kind if member and rule.member_kind is not None else rule.kind
-    yield Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,))
+    return (Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,)),)
 
 
 def _worth_entering(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:

@@ -30,7 +30,7 @@ class Context(Struct):
     scope_names: tuple[str, ...] = ()
     scope_visibility: Visibility = ""
     notes: dict[tuple[str | int, ...], str] = {}
-    """What rules write down for the nodes after them: the section that `private` opened, the export list, clauses merged.
+    """What rules write down for the nodes after them: the section that `private` opened, an export list, merged clauses.
 
     The keys are the language's own; the walk visits nodes in source order and never looks in here.
     """
@@ -71,9 +71,13 @@ class Definition(Struct, frozen=True):
 
 
 class Inside(Struct, frozen=True):
-    """What is inside `node` counts as if it stood outside: `DESCEND`, decided by a rule function."""
+    """What is inside `node` counts as if it stood outside: `DESCEND`, decided by a rule function.
+
+    With a `kind` it stands in a nameless scope of that kind: a callback (`fn`), an anonymous class.
+    """
 
     node: Node
+    kind: SymbolKind | None = None
 
 
 Found = Definition | Import | Inside
@@ -126,6 +130,7 @@ class Language(Struct, frozen=True, kw_only=True):
     `nested_markers`: a function body is entered only when it holds one of these byte strings, because a body without
     `def ` has no nested function and walking it would cost more than all the rest (empty: bodies are always entered).
     `module` gives the parts of the qualified name that come from the path, or from a package clause in the tree.
+    `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 
@@ -137,6 +142,7 @@ class Language(Struct, frozen=True, kw_only=True):
     rules: Mapping[str, Rule]
     separator: str = "."
     member_separator: str | None = None
+    before: Callable[[Node, Context], None] | None = None
     nested_markers: tuple[bytes, ...] = ()
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
