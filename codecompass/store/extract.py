@@ -1,7 +1,7 @@
 """Turns one parsed file into symbols and imports: the walk that all languages share.
 
-Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupted). The walk keeps its own stack, so the
-depth of the source never becomes the depth of ours, and enters only nodes that have a rule.
+Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupted). The walk keeps its own stack, so
+the depth of the source never becomes the depth of ours, and enters only nodes that have a rule.
 """
 
 import re
@@ -79,8 +79,9 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
         elif isinstance(item, Import):
             imports.append(item)
         elif isinstance(item, Inside):
-            inner = scope if item.kind is None else _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
-            stack.append((iter(item.node.named_children), inner))
+            if item.kind is not None:
+                scope = _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
+            stack.append((iter(item.node.named_children), scope))
         elif item.name and len(item.name) <= MAX_NAME_LENGTH:
             symbol = _symbol(language, item, scope, context)
             symbols.append(symbol)
@@ -155,7 +156,8 @@ def _head(item: Definition, context: Context) -> str:
         for _ in range(skipped):
             start = context.source.find(b"\n", start) + 1
     # Four bytes are the longest UTF-8 sequence; twice the limit leaves room for white space that is folded away.
-    end = min([body.start_byte for body in item.bodies if body.start_byte > start] + [node.end_byte, start + 8 * SIGNATURE_LIMIT])
+    ends = [body.start_byte for body in item.bodies if body.start_byte > start]
+    end = min(*ends, node.end_byte, start + 8 * SIGNATURE_LIMIT)
     return context.source[start:end].decode("utf-8", "replace")
 
 
@@ -173,7 +175,9 @@ def clean_signature(text: str) -> str:
     return text if len(text) <= SIGNATURE_LIMIT else text[: SIGNATURE_LIMIT - 1].rstrip() + "…"
 
 
-_DOC_PREFIX = re.compile(r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?")
+_DOC_PREFIX = re.compile(
+    r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?"
+)
 _DOC_SUFFIX = re.compile(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')\s*$")
 
 

@@ -6,7 +6,7 @@ The walk itself is `codecompass.store.extract`; what to call things is here. A r
 * `DESCEND`: the node is transparent, what is inside counts as if it stood outside (`export`, `if`, a block);
 * a function from (node, context) to the definitions and imports that the node makes, for irregular shapes.
 
-A node type without a rule is not entered, which is what makes extraction several times faster than any tree-sitter query.
+A node type without a rule is not entered: that makes extraction several times faster than any tree-sitter query.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ class Context(Struct):
     scope_names: tuple[str, ...] = ()
     scope_visibility: Visibility = ""
     notes: dict[tuple[str | int, ...], str] = {}
-    """What rules write down for the nodes after them: the section that `private` opened, an export list, merged clauses.
+    """What rules write down for the nodes after them: the section that `private` opened, exports, merged clauses.
 
     The keys are the language's own; the walk visits nodes in source order and never looks in here.
     """
@@ -114,7 +114,8 @@ def leading_comment(node: Node, context: Context) -> str:
     while previous is not None and "comment" in previous.type:
         # A comment that shares its line with code (`int a; // about a`) belongs to that code, not to what follows.
         before = previous.prev_named_sibling
-        trailing = before is not None and before.end_point[0] == previous.start_point[0] and "comment" not in before.type
+        is_code = before is not None and "comment" not in before.type
+        trailing = is_code and before is not None and before.end_point[0] == previous.start_point[0]
         gap = current.start_point[0] - previous.end_point[0]
         # Grammars differ in whether a line comment owns its line break (then it ends at column 0 of the next line).
         if trailing or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
