@@ -1,0 +1,1 @@
+"""Requests and replies as the command line and the server share them: Structs, decoding of arguments, JSON."""
