@@ -1,0 +1,89 @@
+"""The `metadata` block of every answer, and the state of a workspace that a query cannot know by itself."""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+PROTOCOL_VERSION: Final = "1.0"
+
+FreshnessStatus = Literal["fresh", "stale", "syncing"]
+IndexingStatus = Literal["not_indexed", "indexing", "ready", "failed"]
+SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
+Completeness = Literal["complete", "partial", "truncated"]
+
+
+class AnswerState(Struct, frozen=True, kw_only=True):
+    """What whoever answers knows of the workspace besides the index: it goes into `metadata` as it is.
+
+    `workspace` is the canonical root; `project_id` the form in which answers name the project; `schema_name` is
+    reported only to callers who named a project. `warnings` are those of decoding and routing; a query adds its own
+    behind them.
+    """
+
+    workspace: str
+    project_id: str
+    ref: str
+    freshness_status: FreshnessStatus = "fresh"
+    indexing_status: IndexingStatus = "ready"
+    schema_status: SchemaStatus = "compatible"
+    schema_name: str = ""
+    warnings: tuple[str, ...] = ()
+    hint: str = ""
+
+
+class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a result stands where it stands. `result_index` counts from 0, `final_score` (0..1) sorts the page.
+
+    Factors are 0..1, only `bm25_score` is the engine's own. The `basic` level leaves out those with a default here.
+    """
+
+    result_index: int
+    exact_match_boost: float
+    qualified_name_boost: float | None = None
+    path_affinity: float
+    definition_boost: float
+    kind_match: float | None = None
+    bm25_score: float | None = None
+    final_score: float
+
+
+class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The block of an answer from an index. The fields without default are always there."""
+
+    codecompass_protocol_version: str
+    freshness_status: FreshnessStatus
+    indexing_status: IndexingStatus
+    result_completeness: Completeness
+    ref: str
+    schema_status: SchemaStatus
+    workspace: str
+    project_id: str
+    schema_name: str = ""
+    generation: int = 0
+    symbol_count: int | None = None
+    strategy: str = ""
+    total_candidates: int | None = None
+    returned: int | None = None
+    remaining_candidates: int = 0
+    suggestion: str = ""
+    suppressed_duplicate_count: int = 0
+    safety_limit_applied: bool = False
+    ranking_reasons: tuple[RankingReason, ...] = ()
+    warnings: tuple[str, ...] = ()
+    hint: str = ""
+
+
+class BareMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The block of an answer that no index gave: an error before a workspace was found, the state of the server."""
+
+    codecompass_protocol_version: str
+    workspace: str = ""
+    warnings: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def bare_metadata(workspace: str = "", warnings: tuple[str, ...] = (), hint: str = "") -> BareMetadata:
+    """Returns the block with the version filled in."""
+    return BareMetadata(
+        codecompass_protocol_version=PROTOCOL_VERSION, workspace=workspace, warnings=warnings, hint=hint
+    )

@@ -1,0 +1,288 @@
+"""What each tool answers: Structs in the order in which their fields are written. Absent data is left out, never null.
+
+A field that is null when there is nothing (`active_job`) has no default, so that it is written. Lines are 1-based and inclusive, paths relative to the workspace root.
+"""
+
+from msgspec import Struct
+
+from codecompass.errors import ErrorBody
+from codecompass.protocol.metadata import BareMetadata, Metadata, SchemaStatus
+
+
+class SymbolReference(Struct, frozen=True, kw_only=True):
+    """A symbol named in passing: the one around a result, or one near it."""
+
+    kind: str
+    name: str
+    path: str
+    line: int
+
+
+class MatchedLine(Struct, frozen=True, kw_only=True):
+    """A line that a literal or a regular expression matched. `text` is shortened around the match where it is long."""
+
+    line: int
+    text: str
+
+
+class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
+
+    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `score`. `context`:
+    all. A snippet's `kind` and `name` are those of the definition around it. `content`, `start_line` and `end_line`
+    repeat the place under other names for callers that name a project.
+    """
+
+    path: str
+    line_start: int
+    line_end: int
+    kind: str = ""
+    name: str = ""
+    qualified_name: str = ""
+    signature: str = ""
+    language: str = ""
+    visibility: str = ""
+    symbol_id: str = ""
+    symbol_stable_id: str = ""
+    result_id: str = ""
+    result_type: str = ""
+    score: float | None = None
+    matched_lines: tuple[MatchedLine, ...] = ()
+    body_preview: str = ""
+    parent: SymbolReference | None = None
+    related_symbols: tuple[SymbolReference, ...] = ()
+    content: str = ""
+    start_line: int = 0
+    end_line: int = 0
+
+
+class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call that would help further: the tool and its arguments."""
+
+    tool: str
+    name: str = ""
+    query: str = ""
+    path: str = ""
+    mode: str = ""
+    limit: int = 0
+
+
+class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Hits, best first. `total_candidates` counts what matched before the page was cut."""
+
+    results: tuple[Result, ...]
+    query_intent: str
+    total_candidates: int
+    suggested_next_actions: tuple[NextAction, ...] = ()
+    metadata: Metadata
+
+
+class LocateSymbolReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Definitions, best first. Nothing found is an empty list, not an error."""
+
+    results: tuple[Result, ...]
+    total_candidates: int
+    suggested_next_actions: tuple[NextAction, ...] = ()
+    metadata: Metadata
+
+
+class OutlineNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A symbol or an import of a file, with what it encloses in source order."""
+
+    kind: str
+    name: str
+    line_start: int
+    line_end: int
+    visibility: str = ""
+    signature: str = ""
+    children: tuple["OutlineNode", ...] = ()
+
+
+class FileOutlineReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The tree of a file. `metadata.symbol_count` counts the nodes shown."""
+
+    file_path: str
+    language: str
+    symbols: tuple[OutlineNode, ...]
+    metadata: Metadata
+
+
+class HierarchyNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A symbol of a hierarchy; `depth` counts from the symbol asked for, which is 0."""
+
+    symbol_id: str
+    symbol_stable_id: str
+    name: str
+    kind: str
+    qualified_name: str
+    path: str
+    line_start: int
+    line_end: int
+    signature: str = ""
+    depth: int
+    children: tuple["HierarchyNode", ...] = ()
+
+
+class SymbolHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Ancestors: a flat list from the symbol outwards. Descendants: one root with nested `children`."""
+
+    hierarchy: tuple[HierarchyNode, ...]
+    direction: str
+    chain_length: int
+    metadata: Metadata
+
+
+class RelatedAnchor(Struct, frozen=True, kw_only=True):
+    """The symbol whose surroundings were asked for."""
+
+    symbol_id: str
+    symbol_stable_id: str
+    kind: str
+    name: str
+    path: str
+    line_start: int
+
+
+class RelatedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A symbol near the anchor. `relation`: same_file, same_module (directory), same_package or imported."""
+
+    symbol_id: str
+    symbol_stable_id: str
+    kind: str
+    name: str
+    qualified_name: str
+    path: str
+    line_start: int
+    line_end: int
+    signature: str = ""
+    relation: str
+    language: str
+
+
+class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Related symbols, nearest relation first, then by path and line."""
+
+    anchor: RelatedAnchor
+    related: tuple[RelatedSymbol, ...]
+    scope_used: str
+    total_found: int
+    metadata: Metadata
+
+
+class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of context; `body` only with the strategy `depth`."""
+
+    path: str
+    line_start: int
+    line_end: int
+    kind: str = ""
+    name: str = ""
+    qualified_name: str = ""
+    signature: str = ""
+    language: str = ""
+    symbol_id: str = ""
+    symbol_stable_id: str = ""
+    result_id: str = ""
+    score: float
+    body: str = ""
+
+
+class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Context within the budget. `estimated_tokens` is that of this whole answer, from above."""
+
+    context_items: tuple[ContextItem, ...]
+    estimated_tokens: int
+    truncated: bool
+    metadata: Metadata
+
+
+class ActiveJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A job in progress. Times are ISO 8601 in UTC."""
+
+    job_id: str
+    progress_token: str
+    mode: str
+    status: str
+    files_scanned: int
+    files_indexed: int
+    symbols_extracted: int
+    estimated_completion_pct: int
+    started_at: str
+
+
+class RecentJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A job of the past. `duration_ms` is wall time."""
+
+    job_id: str
+    ref: str
+    mode: str
+    status: str
+    changed_files: int | None = None
+    duration_ms: int | None = None
+    created_at: str
+    error_message: str = ""
+
+
+class InterruptedReport(Struct, frozen=True, kw_only=True):
+    """Jobs that ended with their process. Present until the next successful job."""
+
+    detected: bool
+    interrupted_jobs: int
+    last_interrupted_at: str
+    recommended_action: str
+
+
+class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one file: `indexed`, `skipped` (why: `reason`) or `unknown` to the index."""
+
+    path: str
+    status: str
+    reason: str = ""
+    language: str = ""
+    size: int | None = None
+    line_count: int | None = None
+    symbol_count: int | None = None
+
+
+class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The state of a project's index. `last_indexed_at` is ISO 8601 in UTC and absent before the first index."""
+
+    project_id: str
+    repo_root: str
+    index_status: str
+    ref: str
+    schema_status: SchemaStatus
+    current_schema_version: int
+    required_schema_version: int
+    last_indexed_at: str = ""
+    file_count: int
+    symbol_count: int
+    source_bytes: int = 0
+    pending_files: int = 0
+    languages: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    text_only: dict[str, int] = {}
+    file: FileState | None = None
+    active_job: ActiveJob | None
+    recent_jobs: tuple[RecentJob, ...] = ()
+    interrupted_recovery_report: InterruptedReport | None = None
+    metadata: Metadata
+
+
+class ErrorReply(Struct, frozen=True, kw_only=True):
+    """The answer of a tool that failed."""
+
+    error: ErrorBody
+    metadata: Metadata | BareMetadata
+
+
+Reply = (
+    SearchCodeReply
+    | LocateSymbolReply
+    | FileOutlineReply
+    | SymbolHierarchyReply
+    | RelatedSymbolsReply
+    | CodeContextReply
+    | IndexStatusReply
+    | ErrorReply
+)
