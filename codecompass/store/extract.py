@@ -161,15 +161,15 @@ def _head(item: Definition, context: Context) -> str:
     return context.source[start:end].decode("utf-8", "replace")
 
 
-_SPACE = re.compile(r"\s+")
 _AFTER_OPENING = re.compile(r"([(\[]) ")
 _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 
 
 def clean_signature(text: str) -> str:
     """Folds white space, drops what opens the body, and cuts at `SIGNATURE_LIMIT` characters with an ellipsis."""
-    text = _SPACE.sub(" ", text).strip()
-    text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
+    text = " ".join(text.split())
+    if "( " in text or "[ " in text or " )" in text or " ]" in text:
+        text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
     while text and text[-1] in "{:=; " and not text.endswith("::"):
         text = text[:-1]
     return text if len(text) <= SIGNATURE_LIMIT else text[: SIGNATURE_LIMIT - 1].rstrip() + "…"
@@ -192,5 +192,5 @@ def clean_doc(text: str) -> str:
             words.append(bare)
         elif words:
             break
-    paragraph = _SPACE.sub(" ", " ".join(words))
+    paragraph = " ".join(" ".join(words).split())
     return paragraph if len(paragraph) <= DOC_LIMIT else paragraph[: DOC_LIMIT - 1].rstrip() + "…"
