@@ -1,6 +1,7 @@
 """What each tool answers: Structs in the order in which their fields are written. Absent data is left out, never null.
 
-A field that is null when there is nothing (`active_job`) has no default, so that it is written. Lines are 1-based and inclusive, paths relative to the workspace root.
+A field that is null when there is nothing (`active_job`) has no default, so that it is written. Lines are 1-based and
+inclusive, paths relative to the workspace root.
 """
 
 from msgspec import Struct

@@ -1,4 +1,4 @@
-"""Replies as bytes: what is absent is left out, what must be there is there, and the same reply gives the same bytes."""
+"""Replies as bytes: what is absent is left out, what must be there is there, the same reply is the same bytes."""
 
 import json
 
