@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+import tree_sitter
 from msgspec import Struct
 
 from codecompass.store.languages.base import (
@@ -45,6 +46,11 @@ class _Scope(Struct, frozen=True):
     kinds: tuple[SymbolKind, ...]
     names: tuple[str, ...]
     visibility: Visibility
+
+
+def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree_sitter.Tree:
+    """Returns the tree of `source`. All offsets in it are offsets in `source`, prepared or not."""
+    return parser.parse(source if language.prepare is None else language.prepare(source))
 
 
 def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:

@@ -13,7 +13,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass.store import languages
-from codecompass.store.extract import Extraction, extract
+from codecompass.store.extract import Extraction, extract, parse
 from codecompass.store.records import Import, Symbol
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
@@ -26,7 +26,7 @@ def samples_of(name: str) -> list[Path]:
 
 def extraction(name: str, source: bytes, path: str) -> Extraction:
     language = languages.load(name)
-    return extract(language, get_parser(language.grammar).parse(source).root_node, source, path)
+    return extract(language, parse(language, get_parser(language.grammar), source).root_node, source, path)
 
 
 def symbol_line(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:

@@ -131,6 +131,8 @@ class Language(Struct, frozen=True, kw_only=True):
     `nested_markers`: a function body is entered only when it holds one of these byte strings, because a body without
     `def ` has no nested function and walking it would cost more than all the rest (empty: bodies are always entered).
     `module` gives the parts of the qualified name that come from the path, or from a package clause in the tree.
+    `prepare` gives the parser other bytes than the source, equally long and with the same line breaks, where the
+    grammar would stumble over what is written (C macros); rules still see the source.
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
@@ -143,6 +145,7 @@ class Language(Struct, frozen=True, kw_only=True):
     rules: Mapping[str, Rule]
     separator: str = "."
     member_separator: str | None = None
+    prepare: Callable[[bytes], bytes] | None = None
     before: Callable[[Node, Context], None] | None = None
     nested_markers: tuple[bytes, ...] = ()
     module: Callable[[str, Node, bytes], tuple[str, ...]]
