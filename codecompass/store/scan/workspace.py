@@ -1,0 +1,165 @@
+"""What holds for a whole scan: the root, the settings, what git tracks anywhere below the root, and the rules from
+outside.
+
+Owns reading ignore files and entering repositories, and keeps what went wrong on the way. Which rule wins is
+`policy.py`. Invariant: nothing here changes the workspace, and only regular files are opened.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.store.scan import vcs
+from codecompass.store.scan.ignore import IgnoreFile, parse
+from codecompass.units import MIB
+
+GIT_IGNORE_FILE: Final = ".gitignore"
+OWN_IGNORE_FILE: Final = ".codecompassignore"
+
+MAX_IGNORE_FILE_BYTES: Final = MIB
+"""An ignore file beyond this is not one; it is passed over with a warning."""
+
+
+class ScanRules(Struct, frozen=True):
+    """What the configuration says about scanning.
+
+    `extra_excludes` and `extra_includes` are patterns in gitignore syntax without `!`, relative to the workspace root
+    (`index.exclude`, `index.include`). They win over every file in the workspace, and an include over an exclude.
+    """
+
+    max_file_bytes: int = MIB
+    extra_excludes: tuple[str, ...] = ()
+    extra_includes: tuple[str, ...] = ()
+
+
+class Workspace:
+    """The state that the places of one scan share. `root` is absolute; paths are relative to it.
+
+    `settings_rules` is the configuration as one ignore file at the root, or nothing. `tracked` holds the paths that git
+    tracks in any repository entered so far, `tracked_directories` the directories above them, `repositories` the tops
+    of these repositories (empty for the one around the root).
+    """
+
+    def __init__(self, root: str, rules: ScanRules, is_cancelled: Callable[[], bool] | None = None) -> None:
+        self.root = os.path.realpath(root)
+        self.rules = rules
+        self.tracked: set[str] = set()
+        self.tracked_directories: set[str] = set()
+        self.repositories: list[str] = []
+        self.warnings: list[str] = []
+        self._is_cancelled = is_cancelled
+        self._repository = vcs.find_repository(self.root)
+        self.settings_rules = _settings_rules(rules)
+
+    def enter_root_repository(self) -> tuple[IgnoreFile, ...]:
+        """Marks as tracked what the repository around the root tracks, and returns its rules from above the root,
+        deepest first, `info/exclude` last."""
+        if self._repository is None:
+            return ()
+        self._track(self._repository, self.root, "")
+        return self._rules_from_above(self._repository)
+
+    def repository_at(self, path: str) -> vcs.Repository | None:
+        """Returns the repository whose work tree begins at `path`, a directory below the root."""
+        return vcs.repository_at(os.path.join(self.root, path))
+
+    def enter_repository(self, repository: vcs.Repository, path: str) -> tuple[IgnoreFile, ...]:
+        """Marks as tracked what a repository at `path` below the root tracks, and returns its `info/exclude`."""
+        self._track(repository, repository.top, path + "/")
+        return self._load_exclude(repository, path + "/.git/info/exclude", base=path + "/")
+
+    def is_further_worktree(self, repository: vcs.Repository) -> bool:
+        """Whether `repository`, found below the root, is a linked work tree of one that the workspace holds anyway.
+
+        Its files would all be there twice. The work trees of a bare repository are not: none of them is the first.
+        """
+        if not repository.is_linked_worktree:
+            return False
+        common = os.path.realpath(repository.common_directory)
+        own = self._repository
+        is_ours = own is not None and os.path.realpath(own.common_directory) == common
+        return (is_ours or common.startswith(self.root + "/")) and not vcs.is_bare(repository)
+
+    def load(self, path: str, source: str, *, base: str = "", lead: str = "") -> tuple[IgnoreFile, ...]:
+        """Returns the ignore file at the absolute `path`, nothing if it has no pattern, is missing or cannot be read.
+
+        A symbolic link in its place is not followed, as git does not since 2.32.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                content = file.read(MAX_IGNORE_FILE_BYTES + 1)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            self.warnings.append(f"{source} was not read: {error.strerror}")
+            return ()
+        if len(content) > MAX_IGNORE_FILE_BYTES:
+            self.warnings.append(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
+            return ()
+        patterns = parse(content, source)
+        return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
+
+    def _track(self, repository: vcs.Repository, directory: str, prefix: str) -> None:
+        try:
+            paths = vcs.tracked_files(repository, directory, is_cancelled=self._is_cancelled)
+        except vcs.GitError as error:
+            self.warnings.append(f"nothing counts as tracked in {prefix or './'}: {error}")
+            return
+        if prefix:
+            paths = tuple([prefix + path for path in paths])
+        self.repositories.append(prefix.rstrip("/"))
+        self.tracked.update(paths)
+        known = self.tracked_directories
+        for parent in {path.rpartition("/")[0] for path in paths}:
+            while parent and parent not in known:
+                known.add(parent)
+                parent = parent.rpartition("/")[0]
+
+    def _rules_from_above(self, repository: vcs.Repository) -> tuple[IgnoreFile, ...]:
+        """A root that the repository around it ignores and does not track is no part of it (a project in a home
+        directory that is itself a repository ignoring `*`): then none of its rules apply."""
+        relative = os.path.relpath(self.root, repository.top)
+        components = () if relative == "." else tuple(relative.split(os.sep))
+        n_above = len(components)
+
+        exclude = self._load_exclude(repository, "../" * n_above + ".git/info/exclude", lead=_lead(components))
+        rules = [(0, file) for file in exclude]
+        for depth in range(n_above):
+            path = os.path.join(repository.top, *components[:depth], GIT_IGNORE_FILE)
+            source = "../" * (n_above - depth) + GIT_IGNORE_FILE
+            rules[:0] = [(depth, file) for file in self.load(path, source, lead=_lead(components[depth:]))]
+            if not self.tracked and _is_ignored(rules, components[: depth + 1]):
+                return ()
+        return tuple(file for _, file in rules)
+
+    def _load_exclude(
+        self, repository: vcs.Repository, source: str, *, base: str = "", lead: str = ""
+    ) -> tuple[IgnoreFile, ...]:
+        return self.load(os.path.join(repository.common_directory, "info", "exclude"), source, base=base, lead=lead)
+
+
+def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:
+    excludes = parse(_lines(rules.extra_excludes), "index.exclude")
+    includes = parse(_lines(rules.extra_includes), "index.include")
+    patterns = excludes + tuple(msgspec.structs.replace(pattern, is_negated=True) for pattern in includes)
+    return (IgnoreFile(patterns),) if patterns else ()
+
+
+def _is_ignored(rules: list[tuple[int, IgnoreFile]], components: tuple[str, ...]) -> bool:
+    for depth, file in rules:
+        pattern = file.find(os.fsencode("/".join(components[depth:])), is_directory=True)
+        if pattern is not None:
+            return not pattern.is_negated
+    return False
+
+
+def _lead(components: tuple[str, ...]) -> str:
+    return "".join(component + "/" for component in components)
+
+
+def _lines(patterns: tuple[str, ...]) -> bytes:
+    return "\n".join(patterns).encode("utf-8", "surrogateescape")
