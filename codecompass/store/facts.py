@@ -70,9 +70,7 @@ class ImportRow(Struct, frozen=True):
     target: str
 
 
-FILE_COLUMNS: Final = (
-    "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, symbol_count, is_parsed"
-)
+FILE_COLUMNS: Final = "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, symbol_count, is_parsed"
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
     "s.signature, s.visibility, s.doc"
@@ -146,7 +144,9 @@ class FactsReader:
 
     def files_by_language(self) -> list[tuple[str, int]]:
         """Returns how many files are indexed for each language, most first."""
-        return self._rows("SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1")
+        return self._rows(
+            "SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1"
+        )
 
     def pending_file_count(self) -> int:
         """Returns how many files still wait for their symbols."""
@@ -176,7 +176,8 @@ class FactsReader:
     def symbols_around(self, file_id: int, line_start: int, line_end: int) -> list[SymbolRow]:
         """Returns the definitions of a file whose ranges touch the lines, in source order (outer before inner)."""
         return self._symbols(
-            "WHERE s.file_id = ? AND s.line_start <= ? AND s.line_end >= ? ORDER BY s.line_start, s.id", (file_id, line_end, line_start)
+            "WHERE s.file_id = ? AND s.line_start <= ? AND s.line_end >= ? ORDER BY s.line_start, s.id",
+            (file_id, line_end, line_start),
         )
 
     def top_level_symbols_under(self, directory: str, limit: int) -> list[SymbolRow]:
@@ -194,19 +195,25 @@ class FactsReader:
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
         """Returns imports that bring `name` in (as name or alias) anywhere, by path and line. Scans the imports."""
-        return self._imports("WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit))
+        return self._imports(
+            "WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit)
+        )
 
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
         """Returns imports that lead to the file `path`, or to its directory where packages are directories."""
         directory = path.rpartition("/")[0] + "/"
-        return self._imports("WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit))
+        return self._imports(
+            "WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit)
+        )
 
     def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
         """Returns for each path how many import statements lead to it or its directory, counted up to `cap`."""
         counts: dict[str, int] = {}
         for path in paths:
             directory = path.rpartition("/")[0] + "/"
-            rows = self._rows("SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) LIMIT ?)", (path, directory, cap))
+            rows = self._rows(
+                "SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) LIMIT ?)", (path, directory, cap)
+            )
             counts[path] = int(rows[0][0])
         return counts
 
@@ -216,7 +223,8 @@ class FactsReader:
 
     def _files(self, rest: str, arguments: Sequence[object]) -> list[FileRow]:
         return [
-            FileRow(*row[:-1], is_parsed=bool(row[-1])) for row in self._rows(f"SELECT {FILE_COLUMNS} FROM files {rest}", arguments)
+            FileRow(*row[:-1], is_parsed=bool(row[-1]))
+            for row in self._rows(f"SELECT {FILE_COLUMNS} FROM files {rest}", arguments)
         ]
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:

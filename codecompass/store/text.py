@@ -209,13 +209,17 @@ class TextReader:
             return []
         clauses = [
             (tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0))
-            for query in [tantivy.Query.term_query(self._schema, "record", record, index_option="basic"), *self._filters(where)]
+            for query in [
+                tantivy.Query.term_query(self._schema, "record", record, index_option="basic"),
+                *self._filters(where),
+            ]
         ]
         optional = []
         for word in words:
             fields = [
                 tantivy.Query.boost_query(
-                    tantivy.Query.term_query(self._schema, item.field, word.word, index_option="freq"), item.boost * word.boost
+                    tantivy.Query.term_query(self._schema, item.field, word.word, index_option="freq"),
+                    item.boost * word.boost,
                 )
                 for item in word.fields
             ]

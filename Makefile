@@ -1,0 +1,43 @@
+# One virtual environment, five commands. `make demo` and `make test` set up by themselves on a fresh machine.
+
+PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3.14 python3 2>/dev/null))
+VENV := .venv
+BIN := $(VENV)/bin
+REPO ?= .
+TESTS ?=
+
+.PHONY: demo test lint bench soak format clean
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -q codecompass $(VENV)/lib || true
+	@touch $@
+
+demo: $(VENV)/.ready  ## index a repository (REPO=/path, by default this one), search it, say what to do next
+	@$(BIN)/python bench/demo.py '$(REPO)'
+
+test: $(VENV)/.ready  ## everything that CI runs: types, style, tests (TESTS='-k name' narrows)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.ready  ## throughput and latency as figures (REPO=/path to measure a tree of yours)
+	$(BIN)/python -m bench $(if $(filter-out .,$(REPO)),--repo '$(REPO)')
+
+soak: $(VENV)/.ready  ## the long seeds: crashes, random edits
+	$(BIN)/python -m pytest -m "soak or slow" --soak-scale 20
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/out

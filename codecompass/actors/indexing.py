@@ -1,0 +1,321 @@
+"""The index job: scan, read and parse in workers, write, publish. The same path for first builds, updates and recovery.
+
+    scan -> changes -> batches --1 per worker--> pool --4--> writer thread -> publish
+
+Where there is no usable index the text is published first, so that it can be searched after a fraction of the time, and the
+symbols follow in slices; such a job, interrupted, is taken up again where it last published. Every other run publishes once.
+The job owns the writer lock and the writer from beginning to end; cancelling it drops what was not published.
+"""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+import structlog
+import trio
+from msgspec import Struct
+
+from codecompass.actors.progress import Progress
+from codecompass.actors.worker_pool import BatchResult, WorkerPool
+from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.index import IndexMeta
+from codecompass.store.intake import FileSymbols, FileTask, FileText
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.lock import LockHeld, writer_lock
+from codecompass.store.manifest import Changes, find_changes
+from codecompass.store.scan.vcs import Head, read_head
+from codecompass.store.scan.walk import ScanResult, ScanRules, scan
+from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
+from codecompass.units import KIB, MIB, SECONDS
+from codecompass.worker.messages import Batch
+
+BATCH_BYTES: Final = 400 * KIB
+BATCH_FILES: Final = 100
+"""Size of a batch: about 100 ms of parsing, so that progress moves and a cancellation is quick."""
+
+WRITE_QUEUE: Final = 4
+"""Batches that wait for the writer; beyond that the workers wait."""
+
+TEXT_FIRST_BYTES: Final = 4 * MIB
+"""Below this a whole first build takes about a second, and a text-first publication would only delay it."""
+
+SLICE_SECONDS: Final = 15 * SECONDS
+"""How often a first build publishes the symbols that it has."""
+
+
+class IndexLimits(Struct, frozen=True, kw_only=True):
+    """Tunables of a job. Sizes in bytes, times in seconds."""
+
+    rules: ScanRules
+    max_line_characters: int = 20_000
+    parse_cpu_seconds: float = 10.0
+    slice_seconds: float = SLICE_SECONDS
+    text_first_bytes: int = TEXT_FIRST_BYTES
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same file could be judged otherwise."""
+        return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
+
+
+class JobReport(Struct, frozen=True, kw_only=True):
+    """What a finished job did. Times in seconds; `files_changed` are new, edited and removed ones."""
+
+    mode: Literal["full", "incremental"]
+    generation: int
+    ref: str
+    commit: str
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    files_scanned: int
+    files_changed: int
+    counts: WriteCounts
+    quarantined: tuple[str, ...]
+    duration_seconds: float
+
+
+class IndexJob:
+    """One run over one workspace. Make it, `await run()` once."""
+
+    def __init__(
+        self,
+        *,
+        root: Path,
+        layout: ProjectLayout,
+        pool: WorkerPool,
+        limits: IndexLimits,
+        job_id: str,
+        force: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> None:
+        self._root = root
+        self._layout = layout
+        self._pool = pool
+        self._limits = limits
+        self._job_id = job_id
+        self._force = force
+        self._on_progress = on_progress or (lambda _progress: None)
+        self._on_step = on_step
+        self._progress = Progress(stage="discovery")
+        self._quarantined: list[str] = []
+        self._head = Head(ref="live", commit=None)
+        self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
+
+    async def run(self) -> JobReport:
+        """Brings the index up to the working tree.
+
+        Raises IndexInProgress where another job holds the lock, PermissionDenied where the store cannot be written,
+        StoreNewer where a newer program wrote it, FileNotFound where the root is gone. Safe to cancel: what is not
+        published is dropped.
+        """
+        started = time.monotonic()
+        try:
+            with writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
+                return await self._run_locked(started)
+        except LockHeld as error:
+            raise IndexInProgress(
+                f"another process is writing this index ({error.owner or 'unknown owner'}). Wait for it to end, then run again.",
+                owner=error.owner,
+            ) from error
+
+    async def _run_locked(self, started: float) -> JobReport:
+        found = await trio.to_thread.run_sync(compatibility, self._layout)
+        if found.is_newer:
+            require_compatible(self._layout)
+            raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
+        is_fresh = self._force or found.status != "compatible"
+        # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
+        self._head = await trio.to_thread.run_sync(read_head, str(self._root))
+        scanned = await self._scan()
+        try:
+            return await self._build(
+                scanned, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started
+            )
+        except IndexDamaged as error:
+            if is_fresh:
+                raise
+            self._log.warning("index_damaged_rebuilding", cause=error.message)
+            return await self._build(scanned, is_fresh=True, is_first=False, started=started)
+
+    async def _build(self, scanned: ScanResult, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
+        async with self._writing(is_fresh) as writer:
+            fingerprint = self._limits.fingerprint
+            changes = await trio.to_thread.run_sync(
+                lambda: find_changes(
+                    writer.manifest, scanned, rules_changed=fingerprint != writer.meta.rules_fingerprint
+                )
+            )
+            self._report(stage="parsing", files_scanned=len(scanned.files), files_total=len(changes.tasks))
+            await trio.to_thread.run_sync(self._apply_scan, writer, changes)
+            is_resumed = not is_fresh and writer.meta.completeness == "partial"
+            if is_first and changes.bytes_to_read >= self._limits.text_first_bytes:
+                await self._process(writer, changes.tasks, parse=False, slices=False)
+                await self._publish(writer, "partial")
+                await self._process(writer, _unparsed(writer), parse=True, slices=True)
+            else:
+                await self._process(writer, changes.tasks, parse=True, slices=is_resumed)
+            self._report(stage="finalizing")
+            meta = await self._publish(writer, "complete")
+            return JobReport(
+                mode="full" if is_fresh else "incremental",
+                generation=meta.generation,
+                ref=meta.ref,
+                commit=meta.commit,
+                file_count=meta.file_count,
+                symbol_count=meta.symbol_count,
+                source_bytes=meta.source_bytes,
+                files_scanned=len(scanned.files),
+                files_changed=changes.new_or_edited + len(changes.removed),
+                counts=writer.counts,
+                quarantined=tuple(self._quarantined),
+                duration_seconds=time.monotonic() - started,
+            )
+
+    @asynccontextmanager
+    async def _writing(self, is_fresh: bool) -> AsyncIterator[IndexWriter]:
+        def make() -> IndexWriter:
+            with write_guard(self._layout):
+                return IndexWriter(self._layout, fresh=is_fresh, on_step=self._on_step)
+
+        writer = await trio.to_thread.run_sync(make)
+        try:
+            yield writer
+        finally:
+            # tantivy's lock outlives a writer that is only dropped. Rolling back is short; a commit is waited for by now.
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(writer.abandon)
+
+    async def _scan(self) -> ScanResult:
+        token = trio.lowlevel.current_trio_token()
+
+        def discovered(count: int) -> None:
+            token.run_sync_soon(lambda: self._report(stage="discovery", files_scanned=count))
+
+        def is_cancelled() -> bool:
+            trio.from_thread.check_cancelled()
+            return False
+
+        self._report(stage="discovery")
+        return await trio.to_thread.run_sync(
+            lambda: scan(str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=is_cancelled)
+        )
+
+    def _apply_scan(self, writer: IndexWriter, changes: Changes) -> None:
+        with write_guard(self._layout):
+            for path in changes.removed:
+                writer.remove(path)
+            for item in changes.skipped:
+                writer.skip(item)
+
+    async def _process(self, writer: IndexWriter, tasks: Sequence[FileTask], *, parse: bool, slices: bool) -> None:
+        """Sends `tasks` through the pool and writes what comes back."""
+        if not tasks:
+            return
+        self._progress = msgspec.structs.replace(
+            self._progress, files_total=len(tasks), files_parsed=0, files_indexed=0
+        )
+        batches = iter(_batches(tasks))
+        send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
+
+        async def work(results: trio.MemorySendChannel[BatchResult]) -> None:
+            with results:
+                for batch in batches:
+                    await results.send(await self._pool.run(self._batch(writer, batch, parse)))
+
+        async with trio.open_nursery() as nursery:
+            with send:
+                for _ in range(min(self._pool.size, len(tasks))):
+                    nursery.start_soon(work, send.clone())
+            with receive:
+                await self._write_all(writer, receive, parse=parse, slices=slices)
+
+    async def _write_all(
+        self, writer: IndexWriter, results: trio.MemoryReceiveChannel[BatchResult], *, parse: bool, slices: bool
+    ) -> None:
+        last_publication = time.monotonic()
+        is_text_first = not parse
+        async for result in results:
+            await trio.to_thread.run_sync(self._write, writer, result)
+            done = sum(isinstance(answer, FileText) for answer in result.answers) + len(result.killed_reading)
+            parsed = self._progress.files_parsed + done
+            self._report(
+                stage="parsing" if is_text_first or not slices else "indexing",
+                files_parsed=parsed,
+                files_indexed=parsed,
+                symbols_extracted=writer.counts.symbols_written,
+            )
+            if slices and time.monotonic() - last_publication > self._limits.slice_seconds:
+                await self._publish(writer, "partial")
+                last_publication = time.monotonic()
+
+    def _write(self, writer: IndexWriter, result: BatchResult) -> None:
+        with write_guard(self._layout):
+            for answer in result.answers:
+                match answer:
+                    case FileText():
+                        writer.write_text(answer)
+                    case FileSymbols():
+                        writer.write_symbols(answer)
+            for path in result.killed_parsing:
+                writer.quarantine(path, "parser_killed")
+                self._quarantined.append(path)
+            for path in result.killed_reading:
+                writer.write_text(FileText(path, "skipped", "unreadable"))
+
+    async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
+        return await trio.to_thread.run_sync(
+            lambda: writer.publish(
+                completeness=completeness,
+                ref=self._head.ref,
+                commit=self._head.commit or "",
+                rules_fingerprint=self._limits.fingerprint,
+            )
+        )
+
+    def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool) -> Batch:
+        return Batch(
+            root=os.fsencode(self._root),
+            tasks=tuple(tasks),
+            parse=parse,
+            max_file_bytes=self._limits.rules.max_file_bytes,
+            max_line_characters=self._limits.max_line_characters,
+            parse_cpu_seconds=self._limits.parse_cpu_seconds,
+            quarantined=tuple(sorted(writer.quarantined)),
+        )
+
+    def _report(self, **changes: object) -> None:
+        previous = self._progress
+        self._progress = msgspec.structs.replace(previous, **changes)
+        if self._progress.percentage < previous.percentage:
+            # A late report of the scan thread; progress never goes back.
+            self._progress = previous
+            return
+        self._on_progress(self._progress)
+
+
+def _unparsed(writer: IndexWriter) -> list[FileTask]:
+    return [
+        FileTask(path, entry.content_hash, needs_symbols=True, size=entry.size)
+        for path, entry in writer.manifest.items()
+        if entry.status == "indexed" and not entry.is_parsed
+    ]
+
+
+def _batches(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
+    batch: list[FileTask] = []
+    size = 0
+    for task in tasks:
+        batch.append(task)
+        size += task.size
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

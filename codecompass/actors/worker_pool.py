@@ -1,0 +1,210 @@
+"""The pool of worker processes: a batch in, its answers out; a worker that dies is replaced and its file named.
+
+The pool is shared by all workspaces of a process. It knows nothing of the index. A worker is started when first needed and
+lives until the pool ends; each serves one batch at a time, so the batches in flight are bounded by the workers.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+import structlog
+import trio
+from msgspec import Struct
+
+from codecompass.errors import InternalError
+from codecompass.store.intake import FileText
+from codecompass.units import KIB, MIB
+from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_answer, encode_frame
+
+PIPE_BYTES: Final = 1 * MIB
+"""Linux lets a pipe grow to this without privileges; a worker then runs ahead while the server writes the index."""
+
+READ_BYTES: Final = 256 * KIB
+
+F_SETPIPE_SZ: Final = 1031
+
+SILENCE_FACTOR: Final = 6.0
+SILENCE_MINIMUM_SECONDS: Final = 30.0
+"""A worker ends itself by CPU time. One that is silent for this much longer is stopped or stuck in the kernel: kill it."""
+
+
+class BatchResult(Struct, frozen=True):
+    """Answers in the order of the batch's files, and what went wrong: paths whose reading or parse killed a worker."""
+
+    answers: tuple[Answer, ...]
+    killed_parsing: tuple[str, ...] = ()
+    killed_reading: tuple[str, ...] = ()
+
+
+class _WorkerDied(Exception):
+    pass
+
+
+class _Worker:
+    """One process and its pipes."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
+        self._buffer = bytearray()
+
+    async def answers(self, batch: Batch, silence_seconds: float) -> AsyncIterator[Answer]:
+        """Yields the answers to `batch` as they come. Raises _WorkerDied where the process ends or falls silent."""
+        assert self.process.stdin is not None
+        expected = len(batch.tasks)
+        try:
+            with trio.fail_after(silence_seconds):
+                await self.process.stdin.send_all(encode_frame(batch))
+            while expected:
+                with trio.fail_after(silence_seconds):
+                    answer = decode_answer(await self._frame())
+                if not (isinstance(answer, FileText) and answer.will_parse):
+                    expected -= 1
+                yield answer
+        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, msgspec.DecodeError) as error:
+            raise _WorkerDied from error
+
+    async def _frame(self) -> bytes:
+        await self._fill(LENGTH.size)
+        (length,) = LENGTH.unpack_from(self._buffer)
+        if length > MAX_FRAME_BYTES:
+            raise trio.BrokenResourceError("frame too large")
+        await self._fill(LENGTH.size + length)
+        body = bytes(memoryview(self._buffer)[LENGTH.size : LENGTH.size + length])
+        del self._buffer[: LENGTH.size + length]
+        return body
+
+    async def _fill(self, count: int) -> None:
+        assert self.process.stdout is not None
+        while len(self._buffer) < count:
+            data = await self.process.stdout.receive_some(READ_BYTES)
+            if not data:
+                raise trio.BrokenResourceError("worker ended")
+            self._buffer += data
+
+    async def end(self) -> None:
+        """Kills the process and reaps it. Safe to call for one that is gone."""
+        with trio.CancelScope(shield=True):
+            self.process.kill()
+            await self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream is not None:
+                    await stream.aclose()
+
+
+class WorkerPool:
+    """At most `size` worker processes. Use it through `open_worker_pool`, which ends them."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._idle: list[_Worker] = []
+        self._tokens = trio.CapacityLimiter(size)
+        self._log = structlog.get_logger(__name__)
+        self.started_count = 0
+        self.killed_count = 0
+
+    async def run(self, batch: Batch) -> BatchResult:
+        """Returns the answers for every file of `batch`; waits for a free worker.
+
+        A file whose parse ends the worker is reported in `killed_parsing`, its text is among the answers. A file whose
+        reading ends the worker twice is reported in `killed_reading` and has no answer. Cancelling kills the worker.
+        """
+        answers: list[Answer] = []
+        killed_parsing: list[str] = []
+        killed_reading: list[str] = []
+        tasks = list(batch.tasks)
+        failed_once: str | None = None
+        async with self._tokens:
+            while tasks:
+                pending, reading = await self._run_once(msgspec.structs.replace(batch, tasks=tuple(tasks)), answers)
+                if pending is not None:
+                    killed_parsing.append(pending)
+                elif reading is not None and reading == failed_once:
+                    killed_reading.append(reading)
+                    tasks.pop(0)
+                failed_once = reading if pending is None else None
+                done = {answer.path for answer in answers} | set(killed_reading)
+                tasks = [task for task in tasks if task.path not in done]
+        return BatchResult(tuple(answers), tuple(killed_parsing), tuple(killed_reading))
+
+    async def _run_once(self, batch: Batch, answers: list[Answer]) -> tuple[str | None, str | None]:
+        """Runs on one worker until the batch ends or the worker does. Returns the file it died parsing, or reading."""
+        worker = self._idle.pop() if self._idle else await self._start()
+        waiting_for: str | None = None
+        count = 0
+        silence = max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * batch.parse_cpu_seconds)
+        is_whole = False
+        try:
+            async for answer in worker.answers(batch, silence):
+                answers.append(answer)
+                if isinstance(answer, FileText) and answer.will_parse:
+                    waiting_for = answer.path
+                else:
+                    waiting_for = None
+                    count += 1
+            is_whole = True
+        except _WorkerDied:
+            self.killed_count += 1
+            reading = None if waiting_for is not None else batch.tasks[count].path
+            self._log.warning("worker_died", parsing=waiting_for, reading=reading, pid=worker.process.pid)
+            return waiting_for, reading
+        finally:
+            # A cancelled batch leaves answers in the pipe: that worker cannot serve another.
+            if is_whole:
+                self._idle.append(worker)
+            else:
+                await worker.end()
+        return None, None
+
+    async def _start(self) -> _Worker:
+        try:
+            process = await trio.lowlevel.open_process(
+                [sys.executable, "-m", "codecompass.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # -P and a clean working directory: a repository must not be able to shadow our modules.
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                cwd="/",
+            )
+        except OSError as error:
+            raise InternalError(
+                f"cannot start a worker process: {error.strerror or error}. Check memory and process limits."
+            ) from error
+        self.started_count += 1
+        for stream in (process.stdin, process.stdout):
+            _enlarge_pipe(stream)
+        return _Worker(process)
+
+    async def close(self) -> None:
+        """Ends all workers. None may be in use."""
+        while self._idle:
+            await self._idle.pop().end()
+
+
+@asynccontextmanager
+async def open_worker_pool(size: int) -> AsyncIterator[WorkerPool]:
+    """Gives a pool whose processes are gone when the block ends, however it ends."""
+    pool = WorkerPool(size)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def default_pool_size() -> int:
+    """Returns one worker a usable core, at most 6: beyond that the server's own thread is the limit."""
+    return max(1, min(6, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+
+
+def _enlarge_pipe(stream: object) -> None:
+    fileno = getattr(stream, "fileno", None)
+    if sys.platform == "linux" and fileno is not None:
+        try:
+            fcntl.fcntl(fileno(), F_SETPIPE_SZ, PIPE_BYTES)
+        except OSError:
+            pass  # over the user's pipe quota; the default size works as well

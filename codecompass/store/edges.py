@@ -1,0 +1,181 @@
+"""Import edges of an index in writing: buffered while files arrive, resolved once all paths of the run are known.
+
+Resolution depends on which files exist. An edge of an untouched file is looked at again exactly when a path that it depends
+on (its tails, see `imports`) came or went, or when a configuration file of its ecosystem changed; so an update resolves what
+the change touches, and an incremental index equals a full one.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from codecompass.store.imports import (
+    InMemoryPaths,
+    ModuleRoot,
+    PathIndex,
+    affected_tails,
+    import_tails,
+    languages_of,
+    resolve,
+)
+
+from codecompass.store.manifest import ManifestEntry
+from codecompass.store.records import Import
+
+ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+IN_MEMORY_FROM: Final = 300
+"""Changed files from which building a table of all paths in memory (5 us a path) is cheaper than asking SQLite for each."""
+
+
+class ImportEdges:
+    """Belongs to one writer and lives in its transaction. Counts the rows it writes."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._pending: list[tuple[int, str, str, tuple[Import, ...]]] = []
+        self._added: set[str] = set()
+        self._removed: set[str] = set()
+        self._changed_ecosystems: set[str] = set()
+        self.rows_written = 0
+
+    def add(self, file_id: int, path: str, language: str, imports: tuple[Import, ...]) -> None:
+        """Takes the imports of a file that was parsed. Nothing is written before `resolve_all`."""
+        if imports:
+            self._pending.append((file_id, path, language, imports))
+
+    def write_roots(self, file_id: int, roots: Sequence[ModuleRoot]) -> None:
+        """Notes what a configuration file says about module names."""
+        if roots:
+            self._connection.executemany(
+                "INSERT INTO module_roots VALUES (?, ?, ?, ?)",
+                [(file_id, root.ecosystem, root.prefix, root.directory) for root in roots],
+            )
+            self._changed_ecosystems.update(root.ecosystem for root in roots)
+            self.rows_written += len(roots)
+
+    def file_removed(self, file_id: int) -> None:
+        """Forgets what the old content of a file imported and configured."""
+        self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
+        self.rows_written += self._connection.execute("DELETE FROM imports WHERE file_id = ?", (file_id,)).rowcount
+        gone = self._connection.execute(
+            "DELETE FROM module_roots WHERE file_id = ? RETURNING ecosystem", (file_id,)
+        ).fetchall()
+        self._changed_ecosystems.update(row[0] for row in gone)
+        self.rows_written += len(gone)
+
+    def path_added(self, path: str) -> None:
+        """Notes that a path came into the index."""
+        self._removed.discard(path)
+        self._added.add(path)
+
+    def path_removed(self, path: str) -> None:
+        """Notes that a path left the index."""
+        self._added.discard(path)
+        self._removed.add(path)
+
+    def resolve_all(self, manifest: Mapping[str, ManifestEntry]) -> int:
+        """Resolves the new imports and those that the run's changes of paths or configuration can have moved.
+
+        Returns the number of rows written, and is ready for the next run.
+        """
+        if not (self._pending or self._added or self._removed or self._changed_ecosystems):
+            return 0
+        before = self.rows_written
+        paths = self._paths(manifest)
+        self._move_existing(paths)
+        for file_id, path, language, imports in self._pending:
+            rows = []
+            for item in imports:
+                tails = (*import_tails(language, item, path), "", "")
+                target = resolve(language, item, path, paths)
+                rows.append(
+                    (
+                        file_id,
+                        item.line_start,
+                        item.line_end,
+                        item.spec,
+                        item.name,
+                        item.alias,
+                        item.kind,
+                        tails[0],
+                        tails[1],
+                        target,
+                    )
+                )
+            self._connection.executemany(ROW, rows)
+            self.rows_written += len(rows)
+        self._pending.clear()
+        self._added.clear()
+        self._removed.clear()
+        self._changed_ecosystems.clear()
+        return self.rows_written - before
+
+    def _paths(self, manifest: Mapping[str, ManifestEntry]) -> PathIndex:
+        roots = [
+            ModuleRoot(*row)
+            for row in self._connection.execute(
+                "SELECT ecosystem, prefix, directory FROM module_roots ORDER BY 1, 2, 3"
+            )
+        ]
+        if len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
+            return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], roots)
+        return _StoredPaths(self._connection, manifest, roots)
+
+    def _move_existing(self, paths: PathIndex) -> None:
+        found: dict[int, tuple[str, str, Import, str]] = {}
+        for tail in affected_tails(self._added, self._removed, paths):
+            self._collect("i.tail = ? OR i.other_tail = ?", (tail, tail), found)
+        for ecosystem in sorted(self._changed_ecosystems):
+            languages = languages_of(ecosystem)
+            self._collect(f"f.language IN ({', '.join('?' * len(languages))})", languages, found)
+        moved = []
+        for row_id, (path, language, item, target) in found.items():
+            new_target = resolve(language, item, path, paths)
+            if new_target != target:
+                moved.append((new_target, row_id))
+        self._connection.executemany("UPDATE imports SET target = ? WHERE id = ?", moved)
+        self.rows_written += len(moved)
+
+    def _collect(self, where: str, arguments: Sequence[str], found: dict[int, tuple[str, str, Import, str]]) -> None:
+        statement = (
+            "SELECT i.id, f.path, f.language, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target "
+            f"FROM imports i JOIN files f ON f.id = i.file_id WHERE {where}"
+        )
+        for row in self._connection.execute(statement, tuple(arguments)):
+            found[row[0]] = (row[1], row[2], Import(*row[3:9]), row[9])
+
+
+class _StoredPaths:
+    """Answers from the tables, so that an update of a few files does not cost by the size of the repository."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, manifest: Mapping[str, ManifestEntry], roots: Sequence[ModuleRoot]
+    ) -> None:
+        self._connection = connection
+        self._manifest = manifest
+        self._roots = roots
+
+    def has_file(self, path: str) -> bool:
+        entry = self._manifest.get(path)
+        return entry is not None and entry.status == "indexed"
+
+    def files_with_tail(self, tail: str) -> Sequence[str]:
+        rows = self._connection.execute(
+            "SELECT f.path FROM path_tails t JOIN files f ON f.id = t.file_id WHERE t.tail = ? AND f.status = 'indexed' ORDER BY f.path",
+            (tail,),
+        )
+        return [row[0] for row in rows]
+
+    def has_directory_of(self, language: str, directory: str) -> bool:
+        prefix = directory.rstrip("/") + "/"
+        # '0' is the character after '/', so this is the range of all paths below the directory.
+        rows = self._connection.execute(
+            "SELECT path FROM files WHERE path >= ? AND path < ? AND language = ? AND status = 'indexed'",
+            (prefix, prefix[:-1] + "0", language),
+        )
+        return any("/" not in row[0][len(prefix) :] for row in rows)
+
+    def roots(self, ecosystem: str) -> Sequence[ModuleRoot]:
+        return [root for root in self._roots if root.ecosystem == ecosystem]

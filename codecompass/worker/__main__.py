@@ -1,0 +1,80 @@
+"""The worker's loop: a batch in on stdin, answers out on stdout, until stdin ends.
+
+Ends by itself when the server goes away: between files by the end of stdin or a broken pipe, inside a parse by the CPU
+limit. Nothing else writes to stdout.
+"""
+
+import os
+import resource
+import signal
+import sys
+from typing import Final
+
+from codecompass.store.words import WordSplitter
+from codecompass.units import GIB
+from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_batch, encode_frame
+from codecompass.worker.parsing import Parsers, parse_file, wants_parse
+from codecompass.worker.reading import read_file
+
+ADDRESS_SPACE: Final = 8 * GIB
+"""A parse that grows beyond this is killed by the allocator instead of taking the machine down."""
+
+
+def main() -> None:
+    """Serves batches until stdin ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's to handle; it closes our stdin
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, resource.RLIM_INFINITY))
+    except (ValueError, OSError):
+        pass  # some systems (macOS) refuse; the CPU limit still holds
+    source, sink = os.dup(0), os.dup(1)
+    # A library that prints must not break the protocol.
+    os.dup2(2, 1)
+    splitter, parsers = WordSplitter(), Parsers()
+    try:
+        while (body := _read_frame(source)) is not None:
+            _serve(decode_batch(body), sink, splitter, parsers)
+    except BrokenPipeError:
+        pass
+
+
+def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) -> None:
+    for task in batch.tasks:
+        read = read_file(batch, task, splitter)
+        has_symbols = bool(read.answer.language) and wants_parse(read.answer.language)
+        will_parse = has_symbols and batch.parse
+        _write(sink, read.with_parse(has_symbols=has_symbols, will_parse=will_parse).answer)
+        if will_parse:
+            _write(sink, parse_file(batch, read.answer, read.source, parsers))
+
+
+def _write(sink: int, answer: Answer) -> None:
+    frame = memoryview(encode_frame(answer))
+    while frame:
+        frame = frame[os.write(sink, frame) :]
+
+
+def _read_frame(source: int) -> bytes | None:
+    header = _read_exactly(source, LENGTH.size)
+    if header is None:
+        return None
+    (length,) = LENGTH.unpack(header)
+    if length > MAX_FRAME_BYTES:
+        return None
+    return _read_exactly(source, length)
+
+
+def _read_exactly(source: int, count: int) -> bytes | None:
+    pieces = []
+    while count:
+        piece = os.read(source, min(count, 1 << 20))
+        if not piece:
+            return None
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)

@@ -1,0 +1,54 @@
+"""What travels between the server and a worker: frames of a 4-byte little-endian length and a msgpack body.
+
+For each file of a batch the worker answers, in order, one `FileText` and then, where the file is to be parsed, one
+`FileSymbols`. The first leaves before the parse begins: when a parse kills the worker, the text and the content hash are
+already here. Paths are bytes (file names need not be UTF-8).
+"""
+
+import struct
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.store.intake import FileSymbols, FileTask, FileText
+
+LENGTH: Final = struct.Struct("<I")
+
+MAX_FRAME_BYTES: Final = 1 << 30
+"""A frame holds one file's text; anything near this is a broken pipe, not a file."""
+
+
+class Batch(Struct, frozen=True, array_like=True):
+    """Files of one workspace. `parse` False leaves the symbols for a later batch; `quarantined` are hashes never parsed."""
+
+    root: bytes
+    tasks: tuple[FileTask, ...]
+    parse: bool
+    max_file_bytes: int
+    max_line_characters: int
+    parse_cpu_seconds: float
+    quarantined: tuple[bytes, ...] = ()
+
+
+Answer = FileText | FileSymbols
+
+_batch_decoder: Final = msgspec.msgpack.Decoder(Batch)
+_answer_decoder: Final = msgspec.msgpack.Decoder(Answer)
+_encoder: Final = msgspec.msgpack.Encoder()
+
+
+def encode_frame(message: Batch | Answer) -> bytes:
+    """Returns a whole frame."""
+    body = _encoder.encode(message)
+    return LENGTH.pack(len(body)) + body
+
+
+def decode_batch(body: bytes) -> Batch:
+    """Returns the batch in a frame's body. Raises msgspec.DecodeError."""
+    return _batch_decoder.decode(body)
+
+
+def decode_answer(body: bytes | memoryview) -> Answer:
+    """Returns the answer in a frame's body. Raises msgspec.DecodeError."""
+    return _answer_decoder.decode(body)

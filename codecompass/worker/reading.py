@@ -1,0 +1,125 @@
+"""Reads one file for the index: what it is, its text in chunks, the identity of its content."""
+
+import os
+import stat
+import time
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.store.chunk import chunk, line_count
+from codecompass.store.identity import content_hash
+from codecompass.store.imports import CONFIGURATION_FILES, module_roots
+from codecompass.store.intake import FileTask, FileText
+from codecompass.store.languages.detect import language_of
+from codecompass.store.scan.classify import TextLimits, Text, classify
+from codecompass.store.words import WordSplitter
+from codecompass.units import NANOSECONDS_PER_MILLISECOND
+from codecompass.worker.messages import Batch
+
+RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND
+"""A file written this shortly before it was read may be written again with the same time stamp (kernels count in steps of
+up to 10 ms): such a file is hashed again next time."""
+
+
+DETECTION_BYTES: Final = 16_384
+"""What is shown to the language detection: a `.h` file shows its language in its first definitions."""
+
+
+class ReadFile(Struct, frozen=True):
+    """The answer for a file and, where it is text, what the parser needs."""
+
+    answer: FileText
+    source: bytes = b""
+
+    def with_parse(self, *, has_symbols: bool, will_parse: bool) -> "ReadFile":
+        """Returns the same with the two flags set, which tell the server what to expect."""
+        return ReadFile(msgspec.structs.replace(self.answer, has_symbols=has_symbols, will_parse=will_parse), self.source)
+
+
+def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
+    """Reads `task.path` below the batch's root. Never follows a symlink, never blocks on a FIFO, never raises OSError."""
+    full = os.path.join(batch.root, os.fsencode(task.path))
+    try:
+        descriptor = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return ReadFile(FileText(task.path, "vanished"))
+    except OSError:
+        return ReadFile(FileText(task.path, "skipped", "unreadable"))
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            return ReadFile(FileText(task.path, "skipped", "special_file"))
+        if info.st_size > batch.max_file_bytes:
+            return ReadFile(_answer(task, info, "skipped", reason="too_large"))
+        content = _read_all(descriptor, info.st_size)
+    except OSError:
+        return ReadFile(FileText(task.path, "skipped", "unreadable"))
+    finally:
+        os.close(descriptor)
+    return _classified(batch, task, info, content, splitter)
+
+
+def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: bytes, splitter: WordSplitter) -> ReadFile:
+    digest = content_hash(content)
+    is_known = digest == task.known_hash
+    if is_known and not task.needs_symbols:
+        return ReadFile(_answer(task, info, "unchanged", content_hash=digest))
+    classified = classify(content, TextLimits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters))
+    if not isinstance(classified, Text):
+        return ReadFile(_answer(task, info, "skipped", reason=classified, content_hash=digest))
+    text = classified.text
+    source = text.encode("utf-8", "surrogatepass")
+    language = language_of(task.path, source[:DETECTION_BYTES])
+    answer = _answer(
+        task,
+        info,
+        "unchanged" if is_known else "indexed",
+        language=language,
+        content_hash=digest,
+        line_count=line_count(text),
+        chunks=() if is_known else chunk(text, splitter),
+        roots=module_roots(task.path, source) if os.path.basename(task.path) in CONFIGURATION_FILES else (),
+    )
+    return ReadFile(answer, source)
+
+
+def _answer(
+    task: FileTask,
+    info: os.stat_result,
+    status: str,
+    *,
+    reason: str = "",
+    language: str = "",
+    content_hash: bytes = b"",
+    line_count: int = 0,
+    chunks: tuple = (),  # type: ignore[type-arg]
+    roots: tuple = (),  # type: ignore[type-arg]
+) -> FileText:
+    is_racy = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) < RACY_NS
+    return FileText(
+        path=task.path,
+        status=status,
+        reason=reason,
+        language=language,
+        size=info.st_size,
+        mtime_ns=0 if is_racy else info.st_mtime_ns,
+        ctime_ns=info.st_ctime_ns,
+        inode=info.st_ino,
+        content_hash=content_hash,
+        line_count=line_count,
+        chunks=chunks,
+        roots=roots,
+    )
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    # One byte more than fstat said shows a file that grows while we read it.
+    content = os.read(descriptor, size + 1)
+    if len(content) == size:
+        return content
+    pieces = [content]
+    while piece := os.read(descriptor, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,75 @@
+"""The house rules that a reader of the imports can check: who may know whom."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "codecompass"
+
+LAYERS = {
+    "cli": {"cli", "actors", "store", "protocol", "transport", "worker", "base"},
+    "transport": {"transport", "actors", "store", "protocol", "base"},
+    "actors": {"actors", "store", "worker", "protocol", "base"},
+    "worker": {"worker", "store", "base"},
+    "store": {"store", "protocol", "base"},
+    "protocol": {"protocol", "base"},
+    "base": {"base"},
+}
+"""Which part may import which. `base` is the modules directly in the package."""
+
+THIRD_PARTY = {
+    "tantivy": {"store"},
+    "sqlite3": {"store"},
+    "tree_sitter": {"store", "worker"},
+    "tree_sitter_language_pack": {"store", "worker"},
+    "trio": {"actors", "transport", "cli"},
+    "asyncclick": {"cli"},
+    "rich": {"cli"},
+}
+"""Who may import a library. cli/doctor looks at grammars through the worker's own loader."""
+
+WORKER_NEVER = {"trio", "tantivy", "sqlite3", "asyncclick", "structlog"}
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE).parts
+    return relative[0] if len(relative) > 1 else "base"
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_its_layer_may(path):
+    part = part_of(path)
+
+    for name in imported_modules(path):
+        first, *rest = name.split(".")
+        if first == "codecompass" and rest:
+            target = rest[0] if (PACKAGE / rest[0]).is_dir() else "base"
+            if path.name == "__main__.py" and part == "base":
+                continue
+            assert target in LAYERS[part], f"{part} imports {name}"
+        elif first in THIRD_PARTY:
+            assert part in THIRD_PARTY[first], f"{part} imports {first}"
+
+
+def test_the_worker_process_loads_neither_the_event_loop_nor_the_stores():
+    import subprocess
+    import sys
+
+    code = "import sys, codecompass.worker.__main__, codecompass.worker.parsing; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert not WORKER_NEVER & set(loaded)
