@@ -1,0 +1,230 @@
+"""Every tunable of the program: typed, with unit and default, read once at the start and passed down.
+
+    flag > CODECOMPASS_<SECTION>_<KEY> > --config FILE > <project>/.codecompass/config.toml > user file > default
+
+The environment is read here and nowhere else. What is not a known key is an error that names the nearest one: a setting
+that silently does nothing is worse than none. How files and variables become values is in `settings_sources.py`.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from codecompass.protocol.requests import MAX_LIMIT, MAX_TIMEOUT_MS, DetailLevel, ExplainLevel, FreshnessPolicy
+from codecompass.units import GIB, KIB, MIB
+
+Transport = Literal["stdio", "http"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["auto", "text", "json"]
+
+PathText = Annotated[str, Meta(extra={"is_path": True})]
+"""A path. `~` is the home directory; a relative one is relative to the file that says it, or to the cwd."""
+
+
+class IndexSettings(Struct, frozen=True, kw_only=True):
+    """What is taken into an index, and how hard the machine works for it."""
+
+    max_file_size: Annotated[
+        int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})
+    ] = 1 * MIB
+    exclude: Annotated[
+        tuple[str, ...],
+        Meta(description="Patterns of files to leave out, as in .gitignore; they win over ignore files."),
+    ] = ()
+    include: Annotated[
+        tuple[str, ...], Meta(description="Patterns of files to take in although something else leaves them out.")
+    ] = ()
+    workers: Annotated[
+        int,
+        Meta(
+            ge=0, le=256, description="Processes that parse; 0 is one for each processor.", extra={"unit": "processes"}
+        ),
+    ] = 0
+    parse_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=100,
+            le=600_000,
+            description="Processor time that the parse of one file may take before it is quarantined.",
+            extra={"unit": "ms"},
+        ),
+    ] = 10_000
+    max_line_length: Annotated[
+        int,
+        Meta(
+            ge=100,
+            le=GIB,
+            description="A file with a longer line is minified, and skipped.",
+            extra={"unit": "characters"},
+        ),
+    ] = 20_000
+
+
+class QuerySettings(Struct, frozen=True, kw_only=True):
+    """What an answer looks like where the question leaves it open."""
+
+    freshness_policy: Annotated[
+        FreshnessPolicy,
+        Meta(description="When files have changed: strict refuses, balanced updates, best_effort answers."),
+    ] = "balanced"
+    ranking_explain_level: Annotated[ExplainLevel, Meta(description="How much an answer says about its ranking.")] = (
+        "off"
+    )
+    detail_level: Annotated[DetailLevel, Meta(description="How much each hit of an answer carries.")] = "signature"
+    default_limit: Annotated[
+        int, Meta(ge=1, le=MAX_LIMIT, description="Hits of an answer.", extra={"unit": "hits"})
+    ] = 10
+    freshness_wait_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=60_000,
+            description="How long a query waits for a small update before it answers.",
+            extra={"unit": "ms"},
+        ),
+    ] = 300
+    timeout_ms: Annotated[
+        int,
+        Meta(ge=1, le=MAX_TIMEOUT_MS, description="A search ends after this, with what it has.", extra={"unit": "ms"}),
+    ] = 10_000
+    max_response_bytes: Annotated[
+        int, Meta(ge=1 * KIB, le=16 * MIB, description="Size of the results of one answer.", extra={"unit": "bytes"})
+    ] = 64 * KIB
+
+
+class ServerSettings(Struct, frozen=True, kw_only=True):
+    """How `serve-mcp` listens, and which workspaces it takes."""
+
+    transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
+    bind: Annotated[str, Meta(min_length=1, description="HTTP address to listen on.")] = "127.0.0.1"
+    auto_workspace: Annotated[bool, Meta(description="Take up unknown workspaces below the allowed roots.")] = False
+    allowed_roots: Annotated[tuple[PathText, ...], Meta(description="Directories that workspaces may lie in.")] = ()
+    max_auto_workspaces: Annotated[
+        int, Meta(ge=1, le=10_000, description="Workspaces taken up by themselves.", extra={"unit": "workspaces"})
+    ] = 10
+    warmset_capacity: Annotated[
+        int, Meta(ge=0, le=1000, description="Recent workspaces made ready at the start.", extra={"unit": "workspaces"})
+    ] = 3
+    prewarm: Annotated[bool, Meta(description="Make recent workspaces ready at the start.")] = True
+    project_from_cwd: Annotated[bool, Meta(description="Let the current directory choose the project.")] = False
+    allowed_origins: Annotated[
+        tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")
+    ] = ()
+    tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = (
+        "ten"
+    )
+
+
+class StorageSettings(Struct, frozen=True, kw_only=True):
+    """Where the data lies."""
+
+    data_dir: Annotated[
+        PathText, Meta(description="Directory of all indexes; empty is the platform's. CODECOMPASS_HOME sets it too.")
+    ] = ""
+    busy_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}
+        ),
+    ] = 5000
+
+
+class LogSettings(Struct, frozen=True, kw_only=True):
+    """What is logged. Always to stderr."""
+
+    level: Annotated[LogLevel, Meta(description="Least severity that is logged; -v and -vv lower it.")] = "warning"
+    format: Annotated[LogFormat, Meta(description="auto is text on a terminal, else JSON lines.")] = "auto"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """All of it. Built by `settings_sources.load_settings`; a plain `Settings()` is the defaults."""
+
+    index: IndexSettings = IndexSettings()
+    query: QuerySettings = QuerySettings()
+    server: ServerSettings = ServerSettings()
+    storage: StorageSettings = StorageSettings()
+    log: LogSettings = LogSettings()
+
+
+PROJECT_SECTIONS: Final = frozenset({"index", "query"})
+"""What a project's own file may set. It comes with a clone: it must not open ports, widen roots or move the store."""
+
+ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
+HOME_VARIABLE: Final = "CODECOMPASS_HOME"
+
+NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
+"""Variables with the prefix that say something else than a setting."""
+
+
+class Setting(Struct, frozen=True):
+    """One key of the configuration, as `config show` and the checks need it. `type` is what msgspec converts to."""
+
+    key: str
+    type: object
+    default: object
+    description: str
+    unit: str
+    is_path: bool
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return ENVIRONMENT_PREFIX + self.key.replace(".", "_").upper()
+
+
+def known_settings() -> tuple[Setting, ...]:
+    """Returns every key there is, in the order of the sections and fields above."""
+    return tuple(
+        _setting(section.name, field)
+        for section in msgspec.structs.fields(Settings)
+        for field in msgspec.structs.fields(section.type)
+    )
+
+
+def read_environment() -> Mapping[str, str]:
+    """Returns the process's environment as it is now."""
+    return dict(os.environ)
+
+
+def wants_color(environment: Mapping[str, str]) -> bool:
+    """Returns False where the user asks for plain output: NO_COLOR (any value but the empty one) or a dumb terminal."""
+    return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def user_file() -> Path:
+    """Returns where the user's own configuration is looked for; it need not exist."""
+    import platformdirs  # 15 ms that a help text need not wait for
+
+    return Path(platformdirs.user_config_dir("codecompass", appauthor=False)) / "config.toml"
+
+
+def project_file(root: Path) -> Path:
+    """Returns where the configuration of the project at `root` is looked for; it need not exist."""
+    return root / ".codecompass" / "config.toml"
+
+
+def _setting(section: str, field: msgspec.structs.FieldInfo) -> Setting:
+    metas = [item for item in getattr(field.type, "__metadata__", ()) if isinstance(item, Meta)]
+    extra = {name: value for meta in metas for name, value in (meta.extra or {}).items()}
+    descriptions = [meta.description for meta in metas if meta.description]
+    return Setting(
+        key=f"{section}.{field.name}",
+        type=field.type,
+        default=field.default,
+        description=descriptions[-1] if descriptions else "",
+        unit=str(extra.get("unit", "")),
+        is_path=_is_path(field.type),
+    )
+
+
+def _is_path(annotation: object) -> bool:
+    metas = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, Meta)]
+    return any((meta.extra or {}).get("is_path") for meta in metas) or any(map(_is_path, get_args(annotation)))

@@ -1,0 +1,273 @@
+"""Flags, variables and files -> one `Settings`, and for each value where it came from.
+
+Each layer becomes a flat table of dotted keys first; each value is checked against the type of its field alone, so that
+an error can name the file or variable, the key and what was expected. Raises InvalidInput for all of these.
+"""
+
+import difflib
+import os
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Literal, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+from codecompass.settings import (
+    ENVIRONMENT_PREFIX,
+    HOME_VARIABLE,
+    NO_SETTING,
+    PROJECT_SECTIONS,
+    Setting,
+    Settings,
+    known_settings,
+    project_file,
+)
+from codecompass.units import MIB
+
+Layer = Literal["flag", "environment", "config file", "project file", "user file", "default"]
+
+MAX_FILE_BYTES: Final = 1 * MIB
+"""A configuration beyond this is some other file."""
+
+RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}
+RENAMED_KEYS: Final = {
+    "index.default_limit": "query.default_limit",
+    "index.parallelism": "index.workers",
+    "debug.ranking_reasons": "query.ranking_explain_level",
+}
+"""Older spellings. Where a layer has both, the newer one counts."""
+
+LEGACY_REASONS: Final = {True: "full", False: "off", "true": "full", "false": "off"}
+
+
+class Sources(Struct, frozen=True, kw_only=True):
+    """Where to look. `flags` holds dotted keys. A missing `config_file` is an error, the other files are optional."""
+
+    environment: Mapping[str, str]
+    flags: Mapping[str, object] = {}
+    config_file: Path | None = None
+    project_root: Path | None = None
+    user_file: Path | None = None
+
+
+class EffectiveValue(Struct, frozen=True):
+    """What holds for one key. `where` is the file or the variable, empty for flags and defaults."""
+
+    key: str
+    value: object
+    layer: Layer
+    where: str
+    unit: str
+    description: str
+
+
+class Loaded(Struct, frozen=True):
+    """The settings, each value's origin in the order of the fields, and what looked odd but harmless."""
+
+    settings: Settings
+    values: tuple[EffectiveValue, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Found(Struct, frozen=True):
+    value: object
+    layer: Layer
+    where: str
+
+
+def load_settings(sources: Sources) -> Loaded:
+    """Returns what holds, the strongest layer first (see `settings`). Raises InvalidInput."""
+    known = {setting.key: setting for setting in known_settings()}
+    variables, warnings = _from_environment(sources.environment, known)
+    layers = [
+        {
+            key: _Found(_checked(known[key], value, f"the option for {key}", Path.cwd()), "flag", "")
+            for key, value in sources.flags.items()
+        },
+        variables,
+        _from_file(sources.config_file, "config file", known, is_required=True),
+        _from_file(None if sources.project_root is None else project_file(sources.project_root), "project file", known),
+        _from_file(sources.user_file, "user file", known),
+    ]
+    values = []
+    sections: dict[str, dict[str, object]] = {}
+    for setting in known.values():
+        found = next((layer[setting.key] for layer in layers if setting.key in layer), None)
+        value = setting.default if found is None else found.value
+        section, _, name = setting.key.partition(".")
+        sections.setdefault(section, {})[name] = value
+        layer: Layer = "default" if found is None else found.layer
+        where = "" if found is None else found.where
+        values.append(EffectiveValue(setting.key, value, layer, where, setting.unit, setting.description))
+    return Loaded(msgspec.convert(sections, Settings), tuple(values), warnings)
+
+
+def _from_environment(
+    environment: Mapping[str, str], known: Mapping[str, Setting]
+) -> tuple[dict[str, _Found], tuple[str, ...]]:
+    names = {setting.variable: setting.key for setting in known.values()}
+    names |= {ENVIRONMENT_PREFIX + key.replace(".", "_").upper(): key for key in _older_spellings(known)}
+    names[HOME_VARIABLE] = "storage.data_dir"
+    sections = {key.partition(".")[0] for key in names.values()}
+    found: dict[str, _Found] = {}
+    warnings = []
+    # The newest spellings last, so that they overwrite the others.
+    newest = {setting.variable for setting in known.values()}
+    for variable, text in sorted(environment.items(), key=lambda item: (item[0] in newest, item[0])):
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NO_SETTING or not text:
+            continue
+        if variable in names:
+            key, value = _renamed(names[variable], text)
+            found[key] = _Found(
+                _checked(known[key], value, f"the variable {variable}", Path.cwd(), is_text=True),
+                "environment",
+                variable,
+            )
+        elif variable.removeprefix(ENVIRONMENT_PREFIX).partition("_")[0].lower() in sections:
+            raise InvalidInput(
+                f"the variable {variable} sets nothing that exists; did you mean {_nearest(variable, names)}?",
+                variable=variable,
+            )
+        else:
+            warnings.append(
+                f"the variable {variable} is not known to this program; the nearest is {_nearest(variable, names)}"
+            )
+    return found, tuple(warnings)
+
+
+def _from_file(
+    path: Path | None, layer: Layer, known: Mapping[str, Setting], *, is_required: bool = False
+) -> dict[str, _Found]:
+    content = None if path is None else _read(path, is_required=is_required)
+    if path is None or content is None:
+        return {}
+    try:
+        tables = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}. Correct the file.", file=str(path)) from error
+    found: dict[str, _Found] = {}
+    flat = dict(_flattened(tables))
+    # Older spellings first, so that the newer ones of the same file overwrite them.
+    for spelled in sorted(flat, key=lambda key: key in known):
+        key, value = _renamed(spelled, flat[spelled])
+        if key not in known:
+            meant = _nearest(spelled, known)
+            raise InvalidInput(
+                f"{path}: there is no setting {spelled}; did you mean {meant}?",
+                file=str(path),
+                key=spelled,
+                nearest=meant,
+            )
+        if layer == "project file" and key.partition(".")[0] not in PROJECT_SECTIONS:
+            raise InvalidInput(
+                f"{path}: a project's own file cannot set {spelled}. Put it into your user file, or pass --config.",
+                file=str(path),
+                key=spelled,
+            )
+        found[key] = _Found(_checked(known[key], value, f"{path}: {spelled}", path.parent), layer, str(path))
+    return found
+
+
+def _read(path: Path, *, is_required: bool) -> bytes | None:
+    try:
+        # Not blocking: a pipe of this name in a cloned project must not stop us.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if is_required:
+            raise InvalidInput(
+                f"the configuration file {path} does not exist. Correct --config.", file=str(path)
+            ) from error
+        return None
+    except OSError as error:
+        raise InvalidInput(
+            f"the configuration file {path} cannot be read: {error.strerror}.", file=str(path)
+        ) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InvalidInput(f"{path} is not a regular file, and no configuration is read from it.", file=str(path))
+        content = os.read(descriptor, MAX_FILE_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_FILE_BYTES:
+        raise InvalidInput(f"{path} is larger than 1 MiB: that is not a configuration file.", file=str(path))
+    return content
+
+
+def _flattened(tables: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, object]]:
+    for name, value in tables.items():
+        if isinstance(value, dict) and (value or (prefix == "" and name in Settings.__struct_fields__)):
+            yield from _flattened(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _older_spellings(known: Mapping[str, Setting]) -> list[str]:
+    moved = [
+        old + "." + key.partition(".")[2]
+        for old, new in RENAMED_SECTIONS.items()
+        for key in known
+        if key.partition(".")[0] == new
+    ]
+    return moved + list(RENAMED_KEYS)
+
+
+def _renamed(key: str, value: object) -> tuple[str, object]:
+    if key == "debug.ranking_reasons":
+        given = value.lower() if isinstance(value, str) else value
+        return RENAMED_KEYS[key], LEGACY_REASONS.get(given, value) if isinstance(given, str | bool) else value
+    section, dot, name = key.partition(".")
+    return RENAMED_KEYS.get(key, RENAMED_SECTIONS.get(section, section) + dot + name), value
+
+
+def _checked(setting: Setting, value: object, source: str, base: Path, *, is_text: bool = False) -> object:
+    if is_text and isinstance(value, str) and get_origin(_bare(setting.type)) is tuple:
+        separator = os.pathsep if setting.is_path else ","
+        value = [part.strip() for part in value.split(separator) if part.strip()]
+    try:
+        checked: object = msgspec.convert(value, setting.type, strict=not is_text)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(
+            f"{source} must be {_expectation(setting, error)}, not {value!r}.",
+            key=setting.key,
+            constraint=_expectation(setting, error),
+        ) from error
+    if not setting.is_path:
+        return checked
+    if isinstance(checked, tuple):
+        return tuple(_absolute(str(item), base) for item in checked)
+    return _absolute(str(checked), base)
+
+
+def _expectation(setting: Setting, error: msgspec.ValidationError) -> str:
+    allowed = get_args(_bare(setting.type))
+    if get_origin(_bare(setting.type)) is Literal:
+        return "one of " + ", ".join(map(str, allowed))
+    if get_origin(_bare(setting.type)) is tuple:
+        return "a list of strings"
+    expected = str(error).partition("Expected ")[2].partition(", got")[0].replace("`", "")
+    words = {"int": "a whole number", "bool": "true or false", "str": "a string"}
+    kind, _, rest = expected.partition(" ")
+    return (words.get(kind, expected) + (" " + rest if rest and kind in words else "")).strip() or "another value"
+
+
+def _bare(annotation: object) -> object:
+    return getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
+
+
+def _absolute(text: str, base: Path) -> str:
+    return str((base / Path(text).expanduser()).absolute()) if text else ""
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """The known name most like `word`, whole or by its last part. There always is one."""
+
+    def likeness(candidate: str) -> float:
+        last, other = word.rpartition(".")[2], candidate.rpartition(".")[2]
+        whole = difflib.SequenceMatcher(None, word, candidate).ratio()
+        return max(whole, 0.95 * difflib.SequenceMatcher(None, last, other).ratio())
+
+    return max(known, key=likeness)

@@ -1,0 +1,282 @@
+"""Which value holds when several say something, and what a mistake in the configuration is told."""
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codecompass.errors import InvalidInput
+from codecompass.settings import Settings, known_settings, project_file, wants_color
+from codecompass.settings_sources import EffectiveValue, Loaded, Sources, load_settings
+
+
+def load(
+    tmp_path: Path,
+    *,
+    flags: dict[str, object] | None = None,
+    environment: dict[str, str] | None = None,
+    config: str | None = None,
+    project: str | None = None,
+    user: str | None = None,
+) -> Loaded:
+    root = tmp_path / "project"
+    for path, content in (
+        (tmp_path / "given.toml", config),
+        (project_file(root), project),
+        (tmp_path / "user.toml", user),
+    ):
+        if content is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+    return load_settings(
+        Sources(
+            flags=flags or {},
+            environment=environment or {},
+            config_file=None if config is None else tmp_path / "given.toml",
+            project_root=root,
+            user_file=tmp_path / "user.toml",
+        )
+    )
+
+
+def value_of(loaded: Loaded, key: str) -> EffectiveValue:
+    return next(item for item in loaded.values if item.key == key)
+
+
+def refusal(tmp_path: Path, **layers: object) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        load(tmp_path, **layers)  # type: ignore[arg-type]
+    return caught.value.message
+
+
+def test_without_any_source_the_defaults_hold(tmp_path):
+    loaded = load(tmp_path)
+
+    assert loaded.settings == Settings()
+    assert {item.layer for item in loaded.values} == {"default"}
+
+
+def test_each_layer_wins_over_the_ones_below_it(tmp_path):
+    """Flag, variable, --config, project file, user file, default: removed one by one from the top."""
+    layers: dict[str, object] = {
+        "flags": {"query.default_limit": 1},
+        "environment": {"CODECOMPASS_QUERY_DEFAULT_LIMIT": "2"},
+        "config": "query.default_limit = 3",
+        "project": "[query]\ndefault_limit = 4",
+        "user": "[query]\ndefault_limit = 5",
+    }
+    seen = []
+
+    for n_removed in range(len(layers) + 1):
+        directory = tmp_path / str(n_removed)
+        kept = dict(list(layers.items())[n_removed:])
+        item = value_of(load(directory, **kept), "query.default_limit")  # type: ignore[arg-type]
+        seen.append((item.value, item.layer, os.path.basename(item.where)))
+
+    assert seen == [
+        (1, "flag", ""),
+        (2, "environment", "CODECOMPASS_QUERY_DEFAULT_LIMIT"),
+        (3, "config file", "given.toml"),
+        (4, "project file", "config.toml"),
+        (5, "user file", "user.toml"),
+        (10, "default", ""),
+    ]
+
+
+def test_layers_are_merged_key_by_key(tmp_path):
+    loaded = load(tmp_path, user='[query]\ndetail_level = "context"\ndefault_limit = 3', project="query.default_limit = 4")
+
+    assert loaded.settings.query.default_limit == 4
+    assert loaded.settings.query.detail_level == "context"
+
+
+def test_an_unknown_key_names_the_file_and_the_nearest_key(tmp_path):
+    message = refusal(tmp_path, user='[query]\nfreshnes_polcy = "strict"')
+
+    assert str(tmp_path / "user.toml") in message
+    assert "query.freshnes_polcy" in message
+    assert "did you mean query.freshness_policy?" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "nearest"),
+    [
+        ("port = 1", "server.port"),
+        ("[servr]\nport = 1", "server.port"),
+        ("[qurey]", "query."),
+        ("[index.max_file_size]\nbytes = 3", "index.max_file_size"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_told_where_it_belongs(tmp_path, content, nearest):
+    assert f"did you mean {nearest}" in refusal(tmp_path, user=content)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("index.max_file_size = '1'", "index.max_file_size must be a whole number, not '1'"),
+        ("index.max_file_size = true", "index.max_file_size must be a whole number, not True"),
+        ("index.max_file_size = 0", "index.max_file_size must be a whole number >= 1, not 0"),
+        ("server.port = 65536", "server.port must be a whole number <= 65535, not 65536"),
+        ("server.prewarm = 1", "server.prewarm must be true or false, not 1"),
+        ("index.exclude = 'a'", "index.exclude must be a list of strings, not 'a'"),
+        ("index.exclude = ['a', 1]", "index.exclude must be a list of strings, not ['a', 1]"),
+        ("query.freshness_policy = 'lax'", "must be one of strict, balanced, best_effort, not 'lax'"),
+        ("query.freshness_policy = 3", "must be one of strict, balanced, best_effort, not 3"),
+        ("storage.data_dir = 3", "storage.data_dir must be a string, not 3"),
+    ],
+)
+def test_a_wrong_value_names_file_key_and_what_is_expected(tmp_path, content, expected):
+    message = refusal(tmp_path, user=content)
+
+    assert message.startswith(str(tmp_path / "user.toml"))
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("CODECOMPASS_SERVER_PREWARM", "yes", "must be true or false, not 'yes'"),
+        ("CODECOMPASS_SERVER_PORT", "abc", "must be a whole number, not 'abc'"),
+        ("CODECOMPASS_SERVER_PROT", "1", "did you mean CODECOMPASS_SERVER_PORT?"),
+    ],
+)
+def test_a_wrong_variable_is_named(tmp_path, variable, text, expected):
+    message = refusal(tmp_path, environment={variable: text})
+
+    assert variable in message
+    assert expected in message
+
+
+def test_variables_carry_every_type(tmp_path):
+    settings = load(
+        tmp_path,
+        environment={
+            "CODECOMPASS_SERVER_PREWARM": "false",
+            "CODECOMPASS_SERVER_PORT": "0",
+            "CODECOMPASS_INDEX_EXCLUDE": "*.gen.go, third_party/",
+            "CODECOMPASS_SERVER_ALLOWED_ROOTS": f"/srv/a{os.pathsep}/srv/b",
+            "CODECOMPASS_QUERY_DETAIL_LEVEL": "location",
+        },
+    ).settings
+
+    assert settings.server.prewarm is False
+    assert settings.server.port == 0
+    assert settings.index.exclude == ("*.gen.go", "third_party/")
+    assert settings.server.allowed_roots == ("/srv/a", "/srv/b")
+    assert settings.query.detail_level == "location"
+
+
+def test_an_empty_variable_sets_nothing(tmp_path):
+    assert load(tmp_path, environment={"CODECOMPASS_SERVER_PORT": ""}).settings == Settings()
+
+
+def test_a_variable_of_no_section_is_only_warned_about(tmp_path):
+    """Somebody else's CODECOMPASS_BUILD_ID must not keep the server from starting."""
+    loaded = load(tmp_path, environment={"CODECOMPASS_QEURY_TIMEOUT_MS": "3", "CODECOMPASS_PROJECT": "/x"})
+
+    assert loaded.settings == Settings()
+    assert len(loaded.warnings) == 1
+    assert "CODECOMPASS_QUERY_TIMEOUT_MS" in loaded.warnings[0]
+
+
+def test_codecompass_home_moves_the_store(tmp_path):
+    item = value_of(load(tmp_path, environment={"CODECOMPASS_HOME": "/elsewhere"}), "storage.data_dir")
+
+    assert (item.value, item.layer, item.where) == ("/elsewhere", "environment", "CODECOMPASS_HOME")
+
+
+def test_relative_paths_in_a_file_are_relative_to_the_file(tmp_path):
+    settings = load(tmp_path, user="storage.data_dir = 'data'\nserver.allowed_roots = ['~/src', 'b']").settings
+
+    assert settings.storage.data_dir == str(tmp_path / "data")
+    assert settings.server.allowed_roots == (str(Path.home() / "src"), str(tmp_path / "b"))
+
+
+@pytest.mark.parametrize("content", ["storage.data_dir = '/tmp/x'", "server.bind = '0.0.0.0'", "log.level = 'debug'"])
+def test_a_projects_own_file_cannot_reach_beyond_the_project(tmp_path, content):
+    """The file comes with a clone; whoever wrote it must not open ports, widen roots or move the store."""
+    assert "a project's own file cannot set" in refusal(tmp_path, project=content)
+
+
+@pytest.mark.parametrize(
+    ("content", "key", "value"),
+    [
+        ("debug.ranking_reasons = true", "query.ranking_explain_level", "full"),
+        ("debug.ranking_reasons = false", "query.ranking_explain_level", "off"),
+        ("debug.ranking_reasons = true\nquery.ranking_explain_level = 'basic'", "query.ranking_explain_level", "basic"),
+        ("query.ranking_explain_level = 'basic'\ndebug.ranking_reasons = true", "query.ranking_explain_level", "basic"),
+        ("search.max_response_bytes = 2048", "query.max_response_bytes", 2048),
+        ("index.default_limit = 7", "query.default_limit", 7),
+        ("logging.level = 'error'", "log.level", "error"),
+    ],
+)
+def test_older_spellings_still_count_but_never_over_newer_ones(tmp_path, content, key, value):
+    assert value_of(load(tmp_path, user=content), key).value == value
+
+
+def test_an_older_variable_counts_too(tmp_path):
+    loaded = load(tmp_path, environment={"CODECOMPASS_DEBUG_RANKING_REASONS": "true"})
+
+    assert loaded.settings.query.ranking_explain_level == "full"
+
+
+def test_broken_toml_names_file_and_line(tmp_path):
+    message = refusal(tmp_path, user="[query]\ndefault_limit = = 3")
+
+    assert str(tmp_path / "user.toml") in message
+    assert "line 2" in message
+
+
+def test_a_missing_file_is_an_error_only_where_it_was_asked_for(tmp_path):
+    with pytest.raises(InvalidInput, match=r"nowhere\.toml does not exist"):
+        load_settings(Sources(environment={}, config_file=tmp_path / "nowhere.toml"))
+
+    load_settings(Sources(environment={}, user_file=tmp_path / "nowhere.toml", project_root=tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe", "large"])
+def test_what_is_no_configuration_file_is_refused_without_waiting(tmp_path, kind):
+    """A named pipe in a cloned project would otherwise stop the program for ever."""
+    path = project_file(tmp_path)
+    path.parent.mkdir()
+    match kind:
+        case "directory":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case _:
+            path.write_bytes(b"#" * (1024 * 1024 + 1))
+
+    with pytest.raises(InvalidInput) as caught:
+        load_settings(Sources(environment={}, project_root=tmp_path))
+
+    assert str(path) in caught.value.message
+
+
+def test_a_file_where_the_settings_directory_should_be_means_no_settings(tmp_path):
+    project_file(tmp_path).parent.write_text("")
+
+    assert load_settings(Sources(environment={}, project_root=tmp_path)).settings == Settings()
+
+
+def test_every_setting_says_what_it_is_and_its_default_is_valid():
+    for setting in known_settings():
+        assert setting.description, setting.key
+        assert msgspec.convert(setting.default, setting.type) == setting.default
+        assert setting.variable == setting.variable.upper()
+
+
+def test_no_two_settings_share_a_variable():
+    variables = [setting.variable for setting in known_settings()]
+
+    assert len(set(variables)) == len(variables)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "0"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm"}, True)],
+)
+def test_plain_output_can_be_asked_for(environment, expected):
+    assert wants_color(environment) is expected
