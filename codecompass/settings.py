@@ -14,12 +14,18 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from codecompass.protocol.requests import MAX_LIMIT, MAX_TIMEOUT_MS, DetailLevel, ExplainLevel, FreshnessPolicy
 from codecompass.units import GIB, KIB, MIB
 
+FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
+ExplainLevel = Literal["off", "basic", "full"]
+DetailLevel = Literal["location", "signature", "context"]
 Transport = Literal["stdio", "http"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
+
+MAX_LIMIT: Final = 100
+MAX_TIMEOUT_MS: Final = 60_000
+"""The bounds of a request; a test holds them equal to those in `protocol.requests`, which this layer cannot import."""
 
 PathText = Annotated[str, Meta(extra={"is_path": True})]
 """A path. `~` is the home directory; a relative one is relative to the file that says it, or to the cwd."""
@@ -28,9 +34,7 @@ PathText = Annotated[str, Meta(extra={"is_path": True})]
 class IndexSettings(Struct, frozen=True, kw_only=True):
     """What is taken into an index, and how hard the machine works for it."""
 
-    max_file_size: Annotated[
-        int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})
-    ] = 1 * MIB
+    max_file_size: Annotated[int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})] = 1 * MIB
     exclude: Annotated[
         tuple[str, ...],
         Meta(description="Patterns of files to leave out, as in .gitignore; they win over ignore files."),
@@ -40,9 +44,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
     ] = ()
     workers: Annotated[
         int,
-        Meta(
-            ge=0, le=256, description="Processes that parse; 0 is one for each processor.", extra={"unit": "processes"}
-        ),
+        Meta(ge=0, le=256, description="Processes that parse; 0 is one for each processor.", extra={"unit": "processes"}),
     ] = 0
     parse_timeout_ms: Annotated[
         int,
@@ -71,13 +73,9 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
         FreshnessPolicy,
         Meta(description="When files have changed: strict refuses, balanced updates, best_effort answers."),
     ] = "balanced"
-    ranking_explain_level: Annotated[ExplainLevel, Meta(description="How much an answer says about its ranking.")] = (
-        "off"
-    )
+    ranking_explain_level: Annotated[ExplainLevel, Meta(description="How much an answer says about its ranking.")] = "off"
     detail_level: Annotated[DetailLevel, Meta(description="How much each hit of an answer carries.")] = "signature"
-    default_limit: Annotated[
-        int, Meta(ge=1, le=MAX_LIMIT, description="Hits of an answer.", extra={"unit": "hits"})
-    ] = 10
+    default_limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="Hits of an answer.", extra={"unit": "hits"})] = 10
     freshness_wait_ms: Annotated[
         int,
         Meta(
@@ -112,15 +110,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     ] = 3
     prewarm: Annotated[bool, Meta(description="Make recent workspaces ready at the start.")] = True
     project_from_cwd: Annotated[bool, Meta(description="Let the current directory choose the project.")] = False
-    allowed_origins: Annotated[
-        tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")
-    ] = ()
-    allowed_hosts: Annotated[
-        tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")
-    ] = ()
-    tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = (
-        "ten"
-    )
+    allowed_origins: Annotated[tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")] = ()
+    allowed_hosts: Annotated[tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")] = ()
+    tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -131,9 +123,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     busy_timeout_ms: Annotated[
         int,
-        Meta(
-            ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}
-        ),
+        Meta(ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}),
     ] = 5000
 
 
