@@ -65,38 +65,39 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     rules = language.rules
     while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
         pending, scope = stack[-1]
-        item = next(pending, None)
-        if item is None:
+        for item in pending:
+            if isinstance(item, Node):
+                rule = rules.get(item.type)
+                if rule is None:
+                    continue
+                if isinstance(rule, str):
+                    stack.append((iter(item.named_children), scope))
+                    break
+                context.scope_kinds = scope.kinds
+                context.scope_names = scope.names
+                context.scope_visibility = scope.visibility
+                found = _apply(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
+                if found:
+                    stack.append((iter(found), scope))
+                    break
+            elif isinstance(item, Import):
+                imports.append(item)
+            elif isinstance(item, Inside):
+                if item.kind is not None:
+                    scope = _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
+                stack.append((iter(item.node.named_children), scope))
+                break
+            elif item.name and len(item.name) <= MAX_NAME_LENGTH:
+                symbol = _symbol(language, item, scope, context)
+                symbols.append(symbol)
+                bodies = [body for body in item.bodies if _worth_entering(language, item.kind, body, source)]
+                if bodies:
+                    kinds, names = (*scope.kinds, item.kind), (*scope.names, item.name)
+                    inner = _Scope(len(symbols) - 1, kinds, names, symbol.visibility)
+                    stack.extend((iter(body.named_children), inner) for body in reversed(bodies))
+                    break
+        else:
             stack.pop()
-        elif isinstance(item, Node):
-            rule = rules.get(item.type)
-            if rule is None:
-                continue
-            if isinstance(rule, str):
-                stack.append((iter(item.named_children), scope))
-                continue
-            context.scope_kinds, context.scope_names, context.scope_visibility = (
-                scope.kinds,
-                scope.names,
-                scope.visibility,
-            )
-            found = _apply(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
-            stack.append((iter(found), scope))
-        elif isinstance(item, Import):
-            imports.append(item)
-        elif isinstance(item, Inside):
-            if item.kind is not None:
-                scope = _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
-            stack.append((iter(item.node.named_children), scope))
-        elif item.name and len(item.name) <= MAX_NAME_LENGTH:
-            symbol = _symbol(language, item, scope, context)
-            symbols.append(symbol)
-            inner = _Scope(len(symbols) - 1, (*scope.kinds, item.kind), (*scope.names, item.name), symbol.visibility)
-            stack.extend(
-                (iter(body.named_children), inner)
-                for body in reversed(item.bodies)
-                if _worth_entering(language, item.kind, body, source)
-            )
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
@@ -114,7 +115,8 @@ def _worth_entering(language: Language, kind: SymbolKind, body: Node, source: by
     if kind not in ENTERED_WHEN_MARKED or not language.nested_markers:
         return True
     # find() with bounds: a slice would copy every function body.
-    return any(source.find(marker, body.start_byte, body.end_byte) >= 0 for marker in language.nested_markers)
+    start, end = body.start_byte, body.end_byte
+    return any(source.find(marker, start, end) >= 0 for marker in language.nested_markers)
 
 
 def _symbol(language: Language, item: Definition, scope: _Scope, context: Context) -> Symbol:
@@ -128,16 +130,16 @@ def _symbol(language: Language, item: Definition, scope: _Scope, context: Contex
         scopes = scope.names if item.qualifier is None else item.qualifier
         qualified_name = _join(language, (*context.module, *scopes), item.name, bool(scopes))
     # A node that ends at column 0 owns the line break before it, not the line that it ends on.
-    last_row, last_column = node.end_point
-    if last_column == 0 and last_row > node.start_point[0]:
-        last_row -= 1
+    last_line, last_column = node.end_point[0] + 1, node.end_point[1]
+    if last_column == 0 and last_line > node.start_point[0] + 1:
+        last_line -= 1
     first_line = node.start_point[0] + 1 if item.start_line is None else item.start_line
     return Symbol(
         name=item.name,
         kind=item.kind,
         qualified_name=qualified_name,
         line_start=first_line,
-        line_end=max(first_line, last_row + 1),
+        line_end=max(first_line, last_line),
         signature=clean_signature(signature),
         visibility=visibility,
         parent=scope.index,

@@ -1,5 +1,9 @@
-"""Python: functions, classes, methods, module and class constants, imports."""
+"""Python: functions, classes, methods, variables of modules and classes, the attributes that `__init__` sets, imports.
 
+The grammar puts simple statements straight into their block, without an `expression_statement` around them.
+"""
+
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,7 +11,6 @@ from codecompass.store.languages.base import (
     CLASS_LIKE,
     DESCEND,
     Context,
-    Define,
     Definition,
     Found,
     Language,
@@ -17,6 +20,13 @@ from codecompass.store.languages.base import (
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+DECORATABLE: Final = frozenset({"function_definition", "class_definition"})
+PATTERNS: Final = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
+BLOCKS: Final = frozenset(
+    {"if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause"}
+    | {"with_statement", "for_statement", "while_statement", "block"}
+)
+ENUM_BASE: Final = re.compile(r"\b\w*(?:Enum|Flag|Choices)\b")
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
@@ -37,37 +47,94 @@ def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
 def docstring(node: Node, context: Context) -> str:
     """Returns the docstring, else the comment above (which may stand above the decorators)."""
     body = node.child_by_field_name("body")
-    if body is not None and body.named_child_count:
-        first = body.named_children[0]
-        if first.type == "expression_statement" and first.named_child_count:
-            first = first.named_children[0]
-        if first.type == "string":
-            return context.text(first)
-    parent = node.parent
-    return leading_comment(parent if parent is not None and parent.type == "decorated_definition" else node, context)
+    first = body.named_child(0) if body is not None else None
+    if first is not None and first.type == "string":
+        return context.text(first)
+    # The parent costs a walk from the root, so it is asked for only below something that can be decorated.
+    decorated = node.parent if node.type in DECORATABLE else None
+    return leading_comment(decorated if decorated is not None and decorated.type == "decorated_definition" else node, context)
 
 
-def constants(node: Node, context: Context) -> Iterator[Found]:
+def class_definition(node: Node, context: Context) -> Iterator[Found]:
+    """A class; that it is an enumeration is noted for its members."""
+    bases = node.child_by_field_name("superclasses")
+    if bases is not None and ENUM_BASE.search(context.text(bases)):
+        context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
+    body = node.child_by_field_name("body")
+    yield Definition(name=context.field_text(node, "name"), kind="class", node=node, bodies=() if body is None else (body,))
+
+
+def function_definition(node: Node, context: Context) -> Iterator[Found]:
+    """A function or method, and for `__init__` the attributes of `self` that it sets."""
+    name = context.field_text(node, "name")
+    member = context.enclosing in CLASS_LIKE
+    body = node.child_by_field_name("body")
+    bodies = () if body is None else (body,)
+    yield Definition(name=name, kind="method" if member else "fn", node=node, bodies=bodies)
+    if member and name == "__init__" and body is not None:
+        yield from attributes(body, context)
+
+
+def attributes(body: Node, context: Context) -> Iterator[Definition]:
+    """The first assignment to each `self.x` in the body of `__init__`, unless the class itself names `x`."""
+    pending = list(reversed(body.named_children))
+    while pending:
+        statement = pending.pop()
+        if statement.type in BLOCKS:
+            pending.extend(reversed(statement.named_children))
+            continue
+        for target in targets(statement):
+            if target.type == "attribute" and context.field_text(target, "object") == "self":
+                name = context.field_text(target, "attribute")
+                note = ("member", *context.scope_names, name)
+                if note not in context.notes:
+                    context.notes[note] = ""
+                    yield Definition(name=name, kind="field", node=statement)
+
+
+def targets(statement: Node) -> Iterator[Node]:
+    """What an assignment binds, in order: `a = b = 1` binds both, `a, (b, *c) = x` all three."""
+    while statement is not None and statement.type == "assignment":
+        left = statement.child_by_field_name("left")
+        pending = [left] if left is not None else []
+        while pending:
+            target = pending.pop()
+            if target.type in PATTERNS:
+                pending.extend(reversed(target.named_children))
+            else:
+                yield target
+        right = statement.child_by_field_name("right")
+        if right is None:
+            return
+        statement = right
+
+
+def assignment(node: Node, context: Context) -> Iterator[Found]:
     """Assignments of a module or a class; those inside functions are local and not reported."""
     enclosing = context.enclosing
     if enclosing is not None and enclosing not in CLASS_LIKE:
         return
-    for statement in node.named_children:
-        while statement.type == "assignment":
-            left = statement.child_by_field_name("left")
-            targets = [left] if left is not None else []
-            if left is not None and left.type in ("pattern_list", "tuple_pattern"):
-                targets = list(left.named_children)
-            for target in targets:
-                if target.type != "identifier":
-                    continue
-                name = context.text(target)
-                kind: SymbolKind = "const" if name.isupper() else "field" if enclosing else "var"
-                yield Definition(name=name, kind=kind, node=node, signature=context.text(node), doc=leading_comment(node, context))
-            right = statement.child_by_field_name("right")
-            if right is None:
-                break
-            statement = right
+    is_enum = enclosing is not None and ("enum", *context.scope_names) in context.notes
+    is_final = context.field_text(node, "type").removeprefix("typing.").startswith("Final")
+    doc = None
+    for target in targets(node):
+        if target.type != "identifier":
+            continue
+        name = context.text(target)
+        kind: SymbolKind = "var" if enclosing is None else "field"
+        if is_final or name.isupper() or (is_enum and not name.startswith("_")):
+            kind = "const"
+        if enclosing is not None:
+            context.notes["member", *context.scope_names, name] = ""
+        if doc is None:
+            doc = leading_comment(node, context) or following_docstring(node, context)
+        yield Definition(name=name, kind=kind, node=node, doc=doc)
+
+
+def following_docstring(node: Node, context: Context) -> str:
+    """Returns the string that stands as a statement below an assignment, which tools take for its documentation."""
+    following = node.next_named_sibling
+    return context.text(following) if following is not None and following.type == "string" else ""
 
 
 def type_alias(node: Node, context: Context) -> Iterator[Found]:
@@ -75,7 +142,7 @@ def type_alias(node: Node, context: Context) -> Iterator[Found]:
     left = node.child_by_field_name("left")
     if left is not None:
         name = context.text(left).split("[", 1)[0]
-        yield Definition(name=name, kind="type", node=node, signature=context.text(node))
+        yield Definition(name=name, kind="type", node=node)
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
@@ -108,10 +175,10 @@ PYTHON = Language(
     filenames=("SConstruct", "SConscript", "wscript"),
     interpreters=("python", "python2", "python3", "pypy", "pypy3"),
     rules={
-        "function_definition": Define("fn", member_kind="method"),
-        "class_definition": Define("class"),
+        "function_definition": function_definition,
+        "class_definition": class_definition,
         "decorated_definition": DESCEND,
-        "expression_statement": constants,
+        "assignment": assignment,
         "type_alias_statement": type_alias,
         "import_statement": imports,
         "import_from_statement": imports,
@@ -129,6 +196,7 @@ PYTHON = Language(
         "match_statement": DESCEND,
         "case_clause": DESCEND,
         "block": DESCEND,
+        "ERROR": DESCEND,
     },
     nested_markers=(b"def ", b"class ", b"import "),
     module=module_of,
