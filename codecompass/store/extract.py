@@ -92,7 +92,8 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 symbols.append(symbol)
                 bodies = [body for body in item.bodies if _worth_entering(language, item.kind, body, source)]
                 if bodies:
-                    kinds, names = (*scope.kinds, item.kind), (*scope.names, item.name)
+                    outer = scope.names if item.qualifier is None else item.qualifier
+                    kinds, names = (*scope.kinds, item.kind), (*outer, item.name)
                     inner = _Scope(len(symbols) - 1, kinds, names, symbol.visibility)
                     stack.extend((iter(body.named_children), inner) for body in reversed(bodies))
                     break
