@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tree_sitter_language_pack import get_parser
+from tree_sitter_language_pack import get_language, get_parser
 
 from codecompass.store import languages
 from codecompass.store.extract import Extraction, extract, parse
@@ -118,3 +118,13 @@ def test_a_golden_sample_is_telling(name):
     found = [extraction(name, sample.read_bytes(), sample.name) for sample in samples_of(name)]
 
     assert sum(len(item.symbols) for item in found) >= 10
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_rule_names_a_node_type_of_the_grammar(name):
+    """A grammar's own names differ from what one remembers, and a rule for a name that it lacks never applies."""
+    language = languages.load(name)
+    grammar = get_language(language.grammar)
+    known = {grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count)}
+
+    assert set(language.rules) - known - {"ERROR"} == set()

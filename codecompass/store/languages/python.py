@@ -47,9 +47,11 @@ def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
 def docstring(node: Node, context: Context) -> str:
     """Returns the docstring, else the comment above (which may stand above the decorators)."""
     body = node.child_by_field_name("body")
-    first = body.named_child(0) if body is not None else None
-    if first is not None and first.type == "string":
-        return context.text(first)
+    # named_child(0) raises IndexError on the empty block of a cut-off file.
+    if body is not None and body.named_child_count:
+        first = body.named_child(0)
+        if first is not None and first.type == "string":
+            return context.text(first)
     # The parent costs a walk from the root, so it is asked for only below something that can be decorated.
     decorated = node.parent if node.type in DECORATABLE else None
     return leading_comment(decorated if decorated is not None and decorated.type == "decorated_definition" else node, context)
@@ -142,7 +144,8 @@ def type_alias(node: Node, context: Context) -> Iterator[Found]:
     left = node.child_by_field_name("left")
     if left is not None:
         name = context.text(left).split("[", 1)[0]
-        yield Definition(name=name, kind="type", node=node)
+        doc = leading_comment(node, context) or following_docstring(node, context)
+        yield Definition(name=name, kind="type", node=node, doc=doc)
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
@@ -188,7 +191,6 @@ PYTHON = Language(
         "else_clause": DESCEND,
         "try_statement": DESCEND,
         "except_clause": DESCEND,
-        "except_group_clause": DESCEND,
         "finally_clause": DESCEND,
         "with_statement": DESCEND,
         "for_statement": DESCEND,
