@@ -10,7 +10,7 @@ The job owns the writer lock and the writer from beginning to end; cancelling it
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
-from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress, StoreNewer
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.index import IndexMeta
 from codecompass.store.intake import FileSymbols, FileTask, FileText
@@ -29,7 +29,8 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes
 from codecompass.store.scan.vcs import Head, read_head
-from codecompass.store.scan.walk import ScanResult, ScanRules, scan
+from codecompass.store.scan.walk import ScanResult, scan
+from codecompass.store.scan.workspace import ScanRules
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
 from codecompass.units import KIB, MIB, SECONDS
 from codecompass.worker.messages import Batch
@@ -135,9 +136,7 @@ class IndexJob:
         self._head = await trio.to_thread.run_sync(read_head, str(self._root))
         scanned = await self._scan()
         try:
-            return await self._build(
-                scanned, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started
-            )
+            return await self._build(scanned, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
         except IndexDamaged as error:
             if is_fresh:
                 raise
@@ -148,9 +147,7 @@ class IndexJob:
         async with self._writing(is_fresh) as writer:
             fingerprint = self._limits.fingerprint
             changes = await trio.to_thread.run_sync(
-                lambda: find_changes(
-                    writer.manifest, scanned, rules_changed=fingerprint != writer.meta.rules_fingerprint
-                )
+                lambda: find_changes(writer.manifest, scanned, rules_changed=fingerprint != writer.meta.rules_fingerprint)
             )
             self._report(stage="parsing", files_scanned=len(scanned.files), files_total=len(changes.tasks))
             await trio.to_thread.run_sync(self._apply_scan, writer, changes)
@@ -218,9 +215,7 @@ class IndexJob:
         """Sends `tasks` through the pool and writes what comes back."""
         if not tasks:
             return
-        self._progress = msgspec.structs.replace(
-            self._progress, files_total=len(tasks), files_parsed=0, files_indexed=0
-        )
+        self._progress = msgspec.structs.replace(self._progress, files_total=len(tasks), files_parsed=0, files_indexed=0)
         batches = iter(_batches(tasks))
         send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
 
@@ -229,12 +224,13 @@ class IndexJob:
                 for batch in batches:
                     await results.send(await self._pool.run(self._batch(writer, batch, parse)))
 
-        async with trio.open_nursery() as nursery:
-            with send:
-                for _ in range(min(self._pool.size, len(tasks))):
-                    nursery.start_soon(work, send.clone())
-            with receive:
-                await self._write_all(writer, receive, parse=parse, slices=slices)
+        with _ungrouped():
+            async with trio.open_nursery() as nursery:
+                with send:
+                    for _ in range(min(self._pool.size, len(tasks))):
+                        nursery.start_soon(work, send.clone())
+                with receive:
+                    await self._write_all(writer, receive, parse=parse, slices=slices)
 
     async def _write_all(
         self, writer: IndexWriter, results: trio.MemoryReceiveChannel[BatchResult], *, parse: bool, slices: bool
@@ -298,6 +294,20 @@ class IndexJob:
             self._progress = previous
             return
         self._on_progress(self._progress)
+
+
+@contextmanager
+def _ungrouped() -> Iterator[None]:
+    """Raises the one error that is ours out of a nursery's group: callers handle errors, not groups of them."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours, _others = group.split(CodeCompassError)
+        while ours is not None and isinstance(ours.exceptions[0], BaseExceptionGroup):
+            ours = ours.exceptions[0]
+        if ours is None:
+            raise
+        raise ours.exceptions[0] from None
 
 
 def _unparsed(writer: IndexWriter) -> list[FileTask]:

@@ -37,7 +37,9 @@ class Progress(Struct, frozen=True, kw_only=True):
             case "discovery":
                 return f"Scanning files: {self.files_scanned} discovered"
             case "parsing":
-                return f"Parsing files: {self.files_parsed}/{self.files_total} ({_share(self.files_parsed, self.files_total, 100)}%)"
+                return (
+                    f"Parsing files: {self.files_parsed}/{self.files_total} ({_share(self.files_parsed, self.files_total, 100)}%)"
+                )
             case "indexing":
                 return f"Indexing: {self.files_indexed}/{self.files_total} files, {self.symbols_extracted} symbols"
             case "finalizing":

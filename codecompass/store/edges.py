@@ -18,7 +18,6 @@ from codecompass.store.imports import (
     languages_of,
     resolve,
 )
-
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.records import Import
 
@@ -59,9 +58,7 @@ class ImportEdges:
         """Forgets what the old content of a file imported and configured."""
         self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
         self.rows_written += self._connection.execute("DELETE FROM imports WHERE file_id = ?", (file_id,)).rowcount
-        gone = self._connection.execute(
-            "DELETE FROM module_roots WHERE file_id = ? RETURNING ecosystem", (file_id,)
-        ).fetchall()
+        gone = self._connection.execute("DELETE FROM module_roots WHERE file_id = ? RETURNING ecosystem", (file_id,)).fetchall()
         self._changed_ecosystems.update(row[0] for row in gone)
         self.rows_written += len(gone)
 
@@ -115,9 +112,7 @@ class ImportEdges:
     def _paths(self, manifest: Mapping[str, ManifestEntry]) -> PathIndex:
         roots = [
             ModuleRoot(*row)
-            for row in self._connection.execute(
-                "SELECT ecosystem, prefix, directory FROM module_roots ORDER BY 1, 2, 3"
-            )
+            for row in self._connection.execute("SELECT ecosystem, prefix, directory FROM module_roots ORDER BY 1, 2, 3")
         ]
         if len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
             return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], roots)
@@ -163,7 +158,8 @@ class _StoredPaths:
 
     def files_with_tail(self, tail: str) -> Sequence[str]:
         rows = self._connection.execute(
-            "SELECT f.path FROM path_tails t JOIN files f ON f.id = t.file_id WHERE t.tail = ? AND f.status = 'indexed' ORDER BY f.path",
+            "SELECT f.path FROM path_tails t JOIN files f ON f.id = t.file_id "
+            "WHERE t.tail = ? AND f.status = 'indexed' ORDER BY f.path",
             (tail,),
         )
         return [row[0] for row in rows]

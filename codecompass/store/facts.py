@@ -70,7 +70,10 @@ class ImportRow(Struct, frozen=True):
     target: str
 
 
-FILE_COLUMNS: Final = "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, symbol_count, is_parsed"
+FILE_COLUMNS: Final = (
+    "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
+    "symbol_count, is_parsed"
+)
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
     "s.signature, s.visibility, s.doc"
@@ -144,9 +147,7 @@ class FactsReader:
 
     def files_by_language(self) -> list[tuple[str, int]]:
         """Returns how many files are indexed for each language, most first."""
-        return self._rows(
-            "SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1"
-        )
+        return self._rows("SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1")
 
     def pending_file_count(self) -> int:
         """Returns how many files still wait for their symbols."""
@@ -195,16 +196,12 @@ class FactsReader:
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
         """Returns imports that bring `name` in (as name or alias) anywhere, by path and line. Scans the imports."""
-        return self._imports(
-            "WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit)
-        )
+        return self._imports("WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit))
 
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
         """Returns imports that lead to the file `path`, or to its directory where packages are directories."""
         directory = path.rpartition("/")[0] + "/"
-        return self._imports(
-            "WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit)
-        )
+        return self._imports("WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit))
 
     def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
         """Returns for each path how many import statements lead to it or its directory, counted up to `cap`."""
@@ -219,13 +216,11 @@ class FactsReader:
 
     def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         with facts_guard():
-            return self._connection.execute(statement, tuple(arguments)).fetchall()  # type: ignore[arg-type]
+            return self._connection.execute(statement, tuple(arguments)).fetchall()
 
     def _files(self, rest: str, arguments: Sequence[object]) -> list[FileRow]:
-        return [
-            FileRow(*row[:-1], is_parsed=bool(row[-1]))
-            for row in self._rows(f"SELECT {FILE_COLUMNS} FROM files {rest}", arguments)
-        ]
+        rows = self._rows(f"SELECT {FILE_COLUMNS} FROM files {rest}", arguments)
+        return [FileRow(*row[:-1], bool(row[-1])) for row in rows]  # type: ignore[call-arg]  # the length is the column list's
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
         statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"

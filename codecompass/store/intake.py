@@ -1,13 +1,13 @@
 """What is asked about one file, and what its reader answers: the values between the workers and the writer."""
 
-from codecompass.store.imports import ModuleRoot
 from msgspec import Struct
 
+from codecompass.store.imports import ModuleRoot
 from codecompass.store.records import Chunk, Import, Symbol
 
 
 class FileTask(Struct, frozen=True, array_like=True):
-    """One file to read; `size` in bytes is what the scan saw. `known_hash` is the content hash in the index, empty for a new file.
+    """One file to read; `size` in bytes is what the scan saw. `known_hash` is the content hash in the index, empty if new.
 
     A file whose content still has the known hash is answered without text, and without symbols unless `needs_symbols`.
     """
@@ -21,7 +21,8 @@ class FileTask(Struct, frozen=True, array_like=True):
 class FileText(Struct, frozen=True, array_like=True, tag="text"):
     """A file as it was read. Sizes in bytes, times in nanoseconds as `fstat` gave them before reading.
 
-    `has_symbols` says that the language has symbols, `will_parse` that a `FileSymbols` follows. `status` is `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`.
+    `status` is `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`. `has_symbols`
+    says that the language has symbols, `will_parse` that a `FileSymbols` follows.
     """
 
     path: str

@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 import msgspec
-from codecompass.store.imports import path_tails
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.edges import ImportEdges
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
+from codecompass.store.imports import path_tails
 from codecompass.store.index import IndexMeta, connect, read_meta
 from codecompass.store.intake import FileSymbols, FileText
 from codecompass.store.layout import (
@@ -327,9 +327,7 @@ class IndexWriter:
         stat = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
         row = ("skipped", file.reason, "", *stat, file.content_hash, 0, 0, 0, 1)
         file_id = self._write_row(file.path, entry, row)
-        self.manifest[file.path] = ManifestEntry(
-            file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True
-        )
+        self.manifest[file.path] = ManifestEntry(file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True)
 
     def _write_row(self, path: str, entry: ManifestEntry | None, row: tuple[object, ...]) -> int:
         """Writes the manifest row of a file, after removing what an earlier content had given."""
@@ -350,9 +348,7 @@ class IndexWriter:
         if stat == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode):
             return
         self._begin()
-        self._execute(
-            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", (*stat, entry.id)
-        )
+        self._execute("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", (*stat, entry.id))
         self.manifest[file.path] = msgspec.structs.replace(
             entry, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode
         )
@@ -422,12 +418,12 @@ class IndexWriter:
         return self._text
 
     def _execute(self, statement: str, arguments: tuple[object, ...]) -> None:
-        self._connection.execute(statement, arguments)  # type: ignore[arg-type]
+        self._connection.execute(statement, arguments)
         self._rows += 1
 
     def _execute_many(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
-            self._connection.executemany(statement, rows)  # type: ignore[arg-type]
+            self._connection.executemany(statement, rows)
             self._rows += len(rows)
 
     def _count(self, *, files: int = 0, symbols: int = 0, size: int = 0) -> None:
@@ -440,9 +436,7 @@ class IndexWriter:
 
 
 @contextmanager
-def open_writer(
-    layout: ProjectLayout, *, fresh: bool, on_step: Callable[[Step], None] | None = None
-) -> Iterator[IndexWriter]:
+def open_writer(layout: ProjectLayout, *, fresh: bool, on_step: Callable[[Step], None] | None = None) -> Iterator[IndexWriter]:
     """Gives a writer for an index whose lock the caller holds; what is not published by the end is dropped.
 
     `fresh` starts a new epoch beside the current one. Raises PermissionDenied where the store cannot be written (disk full,
@@ -498,9 +492,10 @@ def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
 
 def _read_manifest(connection: sqlite3.Connection) -> dict[str, ManifestEntry]:
     rows = connection.execute(
-        "SELECT path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed FROM files"
+        "SELECT path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed "
+        "FROM files"
     )
-    return {row[0]: ManifestEntry(*row[1:-1], is_parsed=bool(row[-1])) for row in rows}
+    return {row[0]: ManifestEntry(*row[1:-1], bool(row[-1])) for row in rows}
 
 
 def _next_id(connection: sqlite3.Connection, table: Literal["files", "symbols"]) -> int:

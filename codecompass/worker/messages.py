@@ -34,7 +34,7 @@ class Batch(Struct, frozen=True, array_like=True):
 Answer = FileText | FileSymbols
 
 _batch_decoder: Final = msgspec.msgpack.Decoder(Batch)
-_answer_decoder: Final = msgspec.msgpack.Decoder(Answer)
+_answer_decoder: Final[msgspec.msgpack.Decoder[Answer]] = msgspec.msgpack.Decoder(Answer)
 _encoder: Final = msgspec.msgpack.Encoder()
 
 

@@ -13,7 +13,7 @@ from codecompass.store.identity import content_hash
 from codecompass.store.imports import CONFIGURATION_FILES, module_roots
 from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import language_of
-from codecompass.store.scan.classify import TextLimits, Text, classify
+from codecompass.store.scan.classify import Text, TextLimits, classify
 from codecompass.store.words import WordSplitter
 from codecompass.units import NANOSECONDS_PER_MILLISECOND
 from codecompass.worker.messages import Batch

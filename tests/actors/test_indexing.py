@@ -1,0 +1,304 @@
+"""The index job from end to end, on real trees with real workers."""
+
+import fcntl
+import json
+import os
+import time
+
+import msgspec
+import pytest
+import trio
+
+from codecompass.actors.indexing import IndexLimits
+from codecompass.actors.progress import Progress
+from codecompass.actors.worker_pool import open_worker_pool
+from codecompass.errors import IndexInProgress, StoreNewer
+from codecompass.store.scan.workspace import ScanRules
+from tests.support.dump import dump
+
+PYTHON = (
+    'def greet(name):\n    """Say hello."""\n    return name\n\n\nclass Greeter:\n    def run(self):\n        return greet("x")\n'
+)
+SMALL = {"pkg/__init__.py": "", "pkg/hello.py": PYTHON, "README.md": "# Title\n\nSome words about greeting.\n"}
+
+
+async def test_a_first_run_indexes_text_and_symbols(workspace):
+    workspace.write(SMALL)
+
+    report = await workspace.sync()
+
+    assert (report.mode, report.file_count, report.symbol_count) == ("full", 3, 3)
+    assert workspace.names() == {("pkg/hello.py", "greet"), ("pkg/hello.py", "Greeter"), ("pkg/hello.py", "run")}
+    assert workspace.text_of("README.md") == SMALL["README.md"]
+
+
+async def test_nothing_changed_writes_nothing_and_keeps_the_generation(workspace):
+    workspace.write(SMALL)
+    old = time.time() - 100
+    for path in SMALL:
+        os.utime(workspace.root / path, (old, old))
+    first = await workspace.sync()
+    # The change time cannot be set back, so files made within 20 ms of their reading are hashed once more.
+    await workspace.sync()
+
+    second = await workspace.sync()
+
+    assert second.generation == first.generation
+    assert (second.files_changed, second.counts.rows_written, second.counts.documents_written) == (0, 0, 0)
+
+
+async def test_an_edit_a_new_file_and_a_deletion_are_taken_up(workspace):
+    workspace.write(SMALL)
+    await workspace.sync()
+
+    workspace.write({"pkg/hello.py": PYTHON.replace("greet", "salute"), "pkg/new.py": "X = 1\n"})
+    (workspace.root / "README.md").unlink()
+    report = await workspace.sync()
+
+    assert report.mode == "incremental"
+    assert workspace.paths() == ["pkg/__init__.py", "pkg/hello.py", "pkg/new.py"]
+    assert ("pkg/hello.py", "salute") in workspace.names()
+    assert ("pkg/hello.py", "greet") not in workspace.names()
+
+
+async def test_an_edit_that_keeps_size_and_time_is_seen(workspace):
+    """Restoring a modification time does not hide a change: the change time and the inode tell."""
+    workspace.write({"a.py": "alpha = 1\n"})
+    stamp = time.time_ns() - 10**12
+    os.utime(workspace.root / "a.py", ns=(stamp, stamp))
+    await workspace.sync()
+    await workspace.sync()
+
+    workspace.write({"a.py": "betas = 1\n"})
+    os.utime(workspace.root / "a.py", ns=(stamp, stamp))
+    await workspace.sync()
+
+    assert workspace.names() == {("a.py", "betas")}
+
+
+async def test_the_text_is_published_before_the_symbols(workspace):
+    workspace.write({f"m{index}.py": f"def function_{index}(): pass\n" for index in range(30)})
+    seen = []
+
+    def look(progress: Progress) -> None:
+        if progress.stage == "indexing" and not seen:
+            with workspace.index.snapshot() as snapshot:
+                seen.append((snapshot.meta.completeness, snapshot.meta.file_count, snapshot.meta.symbol_count))
+
+    report = await workspace.sync(limits=msgspec.structs.replace(LIMITS, text_first_bytes=0), on_progress=look)
+
+    assert seen == [("partial", 30, 0)]
+    assert (report.file_count, report.symbol_count) == (30, 30)
+
+
+async def test_text_first_and_at_once_give_the_same_index(tmp_path, workspace):
+    files = {f"p/m{index}.py": f"import p.m{index + 1}\n" + PYTHON for index in range(40)}
+    workspace.write(files)
+    await workspace.sync()
+    at_once = dump(workspace.index)
+
+    await workspace.sync(force=True)
+    forced = dump(workspace.index)
+    workspace.layout.root.rename(tmp_path / "away")
+    await workspace.sync(limits=msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0))
+    text_first = dump(workspace.index)
+
+    assert at_once == forced == text_first
+
+
+async def test_an_interrupted_first_run_goes_on_where_it_published(workspace):
+    workspace.write({f"m{index:03}.py": f"def function_{index}(): pass\n" for index in range(300)})
+    limits = msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0)
+    with trio.CancelScope() as scope:
+
+        def stop(progress: Progress) -> None:
+            if progress.stage == "indexing" and progress.files_indexed >= 200:
+                scope.cancel()
+
+        await workspace.sync(limits=limits, on_progress=stop)
+    assert scope.cancelled_caught
+    with workspace.index.snapshot() as snapshot:
+        assert snapshot.meta.completeness == "partial"
+        done = snapshot.meta.symbol_count
+
+    report = await workspace.sync(limits=limits)
+
+    assert 0 < done < 300
+    assert report.counts.symbols_written == 300 - done
+    assert report.counts.files_written == 0
+    assert report.symbol_count == 300
+
+
+async def test_cancelling_keeps_the_published_index_and_frees_the_lock(workspace):
+    workspace.write({f"m{index:03}.py": PYTHON for index in range(250)})
+    await workspace.sync()
+    before = dump(workspace.index)
+    workspace.write({f"m{index:03}.py": "x = 1\n" for index in range(250)})
+
+    with trio.CancelScope() as scope:
+        await workspace.sync(on_progress=lambda progress: scope.cancel() if progress.files_parsed else None)
+
+    assert scope.cancelled_caught
+    assert dump(workspace.index) == before
+    await workspace.sync()
+    assert len(workspace.names()) == 250
+
+
+async def test_force_rebuilds_once_and_readers_see_old_or_new(workspace):
+    workspace.write(SMALL)
+    first = await workspace.sync()
+    seen = []
+
+    def look(_step: str) -> None:
+        with workspace.index.snapshot() as snapshot:
+            seen.append((snapshot.generation, snapshot.meta.completeness))
+
+    report = await workspace.sync(force=True, on_step=look)
+
+    assert report.mode == "full"
+    assert report.generation == first.generation + 1
+    assert set(seen) == {(first.generation, "complete"), (report.generation, "complete")}
+
+
+async def test_a_second_writer_is_refused_and_told_who_writes(workspace):
+    workspace.write(SMALL)
+    await workspace.sync()
+    with workspace.layout.lock.open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("job other pid 1")
+        lock.flush()
+
+        with pytest.raises(IndexInProgress, match="job other"):
+            await workspace.sync()
+
+
+async def test_an_older_schema_is_rebuilt_and_a_newer_one_refused(workspace):
+    workspace.write(SMALL)
+    await workspace.sync()
+    current = json.loads(workspace.layout.current.read_text())
+
+    workspace.layout.current.write_text(json.dumps({**current, "schema_version": 0}))
+    assert workspace.index.compatibility().status == "reindex_required"
+    report = await workspace.sync()
+    assert report.mode == "full"
+
+    current = json.loads(workspace.layout.current.read_text())
+    newer = json.dumps({**current, "schema_version": 999})
+    workspace.layout.current.write_text(newer)
+    with pytest.raises(StoreNewer, match="Upgrade"):
+        await workspace.sync()
+    with pytest.raises(StoreNewer, match="Upgrade"):
+        await workspace.sync(force=True)
+    assert workspace.layout.current.read_text() == newer
+    assert workspace.layout.epochs.joinpath(current["epoch"]).exists()
+
+
+async def test_a_new_parser_version_rebuilds(workspace):
+    workspace.write(SMALL)
+    await workspace.sync()
+    current = json.loads(workspace.layout.current.read_text())
+    workspace.layout.current.write_text(json.dumps({**current, "parser_version": 0}))
+
+    assert workspace.index.compatibility().status == "reindex_required"
+    assert (await workspace.sync()).mode == "full"
+
+
+async def test_a_damaged_manifest_is_rebuilt(workspace):
+    workspace.write(SMALL)
+    await workspace.sync()
+    workspace.layout.current.write_bytes(b"\x00garbage")
+
+    assert workspace.index.compatibility().status == "corrupt_manifest"
+    await workspace.sync()
+    assert workspace.paths() == sorted(SMALL)
+
+
+@pytest.mark.parametrize("what", ["facts", "text", "both"])
+async def test_overwritten_index_files_are_found_and_rebuilt(workspace, what):
+    workspace.write(SMALL)
+    await workspace.sync()
+    for path in workspace.layout.epochs.rglob("*"):
+        is_text = "text" in path.parts
+        if path.is_file() and (what == "both" or is_text == (what == "text")):
+            path.write_bytes(os.urandom(max(16, path.stat().st_size)))
+    workspace.write({"pkg/new.py": "X = 1\n"})
+
+    await workspace.sync()
+
+    assert workspace.paths() == sorted([*SMALL, "pkg/new.py"])
+    assert workspace.text_of("README.md") == SMALL["README.md"]
+
+
+async def test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text(workspace):
+    """The limit is of CPU time, and so small here that an ordinary large file exceeds it."""
+    big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000)) + "needle = 1\n"
+    workspace.write({"big.py": big, "a.py": "def before(): pass\n", "z.py": "def after(): pass\n"})
+    limits = IndexLimits(rules=ScanRules(max_file_bytes=8 << 20), parse_cpu_seconds=0.05)
+
+    async with open_worker_pool(1) as pool:
+        report = await workspace.sync(limits=limits, pool=pool)
+        again = await workspace.sync(limits=limits, pool=pool, force=False)
+        killed = pool.killed_count
+
+    assert report.quarantined == ("big.py",)
+    assert killed == 1
+    assert again.quarantined == ()
+    assert workspace.status_of("big.py") == ("indexed", "quarantined")
+    assert workspace.text_of("big.py") == big
+    assert workspace.names() == {("a.py", "before"), ("z.py", "after")}
+
+
+async def test_quarantine_is_by_content_and_ends_with_the_content(workspace):
+    big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000))
+    workspace.write({"big.py": big})
+    limits = IndexLimits(rules=ScanRules(max_file_bytes=8 << 20), parse_cpu_seconds=0.05)
+    await workspace.sync(limits=limits)
+
+    workspace.write({"copy.py": big})
+    async with open_worker_pool(1) as pool:
+        await workspace.sync(limits=limits, pool=pool)
+        assert pool.killed_count == 0
+    assert workspace.status_of("copy.py") == ("indexed", "quarantined")
+
+    workspace.write({"big.py": "def small(): pass\n"})
+    await workspace.sync(limits=limits)
+    assert workspace.status_of("big.py") == ("indexed", "")
+    assert ("big.py", "small") in workspace.names()
+
+
+async def test_progress_never_falls_and_has_the_four_stages(workspace):
+    workspace.write({f"m{index:03}.py": PYTHON for index in range(120)})
+    seen: list[Progress] = []
+
+    await workspace.sync(limits=msgspec.structs.replace(LIMITS, text_first_bytes=0), on_progress=seen.append)
+
+    percentages = [progress.percentage for progress in seen]
+    assert percentages == sorted(percentages)
+    assert [stage for index, stage in enumerate(p.stage for p in seen) if index == 0 or seen[index - 1].stage != stage] == [
+        "discovery",
+        "parsing",
+        "indexing",
+        "finalizing",
+    ]
+    assert seen[-1].message == "Finalizing index..."
+
+
+async def test_an_update_costs_the_same_on_a_small_and_on_a_large_tree(tmp_path):
+    """Files parsed, rows and documents written depend on the change, not on the repository."""
+    from tests.support.workspace import TestWorkspace
+
+    counts = []
+    for size in (200, 1600):
+        tree = TestWorkspace(tmp_path / f"tree{size}", tmp_path / f"home{size}")
+        tree.write({f"p{index % 20}/m{index}.py": f"from p1 import m1\n{PYTHON}" for index in range(size)})
+        await tree.sync()
+        await tree.sync()
+        tree.write({f"p{index}/m{index}.py": f"import os\n{PYTHON}\n# edited\n" for index in range(10)})
+        report = await tree.sync()
+        assert report.files_changed == 10
+        counts.append(report.counts)
+
+    assert counts[0] == counts[1]
+
+
+LIMITS = IndexLimits(rules=ScanRules())

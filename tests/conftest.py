@@ -1,0 +1,40 @@
+"""Options and fixtures of the whole suite."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.workspace import TestWorkspace
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak-scale", type=int, default=1, help="multiplies the seeds of the slow tests (CI: 1)")
+
+
+@pytest.fixture
+def soak_scale(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--soak-scale"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> TestWorkspace:
+    """An empty directory that is no git repository, with a store of its own."""
+    return TestWorkspace(tmp_path / "project", tmp_path / "home")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TestWorkspace:
+    """An empty git repository on branch `main`, with a store of its own."""
+    return TestWorkspace(tmp_path / "project", tmp_path / "home", git=True)
+
+
+def tool(name: str) -> str:
+    """Returns the path of an external program that a differential test compares with; skips without it, except in CI."""
+    found = shutil.which(name)
+    if found is None:
+        if os.environ.get("CODECOMPASS_REQUIRE_TOOLS"):
+            pytest.fail(f"{name} is required here")
+        pytest.skip(f"{name} is not installed")
+    return found
