@@ -16,6 +16,7 @@ from msgspec import Struct
 from codecompass.errors import IndexDamaged
 from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
+from codecompass.store.words import LONG_WORD_MARK
 from codecompass.units import MIB
 
 HEAP_BYTES: Final = 64 * MIB
@@ -25,6 +26,12 @@ LINE_BITS: Final = 24
 LENGTH_BITS: Final = 12
 MAX_CHUNK_LINES: Final = (1 << LENGTH_BITS) - 1
 MAX_LINE: Final = (1 << LINE_BITS) - 1
+
+MAX_FILE_CHUNKS: Final = 100_000
+"""More than a file under the size cap can have."""
+
+MAX_TOKEN_BYTES: Final = 40
+"""The index's tokenizer drops tokens of this length and more."""
 
 NOT_LINKED: Final = frozenset({"meta.json", ".managed.json", ".tantivy-writer.lock", ".tantivy-meta.lock"})
 """Files of a generation that change in place (or are locks) and so are copied, or made anew, never hard-linked."""
@@ -48,10 +55,21 @@ class WordQuery(Struct, frozen=True):
 
 
 class Filter(Struct, frozen=True):
-    """What a hit must satisfy apart from the words. `file_ids` None means all files; an empty tuple means none."""
+    """What a hit must satisfy apart from the words.
 
-    language: str | None = None
+    No `languages` means all of them. `file_ids` None means all files; an empty tuple means none.
+    """
+
+    languages: tuple[str, ...] = ()
     file_ids: tuple[int, ...] | None = None
+
+
+class TermPattern(Struct, frozen=True):
+    """A token that a text must hold; an open end may go on with further letters or digits of the same token."""
+
+    token: str
+    is_start_open: bool = False
+    is_end_open: bool = False
 
 
 class ChunkHit(Struct, frozen=True):
@@ -95,6 +113,17 @@ class FileDocument(Struct, frozen=True):
     path_words: str
     chunks: tuple[Chunk, ...] = ()
     symbols: tuple[SymbolDocument, ...] = ()
+
+
+def index_tokens(text: str) -> list[str]:
+    """Returns the tokens that the index makes of `text`, in order: lower case, without those of 40 bytes and more."""
+    analyzer = (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES))
+        .filter(tantivy.Filter.lowercase())
+        .build()
+    )
+    return analyzer.analyze(text)
 
 
 @contextmanager
@@ -184,25 +213,44 @@ class TextReader:
         query = tantivy.Query.fuzzy_term_query(self._schema, "name", prefix.lower(), distance=0, prefix=True)
         return self._symbol_ids(query, limit)
 
-    def file_chunks(self, file_id: int) -> tuple[Chunk, ...]:
-        """Returns all chunks of a file by line; their texts together are the file. Empty for an unknown file."""
+    def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
+        """Returns the chunks of a file that touch the lines, in order; all together they are its text."""
         query = self._all_of(
             tantivy.Query.term_query(self._schema, "record", CHUNK_RECORD, index_option="basic"),
             tantivy.Query.term_query(self._schema, "file_id", file_id),
         )
-        return self._stored_chunks(query, MAX_LINE)
+        places = [place for place in self._places(query, MAX_FILE_CHUNKS) if place[0].line_start <= line_end]
+        chunks = []
+        for hit, address in places:
+            if hit.line_end >= line_start:
+                chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
+        return tuple(chunks)
 
-    def chunks_by_terms(self, patterns: Sequence[str], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
-        """Returns chunks whose body has, for each of `patterns`, a token that it matches as a whole (a tantivy regex).
+    def chunks_holding(self, terms: Sequence[TermPattern], where: Filter = Filter()) -> Iterator[tuple[ChunkHit, str]]:  # noqa: B008 (frozen)
+        """Yields every chunk, with its text, that can hold text with all of `terms`, in file and line order.
 
-        Unranked candidates for a scan; no patterns means all chunks. At most `limit`, in file and line order.
+        Candidates for a scan: a superset of the chunks in question, and without terms simply all chunks.
         """
         musts = [tantivy.Query.term_query(self._schema, "record", CHUNK_RECORD, index_option="basic")]
-        musts += [tantivy.Query.regex_query(self._schema, "body", pattern) for pattern in patterns]
+        musts += [self._term_pattern(term) for term in terms]
         musts += self._filters(where)
-        hits = [unpack_chunk_key(key, 0.0) for key, _ in self._keys(self._all_of(*musts), limit)]
-        hits.sort(key=lambda hit: (hit.file_id, hit.line_start))
-        return hits
+        with damage_guard(self._directory):
+            places = self._places(self._all_of(*musts), MAX_LINE)
+        for hit, address in places:
+            yield hit, self._body(address)
+
+    def _term_pattern(self, term: TermPattern) -> tantivy.Query:
+        if term.is_start_open or term.is_end_open:
+            # Tokens are letters and digits alone, so nothing in them needs to be escaped.
+            pattern = (".*" if term.is_start_open else "") + term.token + (".*" if term.is_end_open else "")
+            found = tantivy.Query.regex_query(self._schema, "body", pattern)
+        else:
+            found = tantivy.Query.term_query(self._schema, "body", term.token, index_option="basic")
+            if len(term.token.encode()) < MAX_TOKEN_BYTES:
+                return found
+        # The index drops long tokens; the chunks that have some are marked.
+        marked = tantivy.Query.term_query(self._schema, "parts", LONG_WORD_MARK, index_option="basic")
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, found), (tantivy.Occur.Should, marked)])
 
     def _search(self, record: str, words: Sequence[WordQuery], limit: int, where: Filter) -> list[tuple[int, float]]:
         if not words or limit < 1 or where.file_ids == ():
@@ -234,8 +282,8 @@ class TextReader:
 
     def _filters(self, where: Filter) -> list[tantivy.Query]:
         filters = []
-        if where.language is not None:
-            filters.append(tantivy.Query.term_query(self._schema, "language", where.language, index_option="basic"))
+        if where.languages:
+            filters.append(tantivy.Query.term_set_query(self._schema, "language", list(where.languages)))
         if where.file_ids is not None:
             filters.append(tantivy.Query.term_set_query(self._schema, "file_id", list(where.file_ids)))
         return filters
@@ -255,18 +303,21 @@ class TextReader:
     def _symbol_ids(self, query: tantivy.Query, limit: int) -> list[int]:
         return sorted(key for key, _ in self._keys(query, limit))
 
-    def _stored_chunks(self, query: tantivy.Query, limit: int) -> tuple[Chunk, ...]:
-        chunks = []
+    def _places(self, query: tantivy.Query, limit: int) -> list[tuple[ChunkHit, tantivy.DocAddress]]:
         limit = max(1, min(limit, self._searcher.num_docs))
         with damage_guard(self._directory):
-            hits = self._searcher.search(query, limit, count=False).hits
-            addresses = [address for _, address in hits]
+            addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
             keys = self._searcher.fast_field_values("key", addresses)
-            for address, key in zip(addresses, keys, strict=True):
-                hit = unpack_chunk_key(int(key or 0), 0.0)
-                text = self._searcher.doc(address).get_first("body")
-                chunks.append(Chunk(hit.line_start, hit.line_end, "" if text is None else str(text)))
-        return tuple(sorted(chunks, key=lambda chunk: chunk.line_start))
+        places = [
+            (unpack_chunk_key(int(key), 0.0), address) for address, key in zip(addresses, keys, strict=True) if key is not None
+        ]
+        places.sort(key=lambda place: (place[0].file_id, place[0].line_start))
+        return places
+
+    def _body(self, address: tantivy.DocAddress) -> str:
+        with damage_guard(self._directory):
+            text = self._searcher.doc(address).get_first("body")
+        return "" if text is None else str(text)
 
 
 class TextWriter:
@@ -282,7 +333,8 @@ class TextWriter:
         if previous is not None:
             _link_segments(previous, directory)
         with damage_guard(directory):
-            index = tantivy.Index(text_schema(), str(directory), reuse=True)
+            self._schema = text_schema()
+            index = tantivy.Index(self._schema, str(directory), reuse=True)
             self._writer = index.writer(HEAP_BYTES, num_threads=1)
         self.documents_written = 0
 
@@ -308,7 +360,8 @@ class TextWriter:
 
     def remove(self, file_id: int) -> None:
         """Removes every document of a file that was there before this call."""
-        self._writer.delete_documents_by_term("file_id", file_id)
+        # By query: deleting by term finds nothing where the field is a number (tantivy-py 0.27).
+        self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "file_id", file_id))
 
     def commit(self) -> None:
         """Makes the generation durable and readable, and releases the writer. Raises OSError where the disk refuses."""

@@ -10,6 +10,15 @@ from typing import Final
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SEPARATORS: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))
 
+LONG_WORD_BYTES: Final = 40
+"""The text index drops words of this length and more (its tokenizer's filter)."""
+
+LONG_WORD_MARK: Final = "long0word"
+"""Stands in the parts of a text that has such a word, so that a search for a piece of it knows where to look.
+
+No identifier gives this word: its parts are letters alone or digits alone.
+"""
+
 MEMO_LIMIT: Final = 200_000
 """Distinct words remembered by one splitter; about 30 MB."""
 
@@ -23,7 +32,8 @@ class WordSplitter:
     def parts_of_text(self, text: str) -> str:
         """Returns the lower-case parts of every camelCase word of `text`, each word once, blank separated, in sorted order.
 
-        Words without a change of case give nothing: the index holds them already.
+        Words without a change of case give nothing: the index holds them already, unless they are too long for it; then
+        they give `LONG_WORD_MARK`.
         """
         memo = self._memo
         parts = []
@@ -38,6 +48,8 @@ class WordSplitter:
     def _remember(self, word: bytes) -> str:
         humps = () if word.islower() or len(word) > 80 else _HUMPS.findall(word.decode("utf-8", "replace"))
         parts = " ".join(humps).lower() if len(humps) > 1 else ""
+        if len(word) >= LONG_WORD_BYTES:
+            parts = f"{parts} {LONG_WORD_MARK}".lstrip()
         if len(self._memo) >= MEMO_LIMIT:
             self._memo.clear()
         self._memo[word] = parts
