@@ -60,8 +60,11 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     imports: list[Import] = []
     if language.before is not None:
         language.before(root, context)
+    top: list[Node | Found] = list(root.named_children)
+    if language.recover is not None and root.has_error:
+        top = sorted((*top, *language.recover(root, context)), key=_first_line)
     # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
-    stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(root.named_children), _Scope(-1, (), (), ""))]
+    stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(top), _Scope(-1, (), (), ""))]
     rules = language.rules
     while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
         pending, scope = stack[-1]
@@ -102,6 +105,14 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
+def _first_line(item: Node | Found) -> int:
+    if isinstance(item, Import):
+        return item.line_start
+    if isinstance(item, Definition) and item.start_line is not None:
+        return item.start_line
+    return (item if isinstance(item, Node) else item.node).start_point[0] + 1
+
+
 def _apply(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
     name = node.child_by_field_name(rule.name)
     if name is None:
@@ -134,6 +145,8 @@ def _symbol(language: Language, item: Definition, scope: _Scope, context: Contex
     last_line, last_column = node.end_point[0] + 1, node.end_point[1]
     if last_column == 0 and last_line > node.start_point[0] + 1:
         last_line -= 1
+    if item.end_line is not None:
+        last_line = item.end_line
     first_line = node.start_point[0] + 1 if item.start_line is None else item.start_line
     return Symbol(
         name=item.name,

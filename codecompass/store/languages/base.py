@@ -53,7 +53,7 @@ class Context(Struct):
 class Definition(Struct, frozen=True):
     """A definition found by a rule. What is None is worked out by the walk in the usual way.
 
-    `node` gives the line range (`start_line` 1-based overrides the first line, to leave out annotations); the nodes of
+    `node` gives the line range (`start_line` and `end_line`, 1-based, override it, to leave out annotations); the nodes of
     `bodies` are walked for members; `qualifier` replaces the enclosing scope in the qualified name where the two differ
     (a Go method's receiver, a C++ `A::f` outside its class).
     """
@@ -66,6 +66,7 @@ class Definition(Struct, frozen=True):
     visibility: Visibility | None = None
     doc: str | None = None
     start_line: int | None = None
+    end_line: int | None = None
     qualifier: tuple[str, ...] | None = None
     qualified_name: str | None = None
 
@@ -134,6 +135,7 @@ class Language(Struct, frozen=True, kw_only=True):
     `prepare` gives the parser other bytes than the source, equally long and with the same line breaks, where the
     grammar would stumble over what is written (C macros); rules still see the source.
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
+    `recover` is asked when the tree has errors: what it finds in the text is walked among the top nodes, by line.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 
@@ -147,6 +149,7 @@ class Language(Struct, frozen=True, kw_only=True):
     member_separator: str | None = None
     prepare: Callable[[bytes], bytes] | None = None
     before: Callable[[Node, Context], None] | None = None
+    recover: Callable[[Node, Context], Iterable[Definition]] | None = None
     nested_markers: tuple[bytes, ...] = ()
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
