@@ -1,0 +1,250 @@
+"""The log of index jobs in the registry: who indexes what, how far it is, and what became of it.
+
+    queued -> running -> published | failed | cancelled
+         \\__________\\-> interrupted            found at the next look, when their process is gone
+
+Owns the table `jobs`. A running job is alive while its project's writer lock is held: the lock, not the process id, is what
+the system releases however a process ends. The id only bridges the moments around taking and dropping the lock.
+"""
+
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass.errors import InternalError
+from codecompass.store.layout import HomeLayout
+from codecompass.store.lock import is_locked
+from codecompass.store.processes import ProcessMark, is_alive, this_process
+from codecompass.store.registry import Registry
+from codecompass.units import SECONDS
+
+JobMode = Literal["full", "incremental"]
+JobStatus = Literal["queued", "running", "published", "failed", "interrupted", "cancelled"]
+FinalStatus = Literal["published", "failed", "cancelled"]
+
+KEPT_JOBS: Final = 50
+"""Finished jobs of a project that are remembered."""
+
+UNLOCKED_GRACE_SECONDS: Final = 30 * SECONDS
+"""How long a running job of a living process may be seen without its lock: it is about to take it, or just let it go."""
+
+
+class JobProgress(Struct, frozen=True, kw_only=True):
+    """How far a job is. `percentage` 0..100, `source_bytes` of the files indexed."""
+
+    percentage: int = 0
+    files_scanned: int = 0
+    files_total: int = 0
+    files_indexed: int = 0
+    symbols_extracted: int = 0
+    source_bytes: int = 0
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A job as it stands in the log. Times are seconds since 1970; `cause` says what asked for it, `error` why it failed."""
+
+    job_id: str
+    project_id: str
+    mode: JobMode
+    status: JobStatus
+    cause: str
+    error: str
+    ref: str
+    process: ProcessMark
+    progress: JobProgress
+    changed_files: int
+    duration_ms: int | None
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+
+
+class Interruption(Struct, frozen=True):
+    """Jobs of a project that ended with their process, since its last successful one. The time is when it was found."""
+
+    n_jobs: int
+    last_at: float
+
+
+_COLUMNS: Final = (
+    "job_id, project_id, mode, status, cause, error, ref, pid, process_started, progress, files_scanned, files_total, "
+    "files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
+)
+
+
+class JobLog:
+    """Jobs of all projects, through the registry's connection and under its rule: one caller at a time."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def create(self, project_id: str, mode: JobMode, *, cause: str) -> Job:
+        """Returns a new queued job of the calling process."""
+        job_id = secrets.token_hex(6)
+        process = this_process()
+        now = time.time()
+        with self._registry.transaction() as connection:
+            connection.execute(
+                "INSERT INTO jobs (job_id, project_id, mode, status, cause, error, ref, pid, process_started, progress, "
+                "files_scanned, files_total, files_indexed, symbols_extracted, source_bytes, changed_files, created_at, "
+                "updated_at) VALUES (?, ?, ?, 'queued', ?, '', '', ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?)",
+                (job_id, project_id, mode, cause, process.pid, process.started, now, now),
+            )
+        return self._require(job_id)
+
+    def start(self, job_id: str) -> Job:
+        """Notes that the job runs. Whatever else was running in its project is over: there is one writer at a time."""
+        now = time.time()
+        with self._registry.transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE status = 'running' "
+                "AND project_id = (SELECT project_id FROM jobs WHERE job_id = ?) AND job_id != ?",
+                (now, now, job_id, job_id),
+            )
+            connection.execute(
+                "UPDATE jobs SET status = 'running', started_at = ?, updated_at = ? WHERE job_id = ?", (now, now, job_id)
+            )
+        return self._require(job_id)
+
+    def update(self, job_id: str, progress: JobProgress) -> None:
+        """Overwrites how far the job is. A write of its own: call it a few times a second at most."""
+        with self._registry.transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
+                "symbols_extracted = ?, source_bytes = ?, updated_at = ? WHERE job_id = ?",
+                (*_counters(progress), time.time(), job_id),
+            )
+
+    def finish(
+        self,
+        job_id: str,
+        status: FinalStatus,
+        *,
+        progress: JobProgress | None = None,
+        mode: JobMode | None = None,
+        ref: str = "",
+        changed_files: int = 0,
+        error: str = "",
+    ) -> Job:
+        """Notes the end of the job, and the `mode` it turned out to have; forgets the project's oldest jobs."""
+        now = time.time()
+        with self._registry.transaction() as connection:
+            if progress is not None:
+                connection.execute(
+                    "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
+                    "symbols_extracted = ?, source_bytes = ? WHERE job_id = ?",
+                    (*_counters(progress), job_id),
+                )
+            connection.execute(
+                "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, "
+                "finished_at = ?, updated_at = ?, duration_ms = CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER) "
+                "WHERE job_id = ?",
+                (status, mode, ref, changed_files, error, now, now, now, job_id),
+            )
+            connection.execute(
+                "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') "
+                "AND project_id = (SELECT project_id FROM jobs WHERE job_id = ?) "
+                "AND sequence NOT IN (SELECT sequence FROM jobs AS kept WHERE kept.project_id = jobs.project_id "
+                "ORDER BY sequence DESC LIMIT ?)",
+                (job_id, KEPT_JOBS),
+            )
+        return self._require(job_id)
+
+    def find(self, job_id: str) -> Job | None:
+        """Returns the job of that id."""
+        found = self._jobs("WHERE job_id = ?", (job_id,))
+        return found[0] if found else None
+
+    def active(self, project_id: str) -> Job | None:
+        """Returns the project's running job, else the queued one that is next."""
+        found = self._jobs(
+            "WHERE project_id = ? AND status IN ('queued', 'running') ORDER BY status DESC, sequence LIMIT 1", (project_id,)
+        )
+        return found[0] if found else None
+
+    def recent(self, project_id: str, limit: int) -> tuple[Job, ...]:
+        """Returns the project's finished jobs, newest first."""
+        return self._jobs(
+            "WHERE project_id = ? AND status NOT IN ('queued', 'running') ORDER BY sequence DESC LIMIT ?", (project_id, limit)
+        )
+
+    def recover(self, home: HomeLayout) -> tuple[Job, ...]:
+        """Notes as interrupted every open job that has nobody left to finish it, and returns those found now."""
+        lost: list[str] = []
+        if not self._registry.rows("SELECT 1 FROM jobs WHERE status IN ('queued', 'running') LIMIT 1"):
+            return ()
+        now = time.time()
+        with self._registry.transaction() as connection:
+            # Looked at inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
+            for job_id, project_id, status, pid, started, updated_at in connection.execute(
+                "SELECT job_id, project_id, status, pid, process_started, updated_at FROM jobs "
+                "WHERE status IN ('queued', 'running') ORDER BY sequence"
+            ).fetchall():
+                is_running = status == "running"
+                if is_running and is_locked(home.project(project_id)):
+                    continue
+                is_recent = not is_running or now - updated_at < UNLOCKED_GRACE_SECONDS
+                if is_recent and is_alive(ProcessMark(pid, started)):
+                    continue
+                lost.append(job_id)
+                connection.execute(
+                    "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?", (now, now, job_id)
+                )
+        return tuple(self._require(job_id) for job_id in lost)
+
+    def interruption(self, project_id: str) -> Interruption | None:
+        """Returns what was interrupted since the project's last successful job, None where nothing was."""
+        ((count, last),) = self._registry.rows(
+            "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND finished_at > "
+            "coalesce((SELECT max(finished_at) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",
+            (project_id, project_id),
+        )
+        return Interruption(count, last) if count else None
+
+    def _require(self, job_id: str) -> Job:
+        found = self.find(job_id)
+        if found is None:
+            raise InternalError(f"job {job_id} is gone from the registry: its project was removed. Index it again.")
+        return found
+
+    def _jobs(self, rest: str, arguments: Sequence[object]) -> tuple[Job, ...]:
+        return tuple(
+            Job(
+                job_id=row[0],
+                project_id=row[1],
+                mode=row[2],
+                status=row[3],
+                cause=row[4],
+                error=row[5],
+                ref=row[6],
+                process=ProcessMark(row[7], row[8]),
+                progress=JobProgress(
+                    percentage=row[9],
+                    files_scanned=row[10],
+                    files_total=row[11],
+                    files_indexed=row[12],
+                    symbols_extracted=row[13],
+                    source_bytes=row[14],
+                ),
+                changed_files=row[15],
+                duration_ms=row[16],
+                created_at=row[17],
+                started_at=row[18],
+                finished_at=row[19],
+            )
+            for row in self._registry.rows(f"SELECT {_COLUMNS} FROM jobs {rest}", arguments)
+        )
+
+
+def _counters(progress: JobProgress) -> tuple[int, ...]:
+    return (
+        progress.percentage,
+        progress.files_scanned,
+        progress.files_total,
+        progress.files_indexed,
+        progress.symbols_extracted,
+        progress.source_bytes,
+    )

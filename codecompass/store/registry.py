@@ -1,0 +1,355 @@
+"""The registry of all projects of a user: one small SQLite database that several processes read and write at once.
+
+Owns opening, creating and guarding the database, and its table of projects; the jobs are in `job_log.py`. A `Registry`
+belongs to one caller at a time. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each other
+and never fail half-way. What the registry holds can be lost without losing an index: ids come from paths.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote_from_bytes
+
+from msgspec import Struct
+
+from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, ProjectNotFound, StoreNewer
+from codecompass.store.identity import ProjectId, project_id
+from codecompass.store.layout import HomeLayout, make_private_directory, not_writable
+from codecompass.store.schema import REGISTRY_VERSION
+from codecompass.units import MILLISECONDS
+
+ALIAS: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_ALIAS_LENGTH: Final = 50
+_LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
+
+DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
+"""How long another process may hold the database before we give up, in milliseconds."""
+
+TABLES: Final = """
+CREATE TABLE projects (
+    project_id TEXT PRIMARY KEY,
+    alias TEXT UNIQUE,
+    root BLOB NOT NULL UNIQUE,         -- as on disk; a path need not be UTF-8
+    is_auto_discovered INTEGER NOT NULL,
+    is_default INTEGER NOT NULL,
+    created_at REAL NOT NULL,          -- seconds since 1970
+    last_used_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
+CREATE TABLE jobs (
+    sequence INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL UNIQUE,
+    project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
+    mode TEXT NOT NULL,
+    status TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    error TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    process_started TEXT NOT NULL,
+    progress INTEGER NOT NULL,
+    files_scanned INTEGER NOT NULL,
+    files_total INTEGER NOT NULL,
+    files_indexed INTEGER NOT NULL,
+    symbols_extracted INTEGER NOT NULL,
+    source_bytes INTEGER NOT NULL,
+    changed_files INTEGER NOT NULL,
+    duration_ms INTEGER,
+    created_at REAL NOT NULL,
+    started_at REAL,
+    finished_at REAL,
+    updated_at REAL NOT NULL
+);
+CREATE INDEX jobs_project ON jobs (project_id, sequence);
+CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
+"""
+
+_COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
+
+_NOT_WRITABLE: Final = {
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+}
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """A registered workspace. `root` is canonical, times are seconds since 1970."""
+
+    project_id: ProjectId
+    alias: str | None
+    root: Path
+    is_auto_discovered: bool
+    is_default: bool
+    created_at: float
+    last_used_at: float
+
+    @property
+    def name(self) -> str:
+        """How answers and people call the project: its alias, else its id."""
+        return self.alias or self.project_id
+
+    @property
+    def schema_name(self) -> str:
+        """The name reported for the project's store."""
+        return "project_" + self.name.replace("-", "_")
+
+
+class Registry:
+    """Projects by id, alias and path. Get one from `open_registry`; not for two threads at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def projects(self) -> tuple[Project, ...]:
+        """Returns all projects by root."""
+        return self._projects("ORDER BY root")
+
+    def find(self, name: str) -> Project | None:
+        """Returns the project with this id or alias."""
+        return self._first("WHERE project_id = ? OR alias = ?", (name, name))
+
+    def require(self, name: str) -> Project:
+        """Returns the project with this id or alias. Raises ProjectNotFound."""
+        found = self.find(name)
+        if found is None:
+            raise ProjectNotFound(
+                f"no project is called {name!r}. List the known ones with: codecompass projects list", project_id=name
+            )
+        return found
+
+    def at(self, root: Path) -> Project | None:
+        """Returns the project whose canonical root is `root`."""
+        return self._first("WHERE root = ?", (os.fsencode(root),))
+
+    def containing(self, path: Path) -> Project | None:
+        """Returns the project with the nearest root at or above the canonical `path`."""
+        roots = [os.fsencode(directory) for directory in (path, *path.parents)]
+        marks = ",".join("?" * len(roots))
+        return self._first(f"WHERE root IN ({marks}) ORDER BY length(root) DESC LIMIT 1", roots)
+
+    def default(self) -> Project | None:
+        """Returns the project for callers that name none and stand nowhere."""
+        return self._first("WHERE is_default = 1")
+
+    def register(self, root: Path, *, auto_discovered: bool = False) -> Project:
+        """Returns the project at the canonical `root`, made known if it was not. A known one stays as it is."""
+        now = time.time()
+        with self.transaction() as connection:
+            connection.execute(
+                f"INSERT INTO projects ({_COLUMNS}) VALUES (?, NULL, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING",
+                (project_id(root), os.fsencode(root), auto_discovered, now, now),
+            )
+        found = self.at(root)
+        if found is None:
+            raise ProjectNotFound(f"the project at {root} was removed by another process. Run again.")
+        return found
+
+    def adopt(self, project: str, *, alias: str | None = None, as_default: bool | None = None) -> Project:
+        """Returns the project after an explicit `init`: never evicted any more, with `alias` if one is given.
+
+        It becomes the default if `as_default`, or if there is none (None). Raises InvalidInput for a bad or taken alias.
+        """
+        if alias is not None:
+            self.rename(project, alias)
+        with self.transaction() as connection:
+            connection.execute("UPDATE projects SET is_auto_discovered = 0 WHERE project_id = ?", (project,))
+            has_default = connection.execute("SELECT 1 FROM projects WHERE is_default = 1").fetchone() is not None
+            if as_default or (as_default is None and not has_default):
+                connection.execute("UPDATE projects SET is_default = 0 WHERE is_default = 1")
+                connection.execute("UPDATE projects SET is_default = 1 WHERE project_id = ?", (project,))
+        return self.require(project)
+
+    def rename(self, project: str, alias: str | None) -> Project:
+        """Gives a project its alias, or takes it away. Raises InvalidInput for one that is malformed or taken."""
+        if alias is not None:
+            check_alias(alias)
+        with self.transaction() as connection:
+            row = connection.execute("SELECT root, project_id FROM projects WHERE alias = ?", (alias,)).fetchone()
+            if row is not None and row[1] != project:
+                raise InvalidInput(
+                    f"the project at {os.fsdecode(row[0])} is called {alias!r} already. Choose another name, "
+                    f"or free it with: codecompass projects rename {alias} NEW_NAME",
+                    field="project_id",
+                    value=alias,
+                    constraint="unique",
+                )
+            connection.execute("UPDATE projects SET alias = ? WHERE project_id = ?", (alias, project))
+        return self.require(project)
+
+    def touch(self, project: str) -> None:
+        """Notes that the project was used just now."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE projects SET last_used_at = ? WHERE project_id = ?", (time.time(), project))
+
+    def remove(self, project: str) -> None:
+        """Forgets a project and its jobs; files on disk are not touched. Unknown ids are no error."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
+
+    # for this module and job_log.py
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors."""
+        with registry_guard(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
+        """Returns what a SELECT gives."""
+        with registry_guard(self._path):
+            return self._connection.execute(statement, tuple(arguments)).fetchall()
+
+    def _projects(self, rest: str, arguments: Sequence[object] = ()) -> tuple[Project, ...]:
+        return tuple(
+            Project(
+                project_id=identifier,
+                alias=alias,
+                root=Path(os.fsdecode(root)),
+                is_auto_discovered=bool(is_auto_discovered),
+                is_default=bool(is_default),
+                created_at=created_at,
+                last_used_at=last_used_at,
+            )
+            for identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at in self.rows(
+                f"SELECT {_COLUMNS} FROM projects {rest}", arguments
+            )
+        )
+
+    def _first(self, rest: str, arguments: Sequence[object] = ()) -> Project | None:
+        found = self._projects(rest, arguments)
+        return found[0] if found else None
+
+
+def check_alias(alias: str) -> None:
+    """Raises InvalidInput unless `alias` can name a project."""
+    is_wellformed = ALIAS.fullmatch(alias) is not None and len(alias) <= MAX_ALIAS_LENGTH
+    if not is_wellformed or _LOOKS_LIKE_HASH.fullmatch(alias):
+        constraint = "1 to 50 lower-case letters, digits and single hyphens between them, and not 16 hex characters"
+        raise InvalidInput(
+            f"a project cannot be called {alias!r}: a name is {constraint}.",
+            field="project_id",
+            value=alias,
+            constraint=constraint,
+        )
+
+
+@contextmanager
+def open_registry(home: HomeLayout, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) -> Iterator[Registry]:
+    """Gives the registry of a data directory, made if there is none, and closes it.
+
+    Raises PermissionDenied where it cannot be written, StoreNewer where a newer program wrote it, IndexDamaged where it
+    is no registry, DeadlineExceeded where another process holds it for longer than `busy_timeout_ms`.
+    """
+    make_private_directory(home.root)
+    with registry_guard(home.registry):
+        if not home.registry.exists():
+            _create(home.registry)
+        connection = _connect(home.registry, busy_timeout_ms)
+    try:
+        yield Registry(connection, home.registry)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def registry_guard(path: Path) -> Iterator[None]:
+    """Turns what SQLite and the disk complain about into errors with a remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # The low byte is the primary code; extended codes say more than we act upon.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise DeadlineExceeded(
+                f"another process keeps the registry {path} locked. Run again when it is done.", path=str(path)
+            ) from error
+        if code in _NOT_WRITABLE:
+            raise not_writable(path, OSError(_NOT_WRITABLE[code], f"{error}")) from error
+        raise IndexDamaged(
+            f"the registry {path} cannot be read ({error}). Move it away; projects are known again when they are next "
+            "used, and their indexes are kept. Only names given to projects are lost.",
+            path=str(path),
+            remediation=f"mv {path} {path}.damaged",
+        ) from error
+
+
+def _create(path: Path) -> None:
+    """Makes a whole registry under another name and then gives it its own: nobody ever sees half of one."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # private by itself
+    except OSError as error:
+        raise not_writable(path, error) from error
+    # Closed before SQLite opens the file: closing a descriptor later would drop SQLite's own locks on it.
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+        finally:
+            connection.close()
+        try:
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            pass
+        except OSError:
+            # A file system without hard links. Two processes that come here in the same instant lose one registration.
+            temporary.replace(path)
+    except OSError as error:
+        raise not_writable(path, error) from error
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(name + suffix).unlink(missing_ok=True)
+
+
+def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote_from_bytes(os.fsencode(path))}?mode=rw",
+        uri=True,
+        timeout=busy_timeout_ms * MILLISECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        _require_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _require_version(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > REGISTRY_VERSION:
+        raise StoreNewer(
+            f"the registry {path} was written by a newer codecompass (its version is {version}, this program knows "
+            f"{REGISTRY_VERSION}). Upgrade this program, or set CODECOMPASS_HOME to a store of its own.",
+            path=str(path),
+            current_schema_version=version,
+            required_schema_version=REGISTRY_VERSION,
+            remediation="upgrade codecompass",
+        )
+    if version < REGISTRY_VERSION:
+        raise sqlite3.DatabaseError(f"its version is {version}, which no release has written")
