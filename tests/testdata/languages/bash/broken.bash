@@ -1,0 +1,15 @@
+first() {
+  echo "fine"
+}
+
+second() {
+  echo "an open quote
+}
+
+third() {
+  cat <<'END'
+END
+  echo "$1"
+}
+
+fourth() { echo ok; }
