@@ -6,6 +6,7 @@ lives until the pool ends; each serves one batch at a time, so the batches in fl
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -33,6 +34,9 @@ SILENCE_FACTOR: Final = 6.0
 SILENCE_MINIMUM_SECONDS: Final = 30.0
 """A worker ends itself by CPU time. One that is silent for this much longer is stopped or stuck in the kernel: kill it."""
 
+EXIT_SECONDS: Final = 2.0
+"""A worker whose output has ended is gone within this, or is killed."""
+
 
 class BatchResult(Struct, frozen=True):
     """Answers in the order of the batch's files, and what went wrong: paths whose reading or parse killed a worker."""
@@ -43,7 +47,15 @@ class BatchResult(Struct, frozen=True):
 
 
 class _WorkerDied(Exception):
-    pass
+    def __init__(self, *, was_silent: bool) -> None:
+        super().__init__()
+        self.was_silent = was_silent
+
+
+class _Death(Struct, frozen=True):
+    path: str
+    was_parsing: bool
+    was_limit: bool
 
 
 class _Worker:
@@ -52,6 +64,7 @@ class _Worker:
     def __init__(self, process: trio.Process) -> None:
         self.process = process
         self._buffer = bytearray()
+        self.ended = False
 
     async def answers(self, batch: Batch, silence_seconds: float) -> AsyncIterator[Answer]:
         """Yields the answers to `batch` as they come. Raises _WorkerDied where the process ends or falls silent."""
@@ -66,8 +79,10 @@ class _Worker:
                 if not (isinstance(answer, FileText) and answer.will_parse):
                     expected -= 1
                 yield answer
-        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, msgspec.DecodeError) as error:
-            raise _WorkerDied from error
+        except trio.TooSlowError as error:
+            raise _WorkerDied(was_silent=True) from error
+        except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
+            raise _WorkerDied(was_silent=False) from error
 
     async def _frame(self) -> bytes:
         await self._fill(LENGTH.size)
@@ -84,12 +99,17 @@ class _Worker:
         while len(self._buffer) < count:
             data = await self.process.stdout.receive_some(READ_BYTES)
             if not data:
+                self.ended = True
                 raise trio.BrokenResourceError("worker ended")
             self._buffer += data
 
     async def end(self) -> None:
         """Kills the process and reaps it. Safe to call for one that is gone."""
         with trio.CancelScope(shield=True):
+            # One that has just ended by itself keeps its own exit status, which tells why.
+            with trio.move_on_after(EXIT_SECONDS):
+                if self.ended:
+                    await self.process.wait()
             self.process.kill()
             await self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
@@ -111,55 +131,67 @@ class WorkerPool:
     async def run(self, batch: Batch) -> BatchResult:
         """Returns the answers for every file of `batch`; waits for a free worker.
 
-        A file whose parse ends the worker is reported in `killed_parsing`, its text is among the answers. A file whose
-        reading ends the worker twice is reported in `killed_reading` and has no answer. Cancelling kills the worker.
+        A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
+        that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
+        file: it is tried once more before it is reported so, or in `killed_reading` where even reading it ends the worker.
+        Cancelling kills the worker.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
         killed_reading: list[str] = []
-        tasks = list(batch.tasks)
-        failed_once: str | None = None
+        tasks = batch.tasks
+        suspect = ""
         async with self._tokens:
             while tasks:
-                pending, reading = await self._run_once(msgspec.structs.replace(batch, tasks=tuple(tasks)), answers)
-                if pending is not None:
-                    killed_parsing.append(pending)
-                elif reading is not None and reading == failed_once:
-                    killed_reading.append(reading)
-                    tasks.pop(0)
-                failed_once = reading if pending is None else None
-                done = {answer.path for answer in answers} | set(killed_reading)
-                tasks = [task for task in tasks if task.path not in done]
+                death = await self._run_once(msgspec.structs.replace(batch, tasks=tasks), answers)
+                if death is None:
+                    break
+                is_second = death.path == suspect
+                suspect = death.path
+                rest = tasks[[task.path for task in tasks].index(suspect) :]
+                if death.was_parsing and (is_second or death.was_limit):
+                    killed_parsing.append(death.path)
+                    rest = rest[1:]
+                elif death.was_parsing:
+                    answers.pop()
+                elif is_second:
+                    killed_reading.append(death.path)
+                    rest = rest[1:]
+                tasks = rest
         return BatchResult(tuple(answers), tuple(killed_parsing), tuple(killed_reading))
 
-    async def _run_once(self, batch: Batch, answers: list[Answer]) -> tuple[str | None, str | None]:
-        """Runs on one worker until the batch ends or the worker does. Returns the file it died parsing, or reading."""
+    async def _run_once(self, batch: Batch, answers: list[Answer]) -> _Death | None:
+        """Runs on one worker until the batch ends (None) or the worker does."""
         worker = self._idle.pop() if self._idle else await self._start()
-        waiting_for: str | None = None
-        count = 0
+        parsing: str | None = None
+        n_done = 0
         silence = max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * batch.parse_cpu_seconds)
         is_whole = False
+        was_silent = False
         try:
             async for answer in worker.answers(batch, silence):
                 answers.append(answer)
                 if isinstance(answer, FileText) and answer.will_parse:
-                    waiting_for = answer.path
+                    parsing = answer.path
                 else:
-                    waiting_for = None
-                    count += 1
+                    parsing = None
+                    n_done += 1
             is_whole = True
-        except _WorkerDied:
-            self.killed_count += 1
-            reading = None if waiting_for is not None else batch.tasks[count].path
-            self._log.warning("worker_died", parsing=waiting_for, reading=reading, pid=worker.process.pid)
-            return waiting_for, reading
+        except _WorkerDied as error:
+            was_silent = error.was_silent
         finally:
             # A cancelled batch leaves answers in the pipe: that worker cannot serve another.
             if is_whole:
                 self._idle.append(worker)
             else:
                 await worker.end()
-        return None, None
+        if is_whole:
+            return None
+        self.killed_count += 1
+        path = batch.tasks[n_done].path if parsing is None else parsing
+        was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
+        self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)
+        return _Death(path, was_parsing=parsing is not None, was_limit=was_limit)
 
     async def _start(self) -> _Worker:
         try:

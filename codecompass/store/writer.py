@@ -42,7 +42,8 @@ from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXE
 from codecompass.store.text import FileDocument, SymbolDocument, TextWriter
 from codecompass.store.words import split_identifier
 
-Step = Literal["text_commit", "facts_commit", "publication", "clean_up"]
+Step = Literal["commit", "publication", "clean_up"]
+"""What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
 
 SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "use"})
 """Kinds that repeat the name of something else: looked up by name, but not ranked as a definition of their own."""
@@ -240,18 +241,19 @@ class IndexWriter:
     # publication
 
     def _publish(self, meta: IndexMeta) -> None:
-        self._on_step("text_commit")
+        self._on_step("commit")
         if self._text is not None:
             self._text.commit()
             self._documents += self._text.documents_written
             self._text = None
             sync_directory(self._layout.text(self._epoch, meta.generation).parent)
-        self._on_step("facts_commit")
         self._connection.execute(MANIFEST_INDEX)
         if meta.symbol_count or meta.completeness == "complete":
             for statement in SYMBOL_INDEXES:
                 self._connection.execute(statement)
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _meta_rows(meta))
+        if not self._is_new_epoch:
+            self._on_step("publication")
         self._connection.execute("COMMIT")
         self._in_transaction = False
         if self._is_new_epoch:
@@ -296,12 +298,10 @@ class IndexWriter:
             int(is_parsed),
         )
         file_id = self._write_row(file.path, entry, row)
-        self._execute_many(
-            "INSERT OR IGNORE INTO path_tails VALUES (?, ?)",
-            [(tail, file_id) for tail in path_tails(file.path)] if entry is None else [],
-        )
         self._edges.write_roots(file_id, file.roots)
         if entry is None or entry.status != "indexed":
+            tails = [(tail, file_id) for tail in path_tails(file.path)]
+            self._execute_many("INSERT OR IGNORE INTO path_tails VALUES (?, ?)", tails)
             self._edges.path_added(file.path)
         words = " ".join(split_identifier(file.path))
         self._text_writer().add(FileDocument(file_id, file.language, words, chunks=file.chunks))
@@ -495,7 +495,8 @@ def _read_manifest(connection: sqlite3.Connection) -> dict[str, ManifestEntry]:
         "SELECT path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed "
         "FROM files"
     )
-    return {row[0]: ManifestEntry(*row[1:-1], bool(row[-1])) for row in rows}
+    # Columns and fields are the same list.
+    return {row[0]: ManifestEntry(*row[1:-1], bool(row[-1])) for row in rows}  # type: ignore[call-arg]
 
 
 def _next_id(connection: sqlite3.Connection, table: Literal["files", "symbols"]) -> int:

@@ -1,0 +1,42 @@
+"""An index kept up to date equals one made from nothing, whatever happened to the tree."""
+
+import random
+
+import pytest
+from tests.support.dump import dump, hits
+from tests.support.random_tree import NAMES, RandomTree
+from tests.support.workspace import TestWorkspace
+
+from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
+
+STEPS = 8
+WORDS = [*(name.lower() for name in NAMES), "http", "line", "import", "limit", "struct"]
+
+
+async def check(seed: int, tmp_path, pool: WorkerPool) -> None:
+    rng = random.Random(seed)
+    root = tmp_path / f"tree{seed}"
+    git = rng.random() < 0.7
+    kept = TestWorkspace(root, tmp_path / f"kept{seed}", git=git)
+    tree = RandomTree(kept, rng, git=git)
+    history: list[str] = []
+    await kept.sync(pool=pool)
+    for step in range(STEPS):
+        history.append("+".join(tree.step() for _ in range(rng.randrange(1, 4))))
+        await kept.sync(pool=pool)
+        fresh = TestWorkspace(root, tmp_path / f"fresh{seed}.{step}")
+        await fresh.sync(pool=pool)
+
+        expected, actual = dump(fresh.index), dump(kept.index)
+
+        for part in expected:
+            assert actual[part] == expected[part], f"seed {seed}, {part} differs after {history}"
+        for word in rng.sample(WORDS, 4):
+            assert hits(kept.index, word) == hits(fresh.index, word), f"seed {seed}, {word!r} differs after {history}"
+
+
+@pytest.mark.slow
+async def test_an_updated_index_equals_a_fresh_one(tmp_path, soak_scale):
+    async with open_worker_pool(2) as pool:
+        for seed in range(10 * soak_scale):
+            await check(seed, tmp_path, pool)

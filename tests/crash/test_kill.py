@@ -1,0 +1,197 @@
+"""kill -9 at any moment loses nothing that was published, and a reader never sees a mixture."""
+
+import collections
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+from tests.support.workspace import TestWorkspace
+
+from codecompass.actors.worker_pool import open_worker_pool
+from codecompass.errors import IndexNotReady
+from codecompass.store.identity import content_hash
+from codecompass.store.index import Snapshot, WorkspaceIndex
+
+STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_up": 1.5}
+"""Where to kill, and the longest wait after it began, in milliseconds: about as long as the step takes."""
+
+FILES = 120
+
+MAX_TRIES_PER_KILL = 3
+"""A random wait can be longer than the step; such a victim was killed later, or not at all, and counts there or nowhere."""
+
+
+def write_version(workspace: TestWorkspace, version: int) -> None:
+    """Every file says its version, so that two versions in one answer are a mixture."""
+    files = {}
+    for index in range(FILES):
+        # A third of the files come and go.
+        if index % 3 == 0 and (version + index) % 2:
+            (workspace.root / f"p{index % 7}/m{index}.py").unlink(missing_ok=True)
+            continue
+        body = "".join(f"def f{index}_{number}_v{version}():\n    return {number}\n\n\n" for number in range(20))
+        files[f"p{index % 7}/m{index}.py"] = body + f"VERSION = {version}\n"
+    workspace.write(files)
+
+
+def versions_of(snapshot: Snapshot) -> set[str]:
+    """Reads both stores completely, checks that they agree, and returns the versions found."""
+    versions = set()
+    facts, text = snapshot.facts, snapshot.text
+    rows = facts.files()
+    n_symbols = 0
+    for row in rows:
+        source = "".join(chunk.text for chunk in text.file_chunks(row.id))
+        assert content_hash(source.encode()) == row.content_hash, f"{row.path}: text and manifest differ"
+        versions.add(source.rsplit("= ", 1)[-1].strip())
+        symbols = facts.symbols_in_file(row.id)
+        assert len(symbols) == row.symbol_count
+        assert row.is_parsed or not symbols
+        n_symbols += len(symbols)
+        versions.update(symbol.name.rsplit("_v", 1)[-1] for symbol in symbols if "_v" in symbol.name)
+    assert snapshot.meta.file_count == len(rows)
+    assert snapshot.meta.symbol_count == n_symbols
+    return versions
+
+
+class Reader(threading.Thread):
+    """Takes snapshots for as long as it may, each checked as a whole."""
+
+    def __init__(self, index: WorkspaceIndex) -> None:
+        super().__init__(daemon=True)
+        self.index = index
+        self.stopped = threading.Event()
+        self.generations: list[int] = []
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            while not self.stopped.is_set():
+                try:
+                    with self.index.snapshot() as snapshot:
+                        versions = versions_of(snapshot)
+                        assert len(versions) <= 1, f"generation {snapshot.generation} mixes versions {versions}"
+                        self.generations.append(snapshot.generation)
+                except IndexNotReady:
+                    self.stopped.wait(0.005)
+        except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
+            self.failure = error
+
+    def finish(self) -> None:
+        self.stopped.set()
+        self.join()
+        if self.failure is not None:
+            raise self.failure
+
+
+def run_victim(workspace: TestWorkspace, force: bool, step: str, delay_ms: float) -> list[str]:
+    """Returns the steps that the victim had begun when it ended."""
+    arguments = [str(workspace.root), str(workspace.home), "force" if force else "-", step, str(delay_ms)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.crash.victim", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in (0, -9), done.stderr
+    return done.stdout.split()
+
+
+async def check_kills(tmp_path: Path, seed: int, kills_per_step: int) -> collections.Counter[str]:
+    rng = random.Random(seed)
+    histogram: collections.Counter[str] = collections.Counter()
+    version = 0
+    workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home0")
+    reader = Reader(workspace.index)
+    reader.start()
+    async with open_worker_pool(1) as pool:
+        for number in range(kills_per_step * len(STEPS) * MAX_TRIES_PER_KILL):
+            wanted = [step for step in STEPS if histogram[step] < kills_per_step]
+            if not wanted:
+                break
+            step = rng.choice(wanted)
+            if number % 10 == 9:
+                # From time to time a first run, in a store of its own.
+                reader.finish()
+                workspace = TestWorkspace(tmp_path / "tree", tmp_path / f"home{number}")
+                reader = Reader(workspace.index)
+                reader.start()
+            version += 1
+            # The reader sees one version a generation; the tree only changes while nobody indexes it.
+            write_version(workspace, version)
+            steps = await trio.to_thread.run_sync(
+                run_victim, workspace, rng.random() < 0.3, step, rng.choice([0.0, rng.uniform(0, STEPS[step])])
+            )
+            if "done" not in steps:
+                histogram[steps[-1]] += 1
+            published = _generation(workspace)
+            assert published >= max(reader.generations, default=0), "a published generation is gone"
+
+            report = await workspace.sync(pool=pool)
+
+            assert report.generation >= published
+            with workspace.index.snapshot() as snapshot:
+                assert versions_of(snapshot) == {str(version)}
+            left = {path.name for path in workspace.layout.epochs.iterdir()}
+            assert len(left) == 1, f"epochs left after {step}: {left}"
+    reader.finish()
+    return histogram
+
+
+def _generation(workspace: TestWorkspace) -> int:
+    try:
+        with workspace.index.snapshot() as snapshot:
+            return snapshot.generation
+    except IndexNotReady:
+        return 0
+
+
+@pytest.mark.slow
+async def test_killing_the_indexer_at_any_moment_loses_nothing_published(tmp_path, soak_scale, capsys):
+    histogram = await check_kills(tmp_path, seed=1, kills_per_step=10 * soak_scale)
+
+    with capsys.disabled():
+        print(f"\nkilled in: {dict(sorted(histogram.items()))}")
+    assert min(histogram[step] for step in STEPS) >= 10 * soak_scale
+
+
+@pytest.mark.slow
+async def test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined(tmp_path, soak_scale):
+    rng = random.Random(7)
+    workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
+    killed = 0
+    async with open_worker_pool(2) as pool:
+        for version in range(1, 10 * soak_scale + 1):
+            write_version(workspace, version)
+            pids: set[int] = set()
+
+            def kill_one(_progress: object, pids: set[int] = pids) -> None:
+                nonlocal killed
+                children = _children()
+                if children and len(pids) < 3 and rng.random() < 0.7:
+                    pid = rng.choice(children)
+                    pids.add(pid)
+                    os.kill(pid, 9)
+                    killed += 1
+
+            report = await workspace.sync(pool=pool, force=version % 3 == 0, on_progress=kill_one)
+
+            assert report.quarantined == ()
+            with workspace.index.snapshot() as snapshot:
+                assert versions_of(snapshot) == {str(version)}
+                assert snapshot.meta.symbol_count == snapshot.meta.file_count * 21
+    assert killed >= 5 * soak_scale
+
+
+def _children() -> list[int]:
+    """Returns the worker processes of this process."""
+    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "codecompass.worker"], capture_output=True, text=True, check=False)
+    return [int(pid) for pid in found.stdout.split()]

@@ -1,0 +1,49 @@
+"""A process that indexes a tree and is killed while it does. Says on stdout what it is about to do.
+
+usage: victim.py ROOT HOME FORCE STEP DELAY_MS   (kills itself DELAY_MS after it began STEP; STEP `-`: never)
+"""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+import trio
+from tests.support.workspace import LIMITS, TestWorkspace
+
+from codecompass.actors.progress import Progress
+
+STAGES = {"discovery": "scan", "parsing": "parse", "indexing": "parse"}
+
+
+async def main(root: str, home: str, force: str, step: str, delay_ms: str) -> None:
+    said: set[str] = set()
+
+    def began(name: str) -> None:
+        if name in said:
+            return
+        said.add(name)
+        os.write(1, f"{name}\n".encode())
+        if name == step:
+            delay = float(delay_ms) / 1000
+            if delay == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL))
+            timer.daemon = True
+            timer.start()
+
+    def progressed(progress: Progress) -> None:
+        if progress.stage in STAGES:
+            began(STAGES[progress.stage])
+
+    # Every run publishes text first where it is the first, and symbols in slices: more moments to be killed at.
+    limits = msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0)
+    workspace = TestWorkspace(Path(root), Path(home))
+    await workspace.sync(limits=limits, force=force == "force", on_progress=progressed, on_step=began)
+    os.write(1, b"done\n")
+
+
+if __name__ == "__main__":
+    trio.run(main, *sys.argv[1:])
