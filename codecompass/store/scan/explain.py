@@ -105,9 +105,7 @@ class _Descent:
             place = judged
         return self._explain_directory(place)
 
-    def _explain_file(
-        self, place: Place, path: str, name: str, status: os.stat_result, *, is_last: bool
-    ) -> Explanation:
+    def _explain_file(self, place: Place, path: str, name: str, status: os.stat_result, *, is_last: bool) -> Explanation:
         judged = place.judge_file(path, name)
         if isinstance(judged, Rule):
             return self._ignored(judged)

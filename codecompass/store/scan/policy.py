@@ -45,9 +45,7 @@ class Place:
 
     __slots__ = ("_closure", "_git_rules", "_own_rules", "_parent", "_workspace", "path", "prefix")
 
-    def __init__(
-        self, workspace: Workspace, parent: "Place | None", path: str, closure: Closure | UnsetType | None
-    ) -> None:
+    def __init__(self, workspace: Workspace, parent: "Place | None", path: str, closure: Closure | UnsetType | None) -> None:
         self._workspace = workspace
         self._parent = parent
         # UNSET is "not asked yet", for a directory that is entered because something in it is tracked.
@@ -86,8 +84,9 @@ class Place:
         if own is not None and not own.is_negated:
             return own.rule
         is_secret = builtin.is_secret(name)
-        if own is not None and (own.names_its_target or not is_secret):
-            return None
+        if own is not None:
+            # Taking back a directory (`!config/**`) is no word about the password in it.
+            return "secret" if is_secret and not own.names_its_target else None
         is_tracked = path in self._workspace.tracked
         closure = self._closure if is_tracked else self._known_closure()
         if isinstance(closure, Closure) and not (is_tracked and closure.admits_tracked):
@@ -124,14 +123,21 @@ class Place:
         return closure
 
     def _known_closure(self) -> Closure | None:
-        if isinstance(self._closure, UnsetType):
-            assert self._parent is not None, "only a child can be entered for what is tracked in it"
-            closure = self._parent._known_closure()
+        # From the nearest directory that knows down to this one; not by recursion, because trees can be deep.
+        unknown: list[Place] = []
+        place = self
+        while isinstance(place._closure, UnsetType):
+            assert place._parent is not None, "only a child can be entered for what is tracked in it"
+            unknown.append(place)
+            place = place._parent
+        closure = place._closure
+        for child in reversed(unknown):
+            assert child._parent is not None
             if closure is None:
-                rule = self._parent._git_rule(self.path, is_directory=True)
+                rule = child._parent._git_rule(child.path, is_directory=True)
                 closure = None if rule is None else Closure(rule, admits_tracked=True)
-            self._closure = closure
-        return self._closure
+            child._closure = closure
+        return closure
 
     def _is_entered_closed(self, path: str) -> bool:
         raw = _encode(path)

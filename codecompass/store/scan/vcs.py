@@ -104,9 +104,7 @@ def is_bare(repository: Repository) -> bool:
     return config is not None and re.search(r"^\s*bare\s*=\s*true\s*$", config, re.MULTILINE) is not None
 
 
-def tracked_files(
-    repository: Repository, directory: str, *, is_cancelled: Callable[[], bool] | None = None
-) -> tuple[str, ...]:
+def tracked_files(repository: Repository, directory: str, *, is_cancelled: Callable[[], bool] | None = None) -> tuple[str, ...]:
     """Returns what `repository` tracks in `directory` (absolute, its top or below) and below, relative to that
     directory, in git's order; a submodule is one path.
 
@@ -169,19 +167,11 @@ def _packed(repository: Repository, reference: str) -> str | None:
 
 def _ask_head(repository: Repository) -> Head:
     try:
-        commit = (
-            _git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD")
-            .decode("ascii", "replace")
-            .strip()
-        )
+        commit = _git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
     except GitError:
         commit = ""
     try:
-        name = (
-            _git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD")
-            .decode("utf-8", "surrogateescape")
-            .strip()
-        )
+        name = _git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
     except GitError:
         return Head(commit[:DETACHED_REF_LENGTH], commit) if commit else Head(NO_REF)
     return Head(_short(name), commit or None)
@@ -201,9 +191,7 @@ def _read_small(path: str) -> str | None:
         os.close(descriptor)
 
 
-def _git(
-    repository: Repository, directory: str, *arguments: str, is_cancelled: Callable[[], bool] | None = None
-) -> bytes:
+def _git(repository: Repository, directory: str, *arguments: str, is_cancelled: Callable[[], bool] | None = None) -> bytes:
     command = [
         "git",
         "--no-pager",

@@ -136,9 +136,7 @@ class Workspace:
                 return ()
         return tuple(file for _, file in rules)
 
-    def _load_exclude(
-        self, repository: vcs.Repository, source: str, *, base: str = "", lead: str = ""
-    ) -> tuple[IgnoreFile, ...]:
+    def _load_exclude(self, repository: vcs.Repository, source: str, *, base: str = "", lead: str = "") -> tuple[IgnoreFile, ...]:
         return self.load(os.path.join(repository.common_directory, "info", "exclude"), source, base=base, lead=lead)
 
 
