@@ -1,4 +1,5 @@
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,15 @@ def open_path() -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o755)
     shutil.rmtree(directory)
+
+
+@pytest.fixture
+def deep_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory for trees too deep for `shutil.rmtree`, with which pytest cleans up: it recurses until 3.13."""
+    directory = tmp_path / "deep"
+    directory.mkdir()
+    yield directory
+    subprocess.run(["rm", "-rf", str(directory)], check=True)
 
 
 @pytest.fixture

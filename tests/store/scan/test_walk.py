@@ -239,18 +239,18 @@ def test_a_file_that_vanishes_after_it_was_listed_is_left_out_silently(tmp_path:
     assert result.skipped == ()
 
 
-def test_a_deep_tree_does_not_exhaust_the_stack(tmp_path: Path):
+def test_a_deep_tree_does_not_exhaust_the_stack(deep_path: Path):
     """Tracked all the way down, so that the untracked file at the bottom asks every directory above it."""
-    directory = str(repository(tmp_path))
+    directory = str(repository(deep_path))
     for _ in range(1500):
         directory += "/d"
         os.mkdir(directory)
-    deep = os.path.relpath(directory, tmp_path)
+    deep = os.path.relpath(directory, deep_path)
     for name in ("tracked.py", "untracked.py"):
         os.close(os.open(f"{directory}/{name}", os.O_CREAT))
-    git(tmp_path, "add", f"{deep}/tracked.py")
+    git(deep_path, "add", f"{deep}/tracked.py")
 
-    assert indexed(tmp_path) == [f"{deep}/tracked.py", f"{deep}/untracked.py"]
+    assert indexed(deep_path) == [f"{deep}/tracked.py", f"{deep}/untracked.py"]
 
 
 def test_progress_counts_up_to_the_number_of_files(tmp_path: Path):
