@@ -192,7 +192,7 @@ def clean_signature(text: str) -> str:
     text = " ".join(text.split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:
         text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
-    while text and text[-1] in "{:=; " and not text.endswith("::"):
+    while text and text[-1] in "{:=;, " and not text.endswith("::"):
         text = text[:-1]
     return text if len(text) <= SIGNATURE_LIMIT else text[: SIGNATURE_LIMIT - 1].rstrip() + "…"
 
