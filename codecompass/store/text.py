@@ -373,16 +373,13 @@ class TextWriter:
         self._writer.wait_merging_threads()
 
     def abandon(self) -> None:
-        """Drops what was added since the start and releases the writer."""
-        try:
-            self._writer.rollback()
-        except ValueError:
-            # The indexing thread has died, of a full disk for instance; there is nothing left to roll back.
-            pass
-        try:
-            self._writer.wait_merging_threads()
-        except ValueError:
-            pass
+        """Drops what was added since the start and releases the writer. Safe to call after a failed `commit`."""
+        for release in (self._writer.rollback, self._writer.wait_merging_threads):
+            try:
+                release()
+            except (ValueError, RuntimeError):
+                # The indexing thread has died, of a full disk for instance, or the writer is released already.
+                pass
 
     def _add(self, record: str, file: FileDocument, key: int, **texts: str) -> None:
         document = tantivy.Document()

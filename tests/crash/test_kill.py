@@ -193,5 +193,7 @@ async def test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined(t
 
 def _children() -> list[int]:
     """Returns the worker processes of this process."""
-    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "codecompass.worker"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["pgrep", "-P", str(os.getpid()), "-f", "codecompass.worker"], capture_output=True, text=True, check=False
+    )
     return [int(pid) for pid in found.stdout.split()]

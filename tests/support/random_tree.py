@@ -162,7 +162,9 @@ class RandomTree:
 
     def write_ignore_file(self) -> None:
         name = self.rng.choice([".gitignore", ".gitignore", ".codecompassignore", "src/.gitignore", "app/.codecompassignore"])
-        lines = self.rng.sample(["*.md", "src/", "!src/pkg", "build", "!build", "utils.*", "/app/*", "!/app/core", "*.h", "# x"], 3)
+        lines = self.rng.sample(
+            ["*.md", "src/", "!src/pkg", "build", "!build", "utils.*", "/app/*", "!/app/core", "*.h", "# x"], 3
+        )
         self._put(self.root / name, "\n".join(lines) + "\n")
 
     def write_configuration(self) -> None:
