@@ -1,0 +1,3 @@
+/** The shop: baskets and their lines. */
+@NonNullApi
+package org.example.shop;
