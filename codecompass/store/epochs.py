@@ -90,9 +90,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
 
 def write_current(layout: ProjectLayout, epoch: str) -> None:
     """Makes `epoch` the one that readers use, atomically and durably."""
-    current = Current(
-        epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__
-    )
+    current = Current(epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__)
     replace_file(layout.current, msgspec.json.encode(current))
 
 

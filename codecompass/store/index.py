@@ -168,9 +168,7 @@ def read_meta(facts: FactsReader) -> IndexMeta:
             rules_fingerprint=values["rules_fingerprint"],
         )
     except (KeyError, ValueError) as error:
-        raise IndexDamaged(
-            f"the index has no valid description ({error}). Rebuild it with: codecompass index --force"
-        ) from error
+        raise IndexDamaged(f"the index has no valid description ({error}). Rebuild it with: codecompass index --force") from error
 
 
 def connect(path: Path, *, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:

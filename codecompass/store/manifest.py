@@ -8,9 +8,7 @@ from msgspec import Struct
 from codecompass.store.intake import FileTask
 from codecompass.store.scan.walk import ScannedFile, ScanResult, SkippedFile
 
-STAT_REASONS: Final = frozenset(
-    {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "too_large"}
-)
+STAT_REASONS: Final = frozenset({"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "too_large"})
 """Reasons that a scan gives by itself; the others come from a file's content."""
 
 

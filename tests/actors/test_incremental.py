@@ -3,11 +3,11 @@
 import random
 
 import pytest
+
+from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from tests.support.dump import dump, hits
 from tests.support.random_tree import NAMES, RandomTree
 from tests.support.workspace import TestWorkspace
-
-from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 
 STEPS = 8
 WORDS = [*(name.lower() for name in NAMES), "http", "line", "import", "limit", "struct"]

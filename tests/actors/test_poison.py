@@ -6,11 +6,11 @@ import sys
 
 import msgspec
 import pytest
-from tests.support.processes import run_python
-from tests.support.workspace import LIMITS, TestWorkspace
 
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.store.scan.workspace import ScanRules
+from tests.support.processes import run_python
+from tests.support.workspace import LIMITS, TestWorkspace
 
 GOOD = {"good.py": "def good(): pass\n"}
 

@@ -1,6 +1,7 @@
 """A disk that refuses gives a clear error and leaves the published index as it was."""
 
 import pytest
+
 from tests.support.dump import dump
 from tests.support.processes import run_python
 

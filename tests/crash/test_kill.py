@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 import trio
-from tests.support.workspace import TestWorkspace
 
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexNotReady
 from codecompass.store.identity import content_hash
 from codecompass.store.index import Snapshot, WorkspaceIndex
+from tests.support.workspace import TestWorkspace
 
 STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_up": 1.5}
 """Where to kill, and the longest wait after it began, in milliseconds: about as long as the step takes."""
@@ -94,8 +94,7 @@ def run_victim(workspace: TestWorkspace, force: bool, step: str, delay_ms: float
     arguments = [str(workspace.root), str(workspace.home), "force" if force else "-", step, str(delay_ms)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.crash.victim", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         cwd=Path(__file__).parents[2],
         timeout=120,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 import trio
-from tests.support.workspace import LIMITS, TestWorkspace
 
 from codecompass.actors.progress import Progress
+from tests.support.workspace import LIMITS, TestWorkspace
 
 STAGES = {"discovery": "scan", "parsing": "parse", "indexing": "parse"}
 

@@ -18,8 +18,10 @@ def source(kind: str, rng: random.Random) -> str:
     match kind:
         case "py":
             return (
-                f"import {other}\nfrom .{other} import thing\nfrom pkg.{name} import *\n\nLIMIT_{number} = {number}\n\n\n"
-                f"class {name.title()}{number}:\n    def {other}(self):\n        return {number}\n\n\ndef {name}_{number}(): pass\n"
+                f"import {other}\nfrom .{other} import thing\nfrom pkg.{name} import *\n\n"
+                f"LIMIT_{number} = {number}\n\n\n"
+                f"class {name.title()}{number}:\n    def {other}(self):\n        return {number}\n\n\n"
+                f"def {name}_{number}(): pass\n"
             )
         case "go":
             return (
@@ -32,7 +34,10 @@ def source(kind: str, rng: random.Random) -> str:
                 f"export class {name.title()} {{ run{number}(): void {{}} }}\nexport const {other}{number} = () => 1;\n"
             )
         case "rs":
-            return f"mod {other};\nuse crate::{name}::Thing;\n\npub struct S{number};\nimpl S{number} {{ pub fn {name}(&self) {{}} }}\n"
+            return (
+                f"mod {other};\nuse crate::{name}::Thing;\n\n"
+                f"pub struct S{number};\nimpl S{number} {{ pub fn {name}(&self) {{}} }}\n"
+            )
         case "c":
             return f'#include "{other}.h"\n#include <{name}.h>\n\nint {name}_{number}(void) {{ return {number}; }}\n'
         case "h":
