@@ -126,6 +126,16 @@ def leading_comment(node: Node, context: Context) -> str:
     return "\n".join(reversed(lines))
 
 
+def head_without_comments(start: int, end: int, parameters: Node | None, context: Context) -> str:
+    """Returns the source from byte `start` to `end` without the comments that stand directly among `parameters`."""
+    comments = [] if parameters is None else [child for child in parameters.named_children if "comment" in child.type]
+    parts: list[bytes] = []
+    for comment in comments:
+        parts.append(context.source[start : comment.start_byte])
+        start = comment.end_byte
+    return b"".join((*parts, context.source[start:end])).decode("utf-8", "replace")
+
+
 class Language(Struct, frozen=True, kw_only=True):
     """Everything that the program knows about one language.
 

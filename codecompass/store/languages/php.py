@@ -8,7 +8,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.base import (
+    CLASS_LIKE,
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    head_without_comments,
+)
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 HOLDS_DEFINITION: Final = re.compile(
@@ -89,17 +99,6 @@ def _between(start: int, end: int, context: Context) -> str:
     return context.source[start:end].decode("utf-8", "replace")
 
 
-def _head(node: Node, first: Node, end: int, context: Context) -> str:
-    """The source from `first` to `end` without the comments that stand among the parameters."""
-    parameters = node.child_by_field_name("parameters")
-    comments = [] if parameters is None else [child for child in parameters.named_children if child.type == "comment"]
-    parts, start = [], first.start_byte
-    for comment in comments:
-        parts.append(_between(start, comment.start_byte, context))
-        start = comment.end_byte
-    return "".join((*parts, _between(start, end, context)))
-
-
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
     """A declaration with a body, which is entered when it is a type's or holds definitions."""
     body = node.child_by_field_name("body")
@@ -113,7 +112,12 @@ def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibi
         node=node,
         bodies=bodies,
         start_line=head.start_point[0] + 1,
-        signature=_head(node, head, node.end_byte if body is None else body.start_byte, context),
+        signature=head_without_comments(
+            head.start_byte,
+            node.end_byte if body is None else body.start_byte,
+            node.child_by_field_name("parameters"),
+            context,
+        ),
         visibility=visibility,
         qualified_name=qualified_name,
     )
