@@ -1,0 +1,43 @@
+"""Shell: `source` of a file beside the script, or below a directory above it; variables stand for such a directory."""
+
+import re
+from typing import Final
+
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import ancestors, ending, join, last_part, nearest, tail_of
+from codecompass.store.records import Import
+
+_EXTENSIONS: Final = ("", ".sh", ".bash")
+_VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*`)[^/]*/")
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the name of the file."""
+    tail = tail_of(last_part(_place(item)))
+    return (tail,) if tail else ()
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file; what follows a variable directory may also be found by the end of the path."""
+    place = _place(item)
+    candidates = paths.files_with_tail(tail_of(last_part(place)))
+    if not candidates:
+        return ""
+    for directory in ancestors(from_path):
+        for extension in _EXTENSIONS:
+            found = join(directory, place + extension)
+            if found is not None and paths.has_file(found):
+                return found
+    if place == item.spec and "/" not in place:
+        return ""
+    for extension in _EXTENSIONS:
+        matches = ending(candidates, place + extension)
+        if matches:
+            return nearest(matches, from_path)
+    return ""
+
+
+def _place(item: Import) -> str:
+    """Returns the path without the directory that only the running script knows; empty when nothing else is left."""
+    place = _VARIABLE_DIRECTORIES.sub("", item.spec).strip("\"'")
+    return "" if "$" in place or "`" in place or place.startswith(("/", "~")) else place.removeprefix("./")

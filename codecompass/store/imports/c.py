@@ -1,0 +1,32 @@
+"""C, C++, Objective-C: a quoted include beside the including file, else whatever ends in the path that is written."""
+
+from typing import Final
+
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import directory_of, ending, join, last_part, nearest, tail_of
+from codecompass.store.records import Import
+
+_INCLUDE_DIRECTORIES: Final = frozenset({"", "inc", "include", "includes", "public"})
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the name of the header."""
+    tail = tail_of(last_part(item.spec))
+    return (tail,) if tail else ()
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the header or source included. `<stdio.h>` must be in an include directory to be one of ours."""
+    spec = item.spec
+    candidates = paths.files_with_tail(tail_of(last_part(spec)))
+    if not candidates:
+        return ""
+    if item.kind != "system":
+        beside = join(directory_of(from_path), spec)
+        if beside is not None and paths.has_file(beside):
+            return beside
+    spec = spec.removeprefix("./")
+    found = ending(candidates, spec)
+    if item.kind == "system" and "/" not in spec:
+        found = [path for path in found if last_part(directory_of(path)[:-1]) in _INCLUDE_DIRECTORIES]
+    return nearest(found, from_path)

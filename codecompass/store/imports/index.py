@@ -1,0 +1,171 @@
+"""What resolving may ask about a repository: which files and packages there are, and what its configuration says.
+
+`PathIndex` is the whole interface. Every question is a point read: on a table of (tail, path) with the `path_tails` of
+each file, on the paths themselves, or on the few module roots. `InMemoryPaths` answers from dictionaries.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from codecompass.store.imports.places import (
+    directory_of,
+    package_key,
+    package_of,
+    path_tails,
+)
+
+
+class ModuleRoot(Struct, frozen=True, array_like=True):
+    """One thing that a configuration file says: names beginning with `prefix` are found at `directory`.
+
+    `directory` is a directory (ends in `/`, empty for the root of the repository) or a file; whether it exists is not
+    said. For JavaScript both may hold one `*`. The root holds for importers below `scope` (empty: for all). `rank` is its
+    place among the roots of its file: where two roots answer for the same name, the lower one is tried first.
+    """
+
+    ecosystem: str
+    prefix: str
+    directory: str
+    scope: str = ""
+    rank: int = 0
+
+
+class Roots:
+    """The module roots of one ecosystem, ready to be looked up. Immutable.
+
+    The order in which they are given does not matter: each tuple is by rank, then scope, then directory.
+    """
+
+    def __init__(self, roots: Iterable[ModuleRoot]) -> None:
+        self.all: Final = tuple(sorted(set(roots), key=lambda root: (root.rank, root.scope, root.directory, root.prefix)))
+        self.by_prefix: Final = _grouped((root.prefix, root) for root in self.all)
+        self.by_scope: Final = _grouped((root.scope, root) for root in self.all)
+        self.by_directory: Final = _grouped((directory_of(root.directory), root) for root in self.all)
+        self.by_head: Final = _grouped((root.prefix.split("*", 1)[0], root) for root in self.all if "*" in root.prefix)
+        """The roots with a `*` in their prefix, by what stands before it."""
+        self.head_lengths: Final = tuple(sorted({len(head) for head in self.by_head}, reverse=True))
+
+
+class PathIndex(Protocol):
+    """The files of a repository as resolving sees them. Directories end in `/`, the root is empty.
+
+    A class that derives from it need not say anything about packages: that follows from the tails.
+    """
+
+    def has_file(self, path: str) -> bool:
+        """Says whether there is a file at exactly this path."""
+        ...
+
+    def files_with_tail(self, tail: str) -> Sequence[str]:
+        """Returns the files that have `tail` among their `path_tails`, in any order."""
+        ...
+
+    def package_directories(self, tail: str) -> Collection[str]:
+        """Returns the directories of the packages of the files found by a `directory_tail`, once each, in any order."""
+        return {package[1] for package in map(package_of, self.files_with_tail(tail)) if package is not None}
+
+    def package_size(self, ecosystem: str, directory: str) -> int:
+        """Returns how many files make up a package: those found by `package_key(ecosystem, directory)`."""
+        return len(self.files_with_tail(package_key(ecosystem, directory)))
+
+    def files_below(self, directory: str) -> Iterator[str]:
+        """Yields every file below a directory, at any depth."""
+        ...
+
+    def roots(self, ecosystem: str) -> Roots:
+        """Returns what the configuration files of the repository say."""
+        ...
+
+
+class InMemoryPaths(PathIndex):
+    """A `PathIndex` over dictionaries. Not thread-safe."""
+
+    def __init__(self, paths: Iterable[str] = (), roots: Iterable[ModuleRoot] = ()) -> None:
+        self._files: set[str] = set()
+        self._by_tail: dict[str, list[str]] = {}
+        self._directories: dict[str, dict[str, int]] = {}  # by directory_tail: directory and how many files say so
+        self._roots: dict[str, Roots] = {}
+        self._ordered: list[str] | None = None
+        for path in paths:
+            self.add(path)
+        self.set_roots(roots)
+
+    def add(self, path: str) -> None:
+        """Adds a file; one that is there already changes nothing."""
+        if path in self._files:
+            return
+        self._files.add(path)
+        self._ordered = None
+        by_tail = self._by_tail
+        for tail in path_tails(path):
+            if tail in by_tail:
+                by_tail[tail].append(path)
+            else:
+                by_tail[tail] = [path]
+            if tail[-1:] == "/":
+                self._count_directory(tail, path, 1)
+
+    def remove(self, path: str) -> None:
+        """Removes a file; one that is not there changes nothing."""
+        if path not in self._files:
+            return
+        self._files.remove(path)
+        self._ordered = None
+        for tail in path_tails(path):
+            self._by_tail[tail].remove(path)
+            if not self._by_tail[tail]:
+                del self._by_tail[tail]
+            if tail[-1:] == "/":
+                self._count_directory(tail, path, -1)
+
+    def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
+        """Replaces the module roots of all ecosystems."""
+        grouped = _grouped((root.ecosystem, root) for root in roots)
+        self._roots = {ecosystem: Roots(members) for ecosystem, members in grouped.items()}
+
+    def has_file(self, path: str) -> bool:
+        """Says whether there is a file at exactly this path."""
+        return path in self._files
+
+    def files_with_tail(self, tail: str) -> Sequence[str]:
+        """Returns the files that have `tail` among their `path_tails`, in the order in which they were added."""
+        return self._by_tail.get(tail, ())
+
+    def package_directories(self, tail: str) -> Collection[str]:
+        """Returns the directories of the packages of the files found by a `directory_tail`, once each."""
+        return self._directories.get(tail, ())
+
+    def files_below(self, directory: str) -> Iterator[str]:
+        """Yields every file below a directory, by path. The first call after a change sorts all paths."""
+        if self._ordered is None:
+            self._ordered = sorted(self._files)
+        for position in range(bisect_left(self._ordered, directory), len(self._ordered)):
+            path = self._ordered[position]
+            if not path.startswith(directory):
+                return
+            yield path
+
+    def roots(self, ecosystem: str) -> Roots:
+        """Returns what the configuration files of the repository say."""
+        return self._roots.get(ecosystem, NO_ROOTS)
+
+    def _count_directory(self, tail: str, path: str, change: int) -> None:
+        package = package_of(path)
+        if package is not None:
+            counts = self._directories.setdefault(tail, {})
+            counts[package[1]] = counts.get(package[1], 0) + change
+            if not counts[package[1]]:
+                del counts[package[1]]
+
+
+def _grouped(pairs: Iterable[tuple[str, ModuleRoot]]) -> dict[str, tuple[ModuleRoot, ...]]:
+    groups: dict[str, list[ModuleRoot]] = {}
+    for key, root in pairs:
+        groups.setdefault(key, []).append(root)
+    return {key: tuple(members) for key, members in groups.items()}
+
+
+NO_ROOTS: Final = Roots(())

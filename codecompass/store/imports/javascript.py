@@ -1,0 +1,184 @@
+"""JavaScript and TypeScript: relative files with the extensions left out, aliases, packages of the workspace."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.store.imports.index import ModuleRoot, PathIndex, Roots
+from codecompass.store.imports.places import ancestors, directory_of, join, last_part, shared_parts, tail_of
+from codecompass.store.records import Import
+
+ECOSYSTEM: Final = "node"
+
+_TYPED: Final = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
+_PLAIN: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".d.ts", ".json", ".vue", ".svelte")
+_SOURCES_OF: Final = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
+"""TypeScript names the file that will have been built."""
+
+_TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the last name of the path, or the name of the directory that `.` and `..` lead to."""
+    spec = _clean(item.spec)
+    last = last_part(spec.rstrip("/"))
+    if last in (".", ".."):
+        place = join(directory_of(from_path), spec)
+        return () if place is None else (_directory_name(place),)
+    return (tail_of(last),) if last else ()
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file; a package of the workspace whose entry is not in the repository is its directory."""
+    spec = _clean(item.spec)
+    if not spec:
+        return ""
+    is_typed = from_path.endswith(_TYPED_IMPORTERS)
+    if not spec.startswith("."):
+        return _named(spec, from_path, is_typed, paths)
+    place = join(directory_of(from_path), spec)
+    if place is None:
+        return ""
+    if last_part(spec) in ("", ".", ".."):
+        return _directory(place, is_typed, paths)
+    if not paths.files_with_tail(tail_of(last_part(place))):
+        return ""
+    return _file(place, is_typed, paths) or _directory(place, is_typed, paths)
+
+
+def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
+    """Yields the tails of imports that lead to `path` through a name unlike its own: entries of packages, aliases."""
+    key = _key(path)
+    keys = {key, key[:-6]} if key.endswith("/index") else {key, ""} if key == "index" else {key}
+    roots = paths.roots(ECOSYSTEM)
+    for root in roots.all:
+        head, star, rest = root.directory.partition("*")
+        if not star:
+            if _key(root.directory) in keys:
+                yield tail_of(last_part(root.prefix))
+                yield from _directory_importers(root, roots)
+            continue
+        # As in the key: only the last part loses what follows its first dot.
+        slash = rest.rfind("/") + 1
+        rest = rest[:slash] + rest[slash:].partition(".")[0]
+        for candidate in keys:
+            if candidate.startswith(head) and candidate.endswith(rest) and len(candidate) > len(head) + len(rest):
+                matched = candidate[len(head) : len(candidate) - len(rest)]
+                yield tail_of(last_part(root.prefix.replace("*", matched).rstrip("/")))
+
+
+def _directory_importers(root: ModuleRoot, roots: Roots) -> Iterator[str]:
+    """`require("..")` in a package leads to its entry, by the name of its directory."""
+    for package in roots.by_prefix.get(root.prefix, ()):
+        if package.directory.endswith("/") or not package.directory:
+            yield _directory_name(package.directory)
+
+
+def _clean(spec: str) -> str:
+    """Returns the path without loader and query; empty for what is no path (`node:fs`, an address, a template)."""
+    if "!" in spec:
+        spec = last_part(spec, "!")
+    if "?" in spec:
+        spec = spec.partition("?")[0]
+    return "" if ":" in spec or spec.startswith("/") else spec
+
+
+def _directory_name(directory: str) -> str:
+    return tail_of(last_part(directory.rstrip("/"))) or "index"
+
+
+def _key(path: str) -> str:
+    """Returns a path without what an import may leave out of its file name."""
+    slash = path.rfind("/") + 1
+    return path[:slash] + tail_of(path[slash:])
+
+
+def _named(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -> str:
+    roots = paths.roots(ECOSYSTEM)
+    package = ""
+    for place in _mapped(spec, from_path, roots):
+        if not place or place.endswith("/"):
+            package = package or place or "/"
+            continue
+        found = _file_or_index(place, is_typed, paths)
+        if found:
+            return found
+    if package:
+        return package
+    if spec.startswith(("@/", "~/")):
+        # No package can have such a name: it is the alias of the sources that bundlers are configured for.
+        for directory in ancestors(from_path):
+            for place in (f"{directory}src/{spec[2:]}", directory + spec[2:]):
+                found = _file_or_index(place, is_typed, paths)
+                if found:
+                    return found
+    return ""
+
+
+def _mapped(spec: str, from_path: str, roots: Roots) -> list[str]:
+    """Returns where the configuration says that a name leads, the most specific first."""
+    matches: list[tuple[ModuleRoot, str]] = [(root, "") for root in roots.by_prefix.get(spec, ())]
+    for length in roots.head_lengths:
+        if length >= len(spec):
+            continue
+        for root in roots.by_head.get(spec[:length], ()):
+            rest = root.prefix[length + 1 :]
+            if spec.endswith(rest) and len(spec) > length + len(rest):
+                matches.append((root, spec[length : len(spec) - len(rest)]))
+    if not matches:
+        return []
+    matches = [match for match in matches if from_path.startswith(match[0].scope)]
+    matches.sort(
+        key=lambda match: (
+            -len(match[0].scope),
+            match[1] != "",
+            -len(match[0].prefix),
+            -shared_parts(match[0].directory, from_path),
+            match[0].rank,
+        )
+    )
+    places = (join("", root.directory.replace("*", matched)) for root, matched in matches)
+    return [place + "/" if root.directory.endswith("/") and place else place for place in places if place is not None]
+
+
+def _file(place: str, is_typed: bool, paths: PathIndex) -> str:
+    dot = place.rfind(".")
+    sources = _SOURCES_OF.get(place[dot:], ()) if dot > 0 else ()
+    if is_typed:
+        for extension in sources:
+            if paths.has_file(place[:dot] + extension):
+                return place[:dot] + extension
+    if paths.has_file(place):
+        return place
+    for extension in _TYPED if is_typed else _PLAIN:
+        if paths.has_file(place + extension):
+            return place + extension
+    if not is_typed:
+        for extension in sources:
+            if paths.has_file(place[:dot] + extension):
+                return place[:dot] + extension
+    return ""
+
+
+def _directory(place: str, is_typed: bool, paths: PathIndex) -> str:
+    """Returns what stands for a directory: the entry of the package that it is, else its index file."""
+    directory = place.rstrip("/") + "/" if place else ""
+    roots = paths.roots(ECOSYSTEM)
+    for package in roots.by_directory.get(directory, ()):
+        if package.directory == directory:
+            for root in roots.by_prefix[package.prefix]:
+                inside = root.directory.startswith(directory) and len(root.directory) > len(directory)
+                found = _file(root.directory, is_typed, paths) if inside else ""
+                if found:
+                    return found
+    return _index(directory, is_typed, paths)
+
+
+def _index(directory: str, is_typed: bool, paths: PathIndex) -> str:
+    for extension in _TYPED if is_typed else _PLAIN:
+        if paths.has_file(f"{directory}index{extension}"):
+            return f"{directory}index{extension}"
+    return ""
+
+
+def _file_or_index(place: str, is_typed: bool, paths: PathIndex) -> str:
+    return _file(place, is_typed, paths) or _index(place.rstrip("/") + "/", is_typed, paths)

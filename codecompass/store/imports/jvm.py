@@ -1,0 +1,84 @@
+"""Java, Kotlin, Scala, Groovy: `a.b.C` is a file whose path ends in `a/b/C`, a package the directory that ends in `a/b`.
+
+Where sources begin is a matter of the build; that the whole name is at the end of the path is proof enough, except for
+names of one or two parts, which also need a source root, or a directory above the importing file, in front.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import directory_of, ending, last_part, nearest
+from codecompass.store.records import Import
+
+ECOSYSTEM: Final = "jvm"
+
+_EXTENSIONS: Final = (".java", ".kt", ".scala", ".groovy", ".kts", ".sc")
+_SOURCE_ROOTS: Final = frozenset({"app", "groovy", "java", "kotlin", "main", "scala", "source", "sources", "src", "test"})
+_ALL: Final = frozenset({"*", "_"})
+_SHORT: Final = 2
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the name that may be a file, and the package or object around it."""
+    parts = _parts(item)
+    end = _class_end(parts)
+    return tuple(dict.fromkeys(parts[max(0, end - 2) : end][::-1]))
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file of a class or object (the outer class for what is inside), else the directory of the package."""
+    parts = _parts(item)
+    end = _class_end(parts)
+    found = _file(parts[:end], from_path, paths)
+    is_class = parts[end - 1 : end] != [] and parts[end - 1][:1].isupper()
+    if found or is_class:
+        return found or _directory(parts[: end - 1], from_path, paths)
+    if item.name in _ALL:
+        return _directory(parts, from_path, paths)
+    # A member written in lower case: of a package, or in Scala of an object (`syntax.functor.map`).
+    is_scala = from_path.endswith((".scala", ".sc"))
+    return (_file(parts[:-1], from_path, paths) if is_scala else "") or _directory(parts[:-1], from_path, paths)
+
+
+def _parts(item: Import) -> list[str]:
+    spec = item.spec.removeprefix("_root_.").replace("`", "")
+    parts = spec.split(".") if spec else []
+    return parts if item.name == "" or item.name in _ALL else [*parts, item.name]
+
+
+def _class_end(parts: Sequence[str]) -> int:
+    """Returns how many parts lead to the file: up to the first upper-case name, the outermost class."""
+    return next((position + 1 for position, part in enumerate(parts) if part[:1].isupper()), len(parts))
+
+
+def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
+    candidates = paths.files_with_tail(parts[-1]) if parts else ()
+    return nearest(_files(candidates, parts, from_path) if candidates else [], from_path)
+
+
+def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
+    # One part alone (`java`, `util`) says too little to look for anywhere.
+    directories = paths.package_directories(package[-1] + "/") if len(package) > 1 else ()
+    suffix = "/".join(package) + "/"
+    found = [
+        directory
+        for directory in ending(directories, suffix)
+        if paths.package_size(ECOSYSTEM, directory) and _is_root(directory[: -len(suffix)], len(package), from_path)
+    ]
+    return nearest(found, from_path)
+
+
+def _files(candidates: Sequence[str], parts: Sequence[str], from_path: str) -> list[str]:
+    found = []
+    for extension in _EXTENSIONS:
+        suffix = "/".join(parts) + extension
+        found += [path for path in ending(candidates, suffix) if _is_root(path[: -len(suffix)], len(parts), from_path)]
+    return found
+
+
+def _is_root(directory: str, count: int, from_path: str) -> bool:
+    """Says whether packages may begin in `directory`, for a name of `count` parts."""
+    if count > _SHORT or from_path.startswith(directory):
+        return True
+    return last_part(directory_of(directory)[:-1]) in _SOURCE_ROOTS

@@ -1,0 +1,44 @@
+"""Lua: `require "a.b"` is `a/b.lua` or `a/b/init.lua` below an entry of the search path."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import ancestors, ending, last_part, nearest, tail_of
+from codecompass.store.records import Import
+
+_LAYOUTS: Final = ("", "lua/", "src/", "lib/")
+_EXTENSIONS: Final = (".lua", "/init.lua", ".luau")
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the last name of the module."""
+    tail = tail_of(last_part(_module(item)))
+    return (tail,) if tail else ()
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file: below a directory above the importing one, else in the `lua/` of a plugin."""
+    module = _module(item)
+    candidates = paths.files_with_tail(tail_of(last_part(module)))
+    if not candidates:
+        return ""
+    for place in _places(module, from_path):
+        if paths.has_file(place):
+            return place
+    for extension in _EXTENSIONS:
+        found = ending(candidates, f"lua/{module}{extension}")
+        if found:
+            return nearest(found, from_path)
+    return ""
+
+
+def _places(module: str, from_path: str) -> Iterator[str]:
+    for directory in ancestors(from_path):
+        for layout in _LAYOUTS:
+            for extension in _EXTENSIONS:
+                yield f"{directory}{layout}{module}{extension}"
+
+
+def _module(item: Import) -> str:
+    return item.spec.replace(".", "/").strip("/")

@@ -1,0 +1,166 @@
+"""Arithmetic on repository paths: directories, joins, the names that files are found under, which of several is nearest.
+
+Inside this package a directory always ends in `/`, and the root of the repository is the empty string, so that a path is
+made by plain concatenation. Nothing here looks at a disk.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+ROOT_TARGET: Final = "/"
+"""How an answer names the root directory: the empty string already means that nothing was found."""
+
+_INDEX_STEMS: Final = frozenset({"__init__", "index", "init", "mod"})
+"""Files that stand for their directory: a package of Python, of JavaScript, of Lua, a module of Rust."""
+
+_PACKAGE_OF_EXTENSION: Final = {
+    "cs": "dotnet",
+    "go": "go",
+    "groovy": "jvm",
+    "java": "jvm",
+    "kt": "jvm",
+    "kts": "jvm",
+    "php": "composer",
+    "py": "python",
+    "pyi": "python",
+    "scala": "jvm",
+    "swift": "swift",
+}
+
+_SEARCHED_BY_NAME: Final = frozenset({"composer", "dotnet", "jvm", "swift"})
+"""Ecosystems whose package directories are looked for by name, because no file says where they begin."""
+
+_SWIFT_SOURCES: Final = frozenset({"Plugins", "Source", "Sources", "Tests", "src"})
+
+
+def directory_of(path: str) -> str:
+    """Returns the directory of a path, with its slash; empty at the root."""
+    return path[: path.rfind("/") + 1]
+
+
+def parent_of(directory: str) -> str:
+    """Returns the directory above; the root is its own parent."""
+    return directory[: directory.rfind("/", 0, -1) + 1]
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """Yields the directories that hold `path`, the nearest first, the root last."""
+    end = path.rfind("/")
+    while end >= 0:
+        yield path[: end + 1]
+        end = path.rfind("/", 0, end)
+    yield ""
+
+
+def join(directory: str, relative: str) -> str | None:
+    """Returns `relative` seen from `directory` without `.` and `..`, None when it climbs out of the repository."""
+    relative = relative.removeprefix("./")
+    if "." not in relative and "//" not in relative:
+        return directory + relative
+    parts = directory.split("/")[:-1]
+    for part in relative.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def tail_of(name: str) -> str:
+    """Returns the part of a file's or directory's name before its first dot (a leading dot does not count).
+
+    Extensions come and go between an import and the file that it means (`./a.js` for `a.ts`, `types` for `types.d.ts`);
+    what stands before the first dot never differs.
+    """
+    end = name.find(".", 1)
+    return name if end < 0 else name[:end]
+
+
+def last_part(path: str, separator: str = "/") -> str:
+    """Returns what follows the last separator."""
+    return path[path.rfind(separator) + len(separator) :] if separator in path else path
+
+
+def directory_tail(directory: str) -> str:
+    """Returns the key of a package directory by its name: `a/v1/` gives `v1/`, `Src/Company.Core/` gives `Core/`.
+
+    Only the part behind the last dot counts, because C# writes nested namespaces into one name. Empty for the root.
+    """
+    name = directory[directory.rfind("/", 0, -1) + 1 : -1]
+    return name[name.rfind(".") + 1 :] + "/" if name else ""
+
+
+def package_of(path: str) -> tuple[str, str] | None:
+    """Returns (ecosystem, directory) of the package that a file belongs to where packages are directories, else None."""
+    ecosystem = _PACKAGE_OF_EXTENSION.get(path[path.rfind(".") + 1 :])
+    if ecosystem is None:
+        return None
+    if ecosystem == "swift":
+        directory = _swift_module(path)
+        return None if directory is None else (ecosystem, directory)
+    return ecosystem, path[: path.rfind("/") + 1]
+
+
+def package_key(ecosystem: str, directory: str) -> str:
+    """Returns the string under which the files of one package directory are found among the `path_tails`."""
+    return f"{directory}:{ecosystem}"
+
+
+def path_tails(path: str) -> tuple[str, ...]:
+    """Returns the strings under which a file is looked up, without duplicates.
+
+    These are its stem (and its directory's name when it stands for the directory), and for a member of a package
+    directory the `package_key` and, where packages are searched by name, the `directory_tail`. A Go file has no stem:
+    nothing imports a single Go file.
+    """
+    slash = path.rfind("/")
+    stem = tail_of(path[slash + 1 :])
+    package = package_of(path)
+    if package is None:
+        tails: tuple[str, ...] = (stem,)
+    elif package[0] == "go":
+        return (package_key(*package),)
+    elif package[0] in _SEARCHED_BY_NAME and package[1]:
+        tails = (stem, package_key(*package), directory_tail(package[1]))
+    else:
+        tails = (stem, package_key(*package))
+    if stem in _INDEX_STEMS and slash > 0:
+        return (tail_of(path[path.rfind("/", 0, slash) + 1 : slash]), *tails)
+    return tails
+
+
+def _swift_module(path: str) -> str | None:
+    """The directory of a Swift module by the convention of its package manager, else the directory at the top."""
+    parts = path.split("/")
+    for position, part in enumerate(parts[:-2]):
+        if part in _SWIFT_SOURCES:
+            return "/".join(parts[: position + 2]) + "/"
+    return parts[0] + "/" if len(parts) > 1 else None
+
+
+def ending(paths: Iterable[str], suffix: str) -> list[str]:
+    """Returns the paths equal to `suffix` or ending in it at a directory boundary, in the order given."""
+    inner = "/" + suffix
+    return [path for path in paths if path.endswith(suffix) and (path == suffix or path.endswith(inner))]
+
+
+def nearest(candidates: Sequence[str], from_path: str) -> str:
+    """Returns the candidate that shares most directories with `from_path`, then the shortest, then by alphabet.
+
+    Empty without candidates.
+    """
+    if len(candidates) < 2:
+        return candidates[0] if candidates else ""
+    return min(candidates, key=lambda path: (-shared_parts(path, from_path), len(path), path))
+
+
+def shared_parts(path: str, from_path: str) -> int:
+    """Returns how many directories, from the root on, two paths have in common."""
+    count = 0
+    for mine, theirs in zip(path.split("/")[:-1], from_path.split("/")[:-1], strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count

@@ -1,0 +1,131 @@
+"""The one door to all languages: what an import depends on, where it leads, and what a change of files touches.
+
+The promise that makes incremental updates equal to a full build: the answer of `resolve` for an import can change only
+when `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.store.imports import (
+    bash,
+    c,
+    csharp,
+    elixir,
+    go,
+    haskell,
+    javascript,
+    jvm,
+    lua,
+    php,
+    python,
+    ruby,
+    rust,
+    swift,
+    zig,
+)
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import directory_tail, package_key, package_of, path_tails
+from codecompass.store.records import Import
+
+
+class _Rules(Struct, frozen=True):
+    tails: Callable[[Import, str], tuple[str, ...]]
+    resolve: Callable[[Import, str, PathIndex], str]
+
+
+_JAVASCRIPT: Final = _Rules(javascript.tails, javascript.resolve)
+_JVM: Final = _Rules(jvm.tails, jvm.resolve)
+_C: Final = _Rules(c.tails, c.resolve)
+
+_RULES: Final[Mapping[str, _Rules]] = {
+    "bash": _Rules(bash.tails, bash.resolve),
+    "c": _C,
+    "cpp": _C,
+    "csharp": _Rules(csharp.tails, csharp.resolve),
+    "elixir": _Rules(elixir.tails, elixir.resolve),
+    "go": _Rules(go.tails, go.resolve),
+    "groovy": _JVM,
+    "haskell": _Rules(haskell.tails, haskell.resolve),
+    "java": _JVM,
+    "javascript": _JAVASCRIPT,
+    "kotlin": _JVM,
+    "lua": _Rules(lua.tails, lua.resolve),
+    "objectivec": _C,
+    "php": _Rules(php.tails, php.resolve),
+    "python": _Rules(python.tails, python.resolve),
+    "ruby": _Rules(ruby.tails, ruby.resolve),
+    "rust": _Rules(rust.tails, rust.resolve),
+    "scala": _JVM,
+    "swift": _Rules(swift.tails, swift.resolve),
+    "tsx": _JAVASCRIPT,
+    "typescript": _JAVASCRIPT,
+    "zig": _Rules(zig.tails, zig.resolve),
+}
+
+_LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    csharp.ECOSYSTEM: ("csharp",),
+    go.ECOSYSTEM: ("go",),
+    javascript.ECOSYSTEM: ("javascript", "tsx", "typescript"),
+    php.ECOSYSTEM: ("php",),
+    python.ECOSYSTEM: ("python",),
+    rust.ECOSYSTEM: ("rust",),
+    swift.ECOSYSTEM: ("swift",),
+    zig.ECOSYSTEM: ("zig",),
+}
+
+
+def languages_of(ecosystem: str) -> tuple[str, ...]:
+    """Returns the languages whose imports the module roots of an ecosystem decide about."""
+    return _LANGUAGES_OF.get(ecosystem, ())
+
+
+def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the strings on which the target of an import depends: none, one or two."""
+    rules = _RULES.get(language)
+    return () if rules is None else rules.tails(item, from_path)
+
+
+def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns where an import in the file `from_path` leads.
+
+    That is the path of a file, the path of a directory with `/` at its end where a package is a directory (`/` alone is
+    the root of the repository), or the empty string: outside of the repository, or not known.
+    """
+    rules = _RULES.get(language)
+    return "" if rules is None else rules.resolve(item, from_path, paths)
+
+
+def affected_tails(added: Collection[str], removed: Collection[str], paths: PathIndex) -> set[str]:
+    """Returns the tails whose imports must be resolved again after files came and went.
+
+    `paths` is the repository after the change, configuration included. A file whose content alone changed is in neither
+    collection. A package directory counts only when it appears or disappears as a whole: one more file in it leads no
+    import elsewhere.
+    """
+    tails: set[str] = set()
+    package_changes: dict[tuple[str, str], int] = {}
+    for files, change in ((added, 1), (removed, -1)):
+        for path in files:
+            package = package_of(path)
+            if package is not None:
+                package_changes[package] = package_changes.get(package, 0) + change
+            own = None if package is None else package_key(*package)
+            tails.update(tail for tail in path_tails(path) if tail != own and tail[-1:] != "/")
+            for configured in (python, javascript, rust, zig):
+                tails.update(configured.configured_tails(path, paths))
+    for package, change in package_changes.items():
+        size = paths.package_size(*package)
+        if change and (size == 0 or size == change):
+            tails.update(_package_tails(*package, paths))
+    return tails
+
+
+def _package_tails(ecosystem: str, directory: str, paths: PathIndex) -> Iterator[str]:
+    # Imports do not tell packages from files before they are resolved, so their tails are plain names for both.
+    yield directory_tail(directory)[:-1]
+    for root in paths.roots(ecosystem).by_directory.get(directory, ()):
+        if root.directory == directory:
+            yield directory_tail(root.prefix + "/")[:-1]

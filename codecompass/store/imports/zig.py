@@ -1,0 +1,40 @@
+"""Zig: `@import` of a file beside, or of a module that the build script names."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.store.imports.index import PathIndex
+from codecompass.store.imports.places import ancestors, directory_of, join, last_part, nearest, tail_of
+from codecompass.store.records import Import
+
+ECOSYSTEM: Final = "zig"
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the name of the file or module."""
+    tail = tail_of(last_part(item.spec))
+    return (tail,) if tail else ()
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file; a module without a root in the build script is looked for in `src/` under its own name."""
+    spec = item.spec
+    if "." in spec:
+        place = join(directory_of(from_path), spec)
+        return place if place is not None and paths.has_file(place) else ""
+    roots = paths.roots(ECOSYSTEM).by_prefix.get(spec, ())
+    found = [root.directory for root in roots if from_path.startswith(root.scope) and paths.has_file(root.directory)]
+    if found:
+        return nearest(found, from_path)
+    for directory in ancestors(from_path):
+        place = f"{directory}src/{spec}.zig"
+        if paths.has_file(place):
+            return place
+    return ""
+
+
+def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
+    """Yields the modules that `path` is the root of."""
+    for root in paths.roots(ECOSYSTEM).by_directory.get(directory_of(path), ()):
+        if root.directory == path:
+            yield tail_of(last_part(root.prefix))

@@ -1,0 +1,153 @@
+"""The promise behind incremental updates, over random repositories: only touched tails lead elsewhere."""
+
+import random
+
+import pytest
+
+from codecompass.store.imports import (
+    InMemoryPaths,
+    ModuleRoot,
+    affected_tails,
+    import_tails,
+    languages_of,
+    package_of,
+    path_tails,
+    resolve,
+)
+from codecompass.store.records import Import
+
+NAMES = ("a", "b", "src", "lib")
+EXTENSIONS = {
+    "bash": (".sh",),
+    "c": (".h", ".c"),
+    "csharp": (".cs",),
+    "elixir": (".ex",),
+    "go": (".go",),
+    "haskell": (".hs",),
+    "java": (".java", ".kt"),
+    "javascript": (".js", ".ts", ".d.ts", ".json"),
+    "kotlin": (".kt",),
+    "lua": (".lua",),
+    "php": (".php",),
+    "python": (".py", ".pyi"),
+    "ruby": (".rb",),
+    "rust": (".rs",),
+    "scala": (".scala",),
+    "swift": (".swift",),
+    "typescript": (".ts", ".tsx"),
+    "zig": (".zig",),
+}
+STEMS = ("a", "b", "A", "index", "__init__", "mod", "lib", "main", "init")
+KINDS = {"c": ("include", "system"), "php": ("module", "include"), "ruby": ("module", "relative"), "rust": ("module", "mod")}
+FIXED_SPECS = {
+    "javascript": (".", "..", "../", "./index", "./a.js", "@b/a", "x-b", "@/a", "a/index.js", "#a"),
+    "python": (".", "..", "...a"),
+    "bash": ("$DIR/a.sh", "${X}/lib/b.sh"),
+}
+HEADS = {
+    "bash": ("", "./", "../"),
+    "c": ("", "", "../"),
+    "go": ("h.io/a/", "h.io/a/b/", "v.io/", ""),
+    "javascript": ("", "./", "../", "../../", "a/", "@b/"),
+    "lua": ("",),
+    "php": ("",),
+    "python": ("", "", ".", "..", "..."),
+    "ruby": ("", "./", "../"),
+    "rust": ("crate::", "self::", "super::", "super::super::", "a::", "b::"),
+    "zig": ("", "../"),
+}
+SEPARATORS = {"rust": "::", "php": "\\"} | dict.fromkeys(("bash", "c", "go", "javascript", "ruby", "zig"), "/")
+ROOTS = (
+    ModuleRoot("node", "a", "b/"),
+    ModuleRoot("node", "a", "b/lib/main", rank=1),
+    ModuleRoot("node", "a/*", "b/src/*"),
+    ModuleRoot("node", "@b/*", "lib/*/src/index.ts", "a/"),
+    ModuleRoot("node", "b", "src"),
+    ModuleRoot("node", "#a", "a/b.js", "a/"),
+    ModuleRoot("node", "x-*", "a/*.js"),
+    ModuleRoot("node", "*", "lib/*", "lib/"),
+    ModuleRoot("go", "h.io/a", ""),
+    ModuleRoot("go", "h.io/a/b", "src/"),
+    ModuleRoot("cargo", "a", "a/src/"),
+    ModuleRoot("cargo", "b", "b/main.rs"),
+    ModuleRoot("python", "", "a/lib/", "a/"),
+    ModuleRoot("python", "", "b/", "b/"),
+    ModuleRoot("composer", "a", "src/"),
+    ModuleRoot("composer", "", "lib/"),
+    ModuleRoot("dotnet", "a/b", "src/"),
+    ModuleRoot("swift", "a", "b/"),
+    ModuleRoot("zig", "a", "src/main.zig"),
+)
+
+
+def some_file(source, language):
+    directory = "".join(source.choice(NAMES) + "/" for _ in range(source.randrange(4)))
+    return directory + source.choice(STEMS) + source.choice(EXTENSIONS[language])
+
+
+def some_files(source, language, most):
+    return {some_file(source, language) for _ in range(source.randint(1, most))}
+
+
+def some_import(source, language):
+    spelled = "javascript" if language == "typescript" else language
+    parts = [source.choice(("a", "b", "A", "lib")) for _ in range(source.randint(1, 4))]
+    spec = source.choice(HEADS.get(spelled, ("",))) + SEPARATORS.get(spelled, ".").join(parts)
+    if language in ("bash", "c", "ruby", "zig") and source.random() < 0.7:
+        spec += EXTENSIONS[language][0]
+    if source.random() < 0.3:
+        spec = source.choice(FIXED_SPECS.get(spelled, (spec,)))
+    kind = source.choice(KINDS.get(language, ("module",)))
+    name = source.choice(("", "*", "a", "A", "b"))
+    return Import(1, 1, "a" if kind == "mod" else spec, "" if kind == "mod" else name, kind=kind)
+
+
+@pytest.mark.parametrize("language", sorted(EXTENSIONS))
+def test_an_answer_changes_only_when_a_tail_of_the_import_is_affected(language):
+    changed = 0
+    for seed in range(400):
+        source = random.Random(f"{language} {seed}")
+        before = some_files(source, language, 14)
+        removed = {path for path in before if source.random() < 0.15}
+        after = before - removed | some_files(source, language, 4)
+        roots = source.choice((ROOTS, ()))
+        old, new = InMemoryPaths(before, roots), InMemoryPaths(after, roots)
+
+        affected = affected_tails(after - before, before - after, new)
+
+        for _ in range(12):
+            item, from_path = some_import(source, language), some_file(source, language)
+            if resolve(language, item, from_path, old) != resolve(language, item, from_path, new):
+                changed += 1
+                assert affected.intersection(import_tails(language, item, from_path)), (seed, item, from_path)
+    assert changed > 20
+
+
+@pytest.mark.parametrize("language", sorted(EXTENSIONS))
+def test_an_answer_is_in_the_repository_and_does_not_depend_on_the_order_of_files(language):
+    for seed in range(200):
+        source = random.Random(f"{language} {seed}")
+        files = sorted(some_files(source, language, 14))
+        paths, mirrored = InMemoryPaths(files, ROOTS), InMemoryPaths(reversed(files), reversed(ROOTS))
+        directories = {package[1] or "/" for package in map(package_of, files) if package is not None}
+        directories |= {root.directory or "/" for root in ROOTS}
+
+        for _ in range(12):
+            item, from_path = some_import(source, language), source.choice(files)
+            target = resolve(language, item, from_path, paths)
+
+            assert target == "" or target in files or target in directories, (seed, item, from_path)
+            assert resolve(language, item, from_path, mirrored) == target, (seed, item, from_path)
+
+
+@pytest.mark.parametrize("language", sorted(EXTENSIONS))
+def test_an_import_has_at_most_two_tails_without_blanks(language):
+    for seed in range(300):
+        source = random.Random(f"{language} {seed}")
+        item, from_path = some_import(source, language), some_file(source, language)
+
+        tails = import_tails(language, item, from_path)
+
+        assert len(tails) <= 2
+        assert len(set(tails)) == len(tails)
+        assert all(tails)
