@@ -1,0 +1,128 @@
+"""C and C++ before parsing, first half: `#if` groups that cut through a construct, and code that is switched off.
+
+The grammars know a `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a
+brace that it does not close, or stands inside an expression, the tree breaks up to the end of the file. Such a group is
+reduced to its first branch, and the directive lines are blanked. Nothing moves: a blank takes the place of each byte.
+"""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+_OPAQUE: Final = re.compile(
+    # Each branch begins with a plain character, so that the search can skip to the next of them.
+    rb"""//(?:[^\n\\]++|\\.)*+ | /\*.*?(?:\*/|\Z)
+    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?\)(?P=tag)"
+    | "(?:[^"\\\n]++|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
+    re.DOTALL | re.VERBOSE,
+)
+_BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
+_QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
+
+DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\.)*+", re.MULTILINE | re.DOTALL)
+_SWITCHED_OFF: Final = re.compile(rb"[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
+_CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
+_ELSE: Final = re.compile(rb"\s*else\b")
+_KEPT: Final = frozenset((b"include", b"include_next", b"import"))
+_OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
+_CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef"))
+_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")"))
+_LOOK_BACK: Final = 400
+"""Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
+
+
+def masked(source: bytes) -> bytearray:
+    """Returns `source` with comments as blanks and string and character literals as rows of `"`."""
+    return bytearray(_OPAQUE.sub(_mask, source))
+
+
+def _mask(match: re.Match[bytes]) -> bytes:
+    text = match[0]
+    return text.translate(_BLANKS if text[:1] == b"/" else _QUOTES)
+
+
+def blank(text: bytearray, start: int, end: int) -> None:
+    """Overwrites `text[start:end]` with blanks, line breaks excepted."""
+    text[start:end] = text[start:end].translate(_BLANKS)
+
+
+class _Branch(Struct):
+    directive_start: int
+    start: int
+    end: int
+    is_off: bool
+
+
+def resolve(text: bytearray, code: bytearray) -> None:
+    """Blanks in `text` the lines of all directives but `#define` and `#include`, and the branches that are in the way.
+
+    The same happens to `code` (`text` masked), in which no directive remains at all.
+    """
+    open_groups: list[list[_Branch]] = []
+    for match in DIRECTIVE.finditer(bytes(code)):
+        word, start, end = match[1], match.start(), match.end()
+        # Directives must not count as code when braces and neighbours are looked at.
+        blank(code, start, end)
+        if word == b"define":
+            if b"\n" in match[0] and b"/" in text[start:end]:
+                # To the grammars a comment ends a macro, whatever lines follow.
+                text[start:end] = match[0]
+            continue
+        if word in _KEPT:
+            continue
+        blank(text, start, _end_of_comment(text, start, end))
+        if word in _OPENING:
+            open_groups.append([_Branch(start, end, end, _SWITCHED_OFF.match(match[0]) is not None)])
+        elif not open_groups:
+            continue
+        elif word in _CONTINUING:
+            open_groups[-1][-1].end = start
+            open_groups[-1].append(_Branch(start, end, end, _SWITCHED_OFF.match(match[0]) is not None))
+        elif word == b"endif":
+            branches = open_groups.pop()
+            branches[-1].end = start
+            keep = _branches_to_keep(code, [branch for branch in branches if not branch.is_off], branches[0].directive_start, end)
+            for branch in branches:
+                if branch not in keep:
+                    blank(text, branch.start, branch.end)
+                    blank(code, branch.start, branch.end)
+
+
+def _end_of_comment(text: bytearray, start: int, end: int) -> int:
+    """Where a directive ends with the comment that begins on its line."""
+    if text.rfind(b"/*", start, end) <= text.rfind(b"*/", start, end):
+        return end
+    close = text.find(b"*/", end)
+    return end if close < 0 else close + 2
+
+
+def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
+    """All, or the first alone where the branches are variants of a piece of one construct."""
+    first = branches[:1]
+    if len(branches) < 2 or any(
+        _is_unbalanced(code, branch) or _ELSE.match(code, branch.start, branch.end) for branch in branches
+    ):
+        return first
+    before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()
+    last = before[-1:]
+    if last in b",(" and before:
+        return branches
+    if last not in b";{}" and (last not in b"):>" or (last == b")" and _CONTROL.search(before))):
+        return first
+    if any(bytes(code[branch.start : branch.end]).lstrip()[:1] in _CONTINUATIONS for branch in branches):
+        return first
+    after = bytes(code[end : end + _LOOK_BACK]).lstrip()[:1]
+    for branch in branches:
+        tail = bytes(code[max(branch.start, branch.end - _LOOK_BACK) : branch.end]).rstrip()
+        if tail and tail[-1:] not in b";{}:,)" and (not tail[-1:].isalnum() or after == b"{" or tail.endswith(b"else")):
+            return first
+        if tail.endswith(b")") and (after == b"{" or _CONTROL.search(tail)):
+            return first
+    return branches
+
+
+def _is_unbalanced(code: bytearray, branch: _Branch) -> bool:
+    start, end = branch.start, branch.end
+    braces = code.count(b"{", start, end) - code.count(b"}", start, end)
+    return braces != 0 or code.count(b"(", start, end) != code.count(b")", start, end)
