@@ -1,0 +1,76 @@
+"""The command line as a whole: which commands there are, and the options in front of them."""
+
+import asyncclick
+
+from codecompass import __version__
+from codecompass.cli.command import common_options
+from codecompass.cli.help import MAX_WIDTH, Entry, Example, LazyGroup, description
+from codecompass.cli.invocation import GlobalOptions
+
+FIND = "Find code"
+INDEX = "Keep the index"
+MANAGE = "Look after the rest"
+
+
+def _entry(section: str, name: str, summary: str) -> Entry:
+    return Entry(name, section, summary, f"codecompass.cli.commands.{name}")
+
+
+ENTRIES = (
+    _entry(FIND, "search", "Search by words, literal text or regular expression."),
+    _entry(FIND, "locate", "Go to the definition of a name."),
+    _entry(FIND, "outline", "List what a file defines."),
+    _entry(INDEX, "init", "Make a project known and give it a name."),
+    _entry(INDEX, "index", "Index a project, from nothing where needed."),
+    _entry(INDEX, "sync", "Bring the index up to what has changed."),
+    _entry(INDEX, "status", "Show what is indexed, how fresh it is, and what was left out."),
+    _entry(MANAGE, "projects", "List, rename and remove projects; clean up."),
+    _entry(MANAGE, "config", "Show the settings and where each comes from."),
+    _entry(MANAGE, "doctor", "Check that everything works here."),
+    _entry(MANAGE, "completion", "Print the completion script for a shell."),
+    _entry(MANAGE, "uninstall", "Remove all data."),
+)
+
+EXAMPLES = (
+    Example("codecompass search 'where are tokens validated'", "by words; indexes the project first if need be"),
+    Example("codecompass locate Session.close", "the definition, by any part of its qualified name"),
+    Example("codecompass outline src/auth/jwt.py", "what a file defines, as a tree"),
+    Example("codecompass search --mode regex 'TODO\\(\\w+\\)' --path 'src/**'", "exact text, with matching lines"),
+    Example("codecompass locate main --json | jq .results", "the same answer, for programs"),
+)
+
+HELP = """
+    Find code: by name, by words, by what a file defines.
+
+    CodeCompass keeps an index of your working tree on your own disk and answers from it in milliseconds. Commands
+    work on the project that the current directory belongs to, and index it when they first meet it. Nothing leaves
+    this machine.
+"""
+
+
+def build_app() -> LazyGroup:
+    """Returns the command line."""
+
+    @asyncclick.pass_context
+    def remember(
+        context: asyncclick.Context,
+        verbose: int,
+        config: str | None,
+        as_json: bool,
+        workspace: str | None,
+        project_id: str | None,
+    ) -> None:
+        context.obj = GlobalOptions(verbosity=verbose, config=config, as_json=as_json, workspace=workspace, project_id=project_id)
+
+    decorated = common_options(chooses_project=True)(remember)
+    decorated = asyncclick.version_option(__version__, "--version", message="codecompass %(version)s")(decorated)
+    app: LazyGroup = asyncclick.command(
+        "codecompass",
+        cls=LazyGroup,
+        help=description(HELP),
+        entries=ENTRIES,
+        examples=EXAMPLES,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
+        epilog="Run codecompass COMMAND --help for examples of one command.",
+    )(decorated)
+    return app

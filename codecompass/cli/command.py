@@ -1,0 +1,100 @@
+"""Makes a command of a function: the options that all commands have, the boundary where errors become exit codes."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Final, ParamSpec
+
+import asyncclick
+
+from codecompass.cli import failure
+from codecompass.cli.help import Example, TeachingCommand, description
+from codecompass.cli.invocation import GlobalOptions, Invocation
+
+P = ParamSpec("P")
+CommandFunction = Callable[Concatenate[Invocation, P], int | None]
+
+_EVERYWHERE: Final = ("verbose", "config", "as_json")
+_PROJECT: Final = ("workspace", "project_id")
+COMMON_PARAMETERS: Final = frozenset({*_EVERYWHERE, *_PROJECT, "help"})
+
+
+def common_options(*, chooses_project: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds the options that can stand before and after a command's name."""
+    options = [
+        asyncclick.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+        asyncclick.option(
+            "--config", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Read this configuration file too."
+        ),
+        asyncclick.option("-v", "--verbose", count=True, help="Log more to stderr; -vv logs everything."),
+    ]
+    if chooses_project:
+        options = [
+            asyncclick.option(
+                "--workspace",
+                metavar="PATH",
+                type=asyncclick.Path(),
+                help="Use the project at this directory, not the current one.",
+            ),
+            asyncclick.option("--project-id", metavar="NAME", help="Use the project of this name or id."),
+            *options,
+        ]
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+def command(
+    name: str, *, text: str, examples: Sequence[Example], chooses_project: bool = True
+) -> Callable[[CommandFunction[P]], asyncclick.Command]:
+    """Makes `function(invocation, **parameters) -> exit code` the command `name` with the help `text`.
+
+    None is the exit code 0.
+    """
+
+    def make(function: CommandFunction[P]) -> asyncclick.Command:
+        def run(context: asyncclick.Context, /, **parameters: Any) -> int:  # noqa: ANN401 - what the options say
+            given = GlobalOptions(
+                verbosity=parameters.pop("verbose"),
+                config=parameters.pop("config"),
+                as_json=parameters.pop("as_json"),
+                workspace=parameters.pop("workspace", None),
+                project_id=parameters.pop("project_id", None),
+            )
+            before = context.obj if isinstance(context.obj, GlobalOptions) else GlobalOptions()
+            return run_guarded(Invocation(before.merged(given)), lambda i: function(i, **parameters))  # type: ignore[call-arg]
+
+        decorated = asyncclick.pass_context(run)
+        decorated.__click_params__ = list(getattr(function, "__click_params__", ()))  # type: ignore[attr-defined]
+        decorated = common_options(chooses_project=chooses_project)(decorated)
+        make_command = asyncclick.command(
+            name, cls=TeachingCommand, help=description(text), examples=tuple(examples), common=COMMON_PARAMETERS
+        )
+        made: asyncclick.Command = make_command(decorated)
+        return made
+
+    return make
+
+
+def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | None]) -> int:
+    """Runs a command to its exit code. Interrupts pass through."""
+    options = invocation.options
+    try:
+        code = function(invocation) or failure.DONE
+        invocation.terminal.out.flush()
+    except BrokenPipeError:
+        # Whoever read our output has enough. What is still buffered must not complain at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return failure.BROKEN_PIPE
+    except BaseException as error:
+        known = failure.as_known(error)
+        if known is None:
+            if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None:
+                raise KeyboardInterrupt from error
+            raise
+        return failure.report(known, invocation.terminal, as_json=options.as_json, verbosity=options.verbosity)
+    return code

@@ -1,0 +1,170 @@
+"""`codecompass config show`: what holds, and which flag, variable or file said so."""
+
+from pathlib import Path
+
+import asyncclick
+from msgspec import Struct
+
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.terminal import printable
+from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
+from codecompass.settings import known_settings, project_file, user_file
+from codecompass.settings_sources import EffectiveValue
+
+HELP = """
+    Show the settings and where each comes from.
+
+    A setting is looked for in this order: option, environment variable, the file of --config, the project's
+    .codecompass/config.toml, your own config.toml, the default.
+"""
+
+SHOW_HELP = """
+    Show every setting with its value and where that comes from.
+
+    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query].
+"""
+
+command = LazyGroup(
+    "config",
+    help=description(HELP),
+    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__, "show"),),
+    examples=(
+        Example("codecompass config show", "all settings"),
+        Example("codecompass config show query", "one section, with explanations"),
+    ),
+)
+
+
+class Report(Struct, frozen=True):
+    """What `--json` prints: the files that were looked for, and the settings."""
+
+    files: tuple["File", ...]
+    settings: tuple["Value", ...]
+
+
+class File(Struct, frozen=True):
+    """A configuration file and whether it is there."""
+
+    source: str
+    path: str
+    exists: bool
+
+
+class Value(Struct, frozen=True, kw_only=True):
+    """One setting, as `--json` prints it. `where` is a file or a variable."""
+
+    key: str
+    value: object
+    source: str
+    where: str
+    unit: str
+    variable: str
+    description: str
+
+
+@make_command(
+    "show",
+    text=SHOW_HELP,
+    examples=(
+        Example("codecompass config show", "all settings"),
+        Example("codecompass config show query.freshness_policy", "one setting, with what it means"),
+        Example("CODECOMPASS_QUERY_DEFAULT_LIMIT=20 codecompass config show query", "see a variable take effect"),
+        Example("codecompass config show --json | jq '.settings[] | select(.source != \"default\")'", "what was changed"),
+    ),
+)
+@asyncclick.argument("key", required=False)
+def show(invocation: Invocation, key: str | None) -> None:
+    """Prints the settings."""
+    options = invocation.options
+    root = _project_root(invocation)
+    values = [_resolved(invocation, value) for value in invocation.load(root).values]
+    chosen = [value for value in values if key is None or value.key == key or value.key.partition(".")[0] == key]
+    if not chosen:
+        raise InvalidInput(f"there is no setting {key}. List them with: codecompass config show", field="key", value=key)
+    files = _files(invocation, root)
+    if options.as_json:
+        _print_json(invocation, files, chosen)
+        return
+    terminal = invocation.terminal
+    for file in files if key is None else ():
+        missing = "" if file.exists else " (none)"
+        terminal.line(terminal.style(f"# {file.source}: {printable(file.path)}{missing}", "dim"))
+    width = max(len(value.key.partition(".")[2]) for value in chosen)
+    section = ""
+    for value in chosen:
+        if value.key.partition(".")[0] != section:
+            section = value.key.partition(".")[0]
+            terminal.line(("\n" if key is None else "") + terminal.style(f"[{section}]", "bold"))
+        terminal.line(_line(invocation, value, width))
+        if key is not None:
+            terminal.line(terminal.style(f"    {value.description}", "dim"))
+
+
+def _project_root(invocation: Invocation) -> Path | None:
+    """The project whose file counts. A store that cannot be opened must not hide the setting that names it."""
+    from codecompass.cli.workspace import choose
+
+    options = invocation.options
+    try:
+        with invocation.registry() as registry:
+            return choose(registry, workspace=options.workspace, name=options.project_id).root
+    except ProjectNotFound:
+        if options.workspace is not None or options.project_id is not None:
+            raise
+    except (PermissionDenied, IndexDamaged, StoreNewer, DeadlineExceeded) as error:
+        invocation.terminal.warn(error.message)
+    return None
+
+
+def _line(invocation: Invocation, value: EffectiveValue, width: int) -> str:
+    style = invocation.terminal.style
+    is_default = value.layer == "default"
+    name = value.key.partition(".")[2].ljust(width)
+    shown = printable(_toml(value.value)) + (f" {value.unit}" if value.unit else "")
+    origin = "" if is_default else f"  # {value.layer}" + (f": {printable(value.where)}" if value.where else "")
+    return f"  {style(name, 'cyan')} = {shown if is_default else style(shown, 'bold')}{style(origin, 'yellow')}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _resolved(invocation: Invocation, value: EffectiveValue) -> EffectiveValue:
+    """The value with the platform's directory where none is configured."""
+    if value.key != "storage.data_dir" or value.value:
+        return value
+    directory = str(invocation.home.root)
+    return EffectiveValue(value.key, directory, value.layer, value.where, value.unit, value.description)
+
+
+def _files(invocation: Invocation, root: Path | None) -> tuple[File, ...]:
+    config = invocation.options.config
+    paths = [] if config is None else [("config file", Path(config).expanduser().absolute())]
+    paths += [] if root is None else [("project file", project_file(root))]
+    paths += [("user file", user_file())]
+    return tuple(File(source, str(path), path.is_file()) for source, path in paths)
+
+
+def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[EffectiveValue]) -> None:
+    from codecompass.protocol.encode import encode
+
+    variables = {setting.key: setting.variable for setting in known_settings()}
+    settings = tuple(
+        Value(
+            key=value.key,
+            value=value.value,
+            source=value.layer,
+            where=value.where,
+            unit=value.unit,
+            variable=variables[value.key],
+            description=value.description,
+        )
+        for value in values
+    )
+    invocation.terminal.json(encode(Report(files, settings)))

@@ -1,0 +1,98 @@
+"""How a command ends: exit codes, and errors as people and programs read them."""
+
+import traceback
+from typing import Final
+
+from codecompass.cli.terminal import Terminal, printable
+from codecompass.errors import (
+    CodeCompassError,
+    ErrorBody,
+    FileNotFound,
+    IndexNotReady,
+    InternalError,
+    InvalidInput,
+    InvalidMaxTokens,
+    InvalidStrategy,
+    ProjectNotFound,
+    RefNotIndexed,
+    SymbolNotFound,
+    WorkspaceNotRegistered,
+    error_body,
+)
+
+DONE: Final = 0
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+NOT_FOUND: Final = 3
+"""Not found, or not indexed."""
+
+BROKEN_PIPE: Final = 141
+INTERRUPTED: Final = 130
+"""What a shell reports for a program that ended by SIGPIPE and SIGINT."""
+
+_WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
+_NOT_FOUND: Final = (
+    ProjectNotFound,
+    WorkspaceNotRegistered,
+    IndexNotReady,
+    RefNotIndexed,
+    SymbolNotFound,
+    FileNotFound,
+)
+
+
+def exit_code(error: CodeCompassError) -> int:
+    """Returns the exit code that says what kind of failure it was."""
+    if isinstance(error, _WRONG_USAGE):
+        return WRONG_USAGE
+    return NOT_FOUND if isinstance(error, _NOT_FOUND) else FAILED
+
+
+def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbosity: int = 0) -> int:
+    """Writes `error` and returns the exit code. The traceback is shown from `-vv` on."""
+    if verbosity > 1:
+        terminal.note("".join(traceback.format_exception(error)).rstrip(), "dim")
+    if as_json:
+        from codecompass.cli.output import ErrorReport
+        from codecompass.protocol.encode import encode
+
+        terminal.json(encode(ErrorReport(error=error_body(error))))
+    else:
+        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(error.message)}")
+    return exit_code(error)
+
+
+def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:
+    """Writes what is wrong with the command line and returns the exit code."""
+    if as_json:
+        from codecompass.cli.output import ErrorReport
+        from codecompass.protocol.encode import encode
+
+        terminal.json(encode(ErrorReport(error=ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()))))
+    else:
+        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(message)}")
+        if hint:
+            terminal.note(hint)
+    return WRONG_USAGE
+
+
+def as_known(error: BaseException) -> CodeCompassError | None:
+    """Returns the error to report for whatever ended a command; None for what is none of ours (an interrupt).
+
+    A group of errors (from concurrent tasks) is as good as its first known member: the others are its consequences.
+    """
+    if isinstance(error, CodeCompassError):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        members = [as_known(member) for member in error.exceptions]
+        known = [member for member in members if member is not None]
+        if len(known) < len(members):
+            return None
+        return next((member for member in known if not isinstance(member, InternalError)), known[0])
+    if isinstance(error, Exception):
+        unexpected = InternalError(
+            f"this should not have happened: {type(error).__name__}: {error}. Run again with -vv and report what it shows.",
+        )
+        unexpected.__cause__ = error
+        return unexpected
+    return None

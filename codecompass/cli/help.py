@@ -1,0 +1,157 @@
+"""Commands that teach: help with examples, loaded one by one, so that help needs neither the index nor an event loop."""
+
+import difflib
+import inspect
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import asyncclick
+from asyncclick.shell_completion import CompletionItem
+from msgspec import Struct
+
+MAX_WIDTH: Final = 100
+
+
+class Example(Struct, frozen=True):
+    """A command line to copy and what it does."""
+
+    line: str
+    effect: str
+
+
+class Entry(Struct, frozen=True):
+    """A command in the list of commands, and where it is: an attribute of a module that is loaded when it is needed."""
+
+    name: str
+    section: str
+    summary: str
+    module: str
+    attribute: str = "command"
+
+
+class HelpFormatter(asyncclick.HelpFormatter):
+    """Headings in bold; colour codes are dropped again where the output is no terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        """Writes a heading."""
+        self.write(f"{'':>{self.current_indent}}{asyncclick.style(heading, bold=True)}\n")
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Writes the usage line."""
+        super().write_usage(asyncclick.style(prog, bold=True), args, prefix)
+
+
+class Context(asyncclick.Context):
+    """A context whose help looks as above."""
+
+    formatter_class = HelpFormatter
+
+
+class TeachingCommand(asyncclick.Command):
+    """A command whose help ends in examples. Options of `common` come under their own heading."""
+
+    context_class = Context
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        examples: Sequence[Example] = (),
+        common: frozenset[str] = frozenset(),
+        **attributes: Any,  # noqa: ANN401 - asyncclick's own
+    ) -> None:
+        super().__init__(name, **attributes)
+        self.examples = tuple(examples)
+        self._common = common
+
+    def format_options(self, ctx: asyncclick.Context, formatter: asyncclick.HelpFormatter) -> None:
+        """Writes the examples, then the options of the command, then those that all commands have."""
+        format_examples(self.examples, formatter)
+        own: list[tuple[str, str]] = []
+        common: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                (common if parameter.name in self._common else own).append(record)
+        for heading, records in (("Options", own), ("Options of every command", common)):
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records, col_max=26)
+
+
+class LazyGroup(asyncclick.Group):
+    """A group that knows its commands by name and loads a module only when its command runs or shows its help."""
+
+    context_class = Context
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        entries: Sequence[Entry] = (),
+        examples: Sequence[Example] = (),
+        **attributes: Any,  # noqa: ANN401 - asyncclick's own
+    ) -> None:
+        super().__init__(name, **attributes)
+        self.entries = {entry.name: entry for entry in entries}
+        self.examples = tuple(examples)
+
+    def list_commands(self, ctx: asyncclick.Context) -> list[str]:
+        """Returns the names in the order of the entries."""
+        return list(self.entries)
+
+    def get_command(self, ctx: asyncclick.Context, cmd_name: str) -> asyncclick.Command | None:
+        """Returns the command, loaded, or None."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return None
+        command: asyncclick.Command = getattr(import_module(entry.module), entry.attribute)
+        return command
+
+    async def resolve_command(
+        self, ctx: asyncclick.Context, args: list[str]
+    ) -> tuple[str | None, asyncclick.Command | None, list[str]]:
+        """Finds the command that the arguments begin with; for an unknown one, says which was meant."""
+        name = args[0]
+        if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=0.5)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"there is no command {name!r}.{meant}")
+        return await super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: asyncclick.Context, formatter: asyncclick.HelpFormatter) -> None:
+        """Writes the examples, the commands by section, then the options."""
+        format_examples(self.examples, formatter)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        width = max(map(len, self.entries), default=0)
+        for entry in self.entries.values():
+            name = asyncclick.style(entry.name, fg="cyan") + " " * (width - len(entry.name))
+            sections.setdefault(entry.section, []).append((name, entry.summary))
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(rows)
+        records = [record for parameter in self.get_params(ctx) if (record := parameter.get_help_record(ctx))]
+        with formatter.section("Options"):
+            formatter.write_dl(records, col_max=26)
+
+    def shell_complete(self, ctx: asyncclick.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Returns the names that begin like `incomplete`, without loading a module."""
+        found = [CompletionItem(e.name, help=e.summary) for e in self.entries.values() if e.name.startswith(incomplete)]
+        return found + asyncclick.Command.shell_complete(self, ctx, incomplete)
+
+
+def format_examples(examples: Sequence[Example], formatter: asyncclick.HelpFormatter) -> None:
+    """Writes the examples: the line to copy, and below it what it does."""
+    if not examples:
+        return
+    with formatter.section("Examples"):
+        indent = " " * formatter.current_indent
+        for example in examples:
+            formatter.write(f"{indent}{asyncclick.style(example.line, fg='green')}\n")
+            formatter.write(f"{indent}    {example.effect}\n")
+
+
+def description(text: str) -> str:
+    """Returns a help text from an indented literal."""
+    return inspect.cleandoc(text)

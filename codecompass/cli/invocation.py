@@ -1,0 +1,89 @@
+"""What every command starts from: the options of all commands, the settings, the data directory, the registry."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from codecompass.cli.terminal import Terminal
+from codecompass.settings import Settings, read_environment, user_file
+from codecompass.settings_sources import Loaded, Sources, load_settings
+
+if TYPE_CHECKING:
+    from codecompass.store.layout import HomeLayout
+    from codecompass.store.registry import Registry
+
+
+class GlobalOptions(Struct, frozen=True, kw_only=True):
+    """Options that can stand before and after the command's name."""
+
+    verbosity: int = 0
+    config: str | None = None
+    as_json: bool = False
+    workspace: str | None = None
+    project_id: str | None = None
+
+    def merged(self, later: "GlobalOptions") -> "GlobalOptions":
+        """Returns both together; what stands after the command's name counts."""
+        return GlobalOptions(
+            verbosity=self.verbosity + later.verbosity,
+            config=later.config or self.config,
+            as_json=later.as_json or self.as_json,
+            workspace=self.workspace if later.workspace is None else later.workspace,
+            project_id=self.project_id if later.project_id is None else later.project_id,
+        )
+
+
+class Invocation:
+    """One run of one command. Settings are read when first asked for."""
+
+    def __init__(self, options: GlobalOptions) -> None:
+        self.options = options
+        self.environment = read_environment()
+        self.terminal = Terminal(self.environment)
+
+    def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
+        """Returns the settings for a project, or those that need none. Raises InvalidInput."""
+        config = self.options.config
+        return load_settings(
+            Sources(
+                environment=self.environment,
+                flags={key.replace("__", "."): value for key, value in flags.items()},
+                config_file=None if config is None else Path(config).expanduser(),
+                project_root=project_root,
+                user_file=user_file(),
+            )
+        )
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings that no project's file can change."""
+        loaded = self.load()
+        for warning in loaded.warnings:
+            self.terminal.warn(warning)
+        return loaded.settings
+
+    def settings_for(self, root: Path) -> Settings:
+        """Returns the settings of the project at `root`."""
+        return self.load(root).settings
+
+    @cached_property
+    def home(self) -> "HomeLayout":
+        """Where all data lies."""
+        from codecompass.store.layout import HomeLayout, default_home
+
+        configured = self.settings.storage.data_dir
+        return HomeLayout(Path(configured) if configured else default_home())
+
+    @contextmanager
+    def registry(self) -> Iterator["Registry"]:
+        """Gives the registry, with the jobs of processes that are gone noted as interrupted."""
+        from codecompass.store.job_log import JobLog
+        from codecompass.store.registry import open_registry
+
+        with open_registry(self.home, busy_timeout_ms=self.settings.storage.busy_timeout_ms) as registry:
+            JobLog(registry).recover(self.home)
+            yield registry

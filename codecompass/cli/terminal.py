@@ -1,0 +1,134 @@
+"""Writing for people and for programs: answers to stdout, everything else to stderr.
+
+Colour only where a terminal shows it and the user did not ask for plain text. Text that comes from files is never trusted:
+`printable` shows what would move the cursor or change colours.
+"""
+
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import Final, Literal, TextIO
+
+from codecompass.settings import wants_color
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
+
+_CODES: Final[Mapping[Style, str]] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+
+ELLIPSIS: Final = "…"
+
+
+class Terminal:
+    """The two streams of a command. `width` is in columns, None where the output is no terminal."""
+
+    def __init__(self, environment: Mapping[str, str], out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.out = sys.stdout if out is None else out
+        self.err = sys.stderr if err is None else err
+        allowed = wants_color(environment)
+        self._is_colored = {id(stream): allowed and stream.isatty() for stream in (self.out, self.err)}
+        self.width = shutil.get_terminal_size().columns if self.out.isatty() else None
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether somebody watches stderr."""
+        return self.err.isatty()
+
+    def style(self, text: str, *styles: Style, stream: TextIO | None = None) -> str:
+        """Returns `text` in these styles, as far as the stream (stdout) shows any."""
+        target = self.out if stream is None else stream
+        if not styles or not text or not self._is_colored[id(target)]:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def line(self, text: str = "") -> None:
+        """Writes a line of the answer."""
+        self.out.write(text + "\n")
+
+    def note(self, text: str, *styles: Style) -> None:
+        """Writes a line beside the answer: a warning, a summary, a hint."""
+        self.out.flush()
+        self.err.write(self.style(text, *styles, stream=self.err) + "\n")
+        self.err.flush()
+
+    def warn(self, text: str) -> None:
+        """Writes a warning."""
+        self.note(f"{self.style('warning:', 'yellow', 'bold', stream=self.err)} {printable(text)}")
+
+    def json(self, content: bytes) -> None:
+        """Writes exactly these bytes and a newline."""
+        self.out.flush()
+        os_out = getattr(self.out, "buffer", None)
+        if os_out is None:
+            self.out.write(content.decode() + "\n")
+        else:
+            os_out.write(content + b"\n")
+
+
+def printable(text: str) -> str:
+    """Returns `text` on one line with control characters, and bytes that are not UTF-8, written out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_printable_character, text))
+
+
+def _printable_character(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    category = unicodedata.category(character)
+    if character == "\t":
+        return "    "
+    # Cc: control. Cf holds the bidirectional overrides that make code read otherwise than it runs. Cs: lone surrogates.
+    if category in ("Cc", "Cs", "Zl", "Zp") or (category == "Cf" and character not in "\u200d\u200c\u00ad"):
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return character
+
+
+def columns(text: str) -> int:
+    """Returns how many columns of a terminal `text` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(character) for character in text)
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def cut(text: str, width: int | None) -> str:
+    """Returns `text`, shortened with an ellipsis to at most `width` columns."""
+    if width is None or columns(text) <= width:
+        return text
+    taken, kept = 0, []
+    for character in text:
+        taken += _columns_of(character)
+        if taken > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + ELLIPSIS
+
+
+def pad(text: str, width: int) -> str:
+    """Returns `text` filled with spaces to `width` columns."""
+    return text + " " * (width - columns(text))
+
+
+def working_directory() -> str | None:
+    """Returns where the user stands, None where that directory is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
