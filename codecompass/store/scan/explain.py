@@ -14,6 +14,7 @@ from codecompass.store.records import SkipReason
 from codecompass.store.scan import classify
 from codecompass.store.scan.ignore import Rule
 from codecompass.store.scan.policy import Place, root_place
+from codecompass.store.scan.regular_file import read_regular_file
 from codecompass.store.scan.walk import is_utf8, printable, skip_reason
 from codecompass.store.scan.workspace import ScanRules, Workspace
 
@@ -132,9 +133,7 @@ class _Descent:
     def _content_reason(self, path: str) -> SkipReason | None:
         max_bytes = self._workspace.rules.max_file_bytes
         try:
-            descriptor = os.open(self._absolute(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                data = file.read(max_bytes + 1)
+            data = read_regular_file(self._absolute(path), max_bytes + 1)
         except OSError:
             return "unreadable"
         outcome = classify.classify(data, classify.TextLimits(max_file_bytes=max_bytes))

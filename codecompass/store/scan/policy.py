@@ -23,7 +23,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.store.scan import builtin
-from codecompass.store.scan.ignore import IgnoreFile, Pattern, Rule
+from codecompass.store.scan.ignore import IgnoreFile, Pattern, Rule, encode_path
 from codecompass.store.scan.workspace import GIT_IGNORE_FILE, OWN_IGNORE_FILE, Workspace
 
 
@@ -140,7 +140,7 @@ class Place:
         return closure
 
     def _is_entered_closed(self, path: str) -> bool:
-        raw = _encode(path)
+        raw = encode_path(path)
         return any(file.may_match_below(raw) for file in self._own_rules)
 
     def _is_tracked_directory(self, path: str) -> bool:
@@ -190,13 +190,9 @@ def root_place(workspace: Workspace) -> Place:
 
 def _first_match(files: tuple[IgnoreFile, ...], path: str, *, is_directory: bool) -> Pattern | None:
     if files:
-        raw = _encode(path)
+        raw = encode_path(path)
         for file in files:
             found = file.match(raw, is_directory=is_directory)
             if found is not None:
                 return found
     return None
-
-
-def _encode(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")

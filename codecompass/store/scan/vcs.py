@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.store.scan.regular_file import read_regular_file
 from codecompass.units import SECONDS
 
 GIT_DEADLINE_SECONDS: Final = 30 * SECONDS
@@ -178,17 +179,11 @@ def _ask_head(repository: Repository) -> Head:
 
 
 def _read_small(path: str) -> str | None:
-    """Returns the beginning of a regular file, None for anything else: a FIFO in its place must not block us."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        content = read_regular_file(path, _MAX_SMALL_FILE_BYTES, follows_link=True)
     except (OSError, ValueError):
         return None
-    try:
-        return os.read(descriptor, _MAX_SMALL_FILE_BYTES).decode("utf-8", "surrogateescape")
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    return content.decode("utf-8", "surrogateescape")
 
 
 def _git(repository: Repository, directory: str, *arguments: str, is_cancelled: Callable[[], bool] | None = None) -> bytes:

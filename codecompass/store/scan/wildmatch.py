@@ -20,6 +20,8 @@ _SLASH: Final = ord("/")
 _STAR: Final = ord("*")
 _BACKSLASH: Final = ord("\\")
 
+_ALL_BYTES: Final = frozenset(range(1, 256))
+
 _SEGMENT_STAR: Final = b"[^/]*"
 _DIRECTORIES: Final = b"(?:.*?/)??"
 _DIRECTORIES_AT_LEAST_ONE: Final = b"(?:.*?/)"
@@ -183,11 +185,14 @@ def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
             members.add(byte)
         previous = byte
         at += 1
-    matched = frozenset(range(1, 256)) - members if is_negated else frozenset(members)
-    return matched - {_SLASH}, at + 1
+    matched = _ALL_BYTES - members if is_negated else members
+    return frozenset(matched - {_SLASH}), at + 1
 
 
 def _set(members: frozenset[int]) -> bytes:
     if not members:
         return b"(?!)"
-    return b"[" + b"".join(b"\\x%02x" % member for member in sorted(members)) + b"]"
+    others = _ALL_BYTES - members
+    is_shorter_negated = len(others) < len(members)
+    named = others if is_shorter_negated else members
+    return (b"[^" if is_shorter_negated else b"[") + b"".join(b"\\x%02x" % byte for byte in sorted(named)) + b"]"

@@ -5,6 +5,7 @@ Owns reading ignore files and entering repositories, and keeps what went wrong o
 `policy.py`. Invariant: nothing here changes the workspace, and only regular files are opened.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Final
@@ -13,13 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.store.scan import vcs
-from codecompass.store.scan.ignore import IgnoreFile, parse
-from codecompass.units import MIB
+from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse
+from codecompass.store.scan.regular_file import read_regular_file
+from codecompass.units import KIB, MIB
 
 GIT_IGNORE_FILE: Final = ".gitignore"
 OWN_IGNORE_FILE: Final = ".codecompassignore"
 
-MAX_IGNORE_FILE_BYTES: Final = MIB
+MAX_IGNORE_FILE_BYTES: Final = 256 * KIB
 """An ignore file beyond this is not one; it is passed over with a warning."""
 
 
@@ -83,19 +85,20 @@ class Workspace:
         is_ours = own is not None and os.path.realpath(own.common_directory) == common
         return (is_ours or common.startswith(self.root + "/")) and not vcs.is_bare(repository)
 
-    def load(self, path: str, source: str, *, base: str = "", lead: str = "") -> tuple[IgnoreFile, ...]:
+    def load(
+        self, path: str, source: str, *, base: str = "", lead: str = "", follows_link: bool = False
+    ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file at the absolute `path`, nothing if it has no pattern, is missing or cannot be read.
 
-        A symbolic link in its place is not followed, as git does not since 2.32.
+        In the workspace a symbolic link in its place is not followed, as git does not since 2.32.
         """
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                content = file.read(MAX_IGNORE_FILE_BYTES + 1)
+            content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
         except FileNotFoundError:
             return ()
         except OSError as error:
-            self.warnings.append(f"{source} was not read: {error.strerror}")
+            reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            self.warnings.append(f"{source} was not read: {reason}")
             return ()
         if len(content) > MAX_IGNORE_FILE_BYTES:
             self.warnings.append(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
@@ -137,7 +140,8 @@ class Workspace:
         return tuple(file for _, file in rules)
 
     def _load_exclude(self, repository: vcs.Repository, source: str, *, base: str = "", lead: str = "") -> tuple[IgnoreFile, ...]:
-        return self.load(os.path.join(repository.common_directory, "info", "exclude"), source, base=base, lead=lead)
+        path = os.path.join(repository.common_directory, "info", "exclude")
+        return self.load(path, source, base=base, lead=lead, follows_link=True)
 
 
 def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:
@@ -149,7 +153,7 @@ def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:
 
 def _is_ignored(rules: list[tuple[int, IgnoreFile]], components: tuple[str, ...]) -> bool:
     for depth, file in rules:
-        pattern = file.find(os.fsencode("/".join(components[depth:])), is_directory=True)
+        pattern = file.find(encode_path("/".join(components[depth:])), is_directory=True)
         if pattern is not None:
             return not pattern.is_negated
     return False
@@ -160,4 +164,4 @@ def _lead(components: tuple[str, ...]) -> str:
 
 
 def _lines(patterns: tuple[str, ...]) -> bytes:
-    return "\n".join(patterns).encode("utf-8", "surrogateescape")
+    return encode_path("\n".join(patterns))

@@ -96,6 +96,22 @@ def test_a_fixed_beginning_may_match_below_its_directories(pattern: str, directo
     assert file.may_match_below(directory.encode()) is expected
 
 
+def test_many_globs_are_decided_by_the_last_one():
+    """They are spread over several expressions."""
+    lines = [f"{sign}*{number}*" for number in range(130) for sign in ("", "!")]
+
+    assert deciding("\n".join(lines), "x7y") == "!*7*"
+    assert deciding("\n".join(lines), "x129y") == "!*129*"
+    assert deciding("\n".join(lines[:-1]), "x129y") == "*129*"
+    assert deciding("\n".join(lines), "xy") is None
+
+
+def test_an_absurdly_deep_pattern_opens_nothing():
+    file = IgnoreFile(parse(b"!" + b"a/" * 5000 + b"b", "f"))
+
+    assert not file.may_match_below(b"a")
+
+
 def test_only_a_pattern_with_a_name_names_its_target():
     named = {pattern.rule.pattern: pattern.names_its_target for pattern in parse(b"!*.pem\n!a/**\n!a/*\n!.env\n!a/", "f")}
 

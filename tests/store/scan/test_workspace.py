@@ -253,6 +253,19 @@ def test_an_ignore_file_that_is_a_link_is_not_read(tmp_path: Path):
     root = write(tmp_path / "root", ["a.py"])
     os.symlink(outside / "rules", root / ".gitignore")
 
+    result = scan(str(root), ScanRules())
+
+    assert paths(result) == ["a.py"]
+    assert result.warnings == (".gitignore was not read: a symbolic link",)
+
+
+def test_the_excludes_of_a_repository_may_be_a_link(tmp_path: Path):
+    """It is no part of the tree, and git follows it."""
+    root = write(repository(tmp_path / "root"), ["a.py", "a.log"])
+    write(tmp_path, {"shared": "*.log\n"})
+    (root / ".git/info/exclude").unlink(missing_ok=True)
+    os.symlink(tmp_path / "shared", root / ".git/info/exclude")
+
     assert indexed(root) == ["a.py"]
 
 
