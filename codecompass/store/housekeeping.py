@@ -1,0 +1,122 @@
+"""How much the store takes on disk, and removing what nobody needs: projects, leftovers, all of it.
+
+Nothing is removed while somebody writes it, and nothing that is not ours: a data directory may be any directory.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import IndexInProgress
+from codecompass.store.layout import HomeLayout, ProjectLayout, not_writable
+from codecompass.store.lock import LockHeld, is_locked, writer_lock
+
+_REMOVED_PREFIX: Final = ".removed-"
+_REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm")
+
+
+class Orphan(Struct, frozen=True):
+    """A directory in the store that belongs to no registered project. Size in bytes."""
+
+    path: Path
+    n_bytes: int
+
+
+def disk_usage(path: Path) -> int:
+    """Returns the bytes that the files at and below `path` take; hard links within it count once. 0 where it is gone."""
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    for entry in _files(path):
+        with contextlib.suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                total += status.st_size
+    return total
+
+
+def remove_project(layout: ProjectLayout) -> int:
+    """Removes the index of a project and returns the bytes freed. Its sources are not touched.
+
+    Raises IndexInProgress where a job is writing it, PermissionDenied where the store cannot be changed. Readers that
+    have it open keep what they see.
+    """
+    if not layout.root.exists():
+        return 0
+    try:
+        with writer_lock(layout, f"removal pid {os.getpid()}"):
+            n_bytes = disk_usage(layout.root)
+            # Under another name first: nobody opens half of it, and an interrupted removal is found as a leftover.
+            target = layout.root.with_name(f"{_REMOVED_PREFIX}{layout.root.name}-{os.getpid()}")
+            try:
+                layout.root.rename(target)
+            except OSError as error:
+                raise not_writable(layout.root, error) from error
+            shutil.rmtree(target, ignore_errors=True)
+            return n_bytes
+    except LockHeld as error:
+        raise IndexInProgress(
+            f"the index at {layout.root} is being written ({error.owner or 'unknown owner'}). "
+            "Wait for that to end, or stop it, and run again.",
+            owner=error.owner,
+        ) from error
+
+
+def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
+    """Returns what lies in the store and belongs to no project of `known`, by name; what is being written is left out."""
+    with contextlib.suppress(OSError):
+        return tuple(
+            Orphan(path, disk_usage(path))
+            for path in sorted((home.root / "projects").iterdir())
+            if path.is_dir() and path.name not in known and not is_locked(ProjectLayout(path))
+        )
+    return ()
+
+
+def remove_orphan(orphan: Orphan) -> None:
+    """Removes a leftover. What cannot be removed stays for the next time."""
+    shutil.rmtree(orphan.path, ignore_errors=True)
+
+
+def busy_projects(home: HomeLayout) -> tuple[str, ...]:
+    """Returns the ids of the projects whose index is being written right now."""
+    with contextlib.suppress(OSError):
+        return tuple(p.name for p in sorted((home.root / "projects").iterdir()) if is_locked(ProjectLayout(p)))
+    return ()
+
+
+def remove_everything(home: HomeLayout) -> None:
+    """Removes all that the program has put into the data directory, and the directory if nothing else is in it.
+
+    Raises IndexInProgress where a job is writing, PermissionDenied where something cannot be removed.
+    """
+    busy = busy_projects(home)
+    if busy:
+        raise IndexInProgress(
+            f"an index is being written ({', '.join(busy)}). Stop the servers and jobs that use {home.root}, and run again."
+        )
+    try:
+        if (home.root / "projects").exists():
+            shutil.rmtree(home.root / "projects")
+        for path in [home.root / name for name in _REGISTRY_FILES] + sorted(home.root.glob("registry-*.new*")):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise not_writable(home.root, error) from error
+    with contextlib.suppress(OSError):
+        home.root.rmdir()
+
+
+def _files(path: Path) -> Iterator["os.DirEntry[str]"]:
+    pending = [str(path)]
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    yield entry

@@ -1,0 +1,115 @@
+"""What is removed from the store, and what is not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codecompass.errors import IndexInProgress
+from codecompass.store.housekeeping import (
+    busy_projects,
+    disk_usage,
+    orphans,
+    remove_everything,
+    remove_orphan,
+    remove_project,
+)
+from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.lock import writer_lock
+
+
+@pytest.fixture
+def home(tmp_path) -> HomeLayout:
+    return HomeLayout(tmp_path / "home")
+
+
+def fill(layout: ProjectLayout, n_bytes: int = 1000) -> None:
+    layout.facts("1").parent.mkdir(parents=True)
+    layout.facts("1").write_bytes(b"x" * n_bytes)
+
+
+def test_files_that_generations_share_count_once(home):
+    layout = home.project("a")
+    fill(layout, 1000)
+    os.link(layout.facts("1"), layout.root / "link")
+
+    assert disk_usage(layout.root) == 1000
+    assert disk_usage(home.root / "nowhere") == 0
+
+
+def test_a_removed_project_leaves_nothing(home):
+    fill(home.project("a"))
+    fill(home.project("b"))
+
+    freed = remove_project(home.project("a"))
+
+    assert freed >= 1000
+    assert [path.name for path in (home.root / "projects").iterdir()] == ["b"]
+    assert remove_project(home.project("a")) == 0
+
+
+def test_a_project_that_is_being_written_is_not_removed(home):
+    fill(home.project("a"))
+
+    with writer_lock(home.project("a"), "job 1 pid 2"), pytest.raises(IndexInProgress, match="job 1 pid 2"):
+        remove_project(home.project("a"))
+
+    assert home.project("a").facts("1").exists()
+
+
+def test_directories_of_no_known_project_are_orphans(home):
+    for name in ("known", "old", ".removed-x-1", "busy"):
+        fill(home.project(name))
+
+    with writer_lock(home.project("busy"), "job"):
+        found = orphans(home, frozenset({"known"}))
+
+    assert [(orphan.path.name, orphan.n_bytes) for orphan in found] == [(".removed-x-1", 1000), ("old", 1000)]
+    remove_orphan(found[0])
+    assert not found[0].path.exists()
+    assert orphans(HomeLayout(home.root / "nowhere"), frozenset()) == ()
+
+
+def test_everything_of_ours_goes_and_nothing_else(home):
+    """The data directory can be any directory: somebody may have pointed it at one with other things in it."""
+    fill(home.project("a"))
+    for name in ("registry.db", "registry.db-wal", "registry.db-shm", "registry-abc.new", "registry.txt", "notes"):
+        (home.root / name).write_text("")
+
+    remove_everything(home)
+
+    assert sorted(path.name for path in home.root.iterdir()) == ["notes", "registry.txt"]
+
+
+def test_a_data_directory_of_ours_alone_goes_itself(home):
+    fill(home.project("a"))
+
+    remove_everything(home)
+    remove_everything(home)
+
+    assert not home.root.exists()
+
+
+def test_nothing_goes_while_something_is_written(home):
+    fill(home.project("a"))
+    fill(home.project("b"))
+
+    with writer_lock(home.project("b"), "job"):
+        assert busy_projects(home) == ("b",)
+        with pytest.raises(IndexInProgress):
+            remove_everything(home)
+
+    assert home.project("a").facts("1").exists()
+
+
+def test_links_in_the_store_are_removed_and_not_followed(home, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x" * 5000)
+    fill(home.project("a"))
+    Path(home.project("a").root / "link").symlink_to(outside)
+
+    assert disk_usage(home.project("a").root) < 5000
+    remove_project(home.project("a"))
+
+    assert (outside / "kept").exists()
