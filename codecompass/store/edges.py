@@ -6,13 +6,14 @@ the change touches, and an incremental index equals a full one.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from codecompass.store.imports import (
     InMemoryPaths,
     ModuleRoot,
     PathIndex,
+    Roots,
     affected_tails,
     import_tails,
     languages_of,
@@ -48,8 +49,8 @@ class ImportEdges:
         """Notes what a configuration file says about module names."""
         if roots:
             self._connection.executemany(
-                "INSERT INTO module_roots VALUES (?, ?, ?, ?)",
-                [(file_id, root.ecosystem, root.prefix, root.directory) for root in roots],
+                "INSERT INTO module_roots VALUES (?, ?, ?, ?, ?, ?)",
+                [(file_id, root.ecosystem, root.prefix, root.directory, root.scope, root.rank) for root in roots],
             )
             self._changed_ecosystems.update(root.ecosystem for root in roots)
             self.rows_written += len(roots)
@@ -112,7 +113,7 @@ class ImportEdges:
     def _paths(self, manifest: Mapping[str, ManifestEntry]) -> PathIndex:
         roots = [
             ModuleRoot(*row)
-            for row in self._connection.execute("SELECT ecosystem, prefix, directory FROM module_roots ORDER BY 1, 2, 3")
+            for row in self._connection.execute("SELECT ecosystem, prefix, directory, scope, rank FROM module_roots")
         ]
         if len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
             return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], roots)
@@ -142,7 +143,7 @@ class ImportEdges:
             found[row[0]] = (row[1], row[2], Import(*row[3:9]), row[9])
 
 
-class _StoredPaths:
+class _StoredPaths(PathIndex):
     """Answers from the tables, so that an update of a few files does not cost by the size of the repository."""
 
     def __init__(
@@ -150,7 +151,8 @@ class _StoredPaths:
     ) -> None:
         self._connection = connection
         self._manifest = manifest
-        self._roots = roots
+        self._all_roots = roots
+        self._roots: dict[str, Roots] = {}
 
     def has_file(self, path: str) -> bool:
         entry = self._manifest.get(path)
@@ -164,14 +166,15 @@ class _StoredPaths:
         )
         return [row[0] for row in rows]
 
-    def has_directory_of(self, language: str, directory: str) -> bool:
-        prefix = directory.rstrip("/") + "/"
+    def files_below(self, directory: str) -> Iterator[str]:
         # '0' is the character after '/', so this is the range of all paths below the directory.
         rows = self._connection.execute(
-            "SELECT path FROM files WHERE path >= ? AND path < ? AND language = ? AND status = 'indexed'",
-            (prefix, prefix[:-1] + "0", language),
+            "SELECT path FROM files WHERE path >= ? AND (path < ? OR ?) AND status = 'indexed' ORDER BY path",
+            (directory, directory[:-1] + "0", not directory),
         )
-        return any("/" not in row[0][len(prefix) :] for row in rows)
+        return (row[0] for row in rows)
 
-    def roots(self, ecosystem: str) -> Sequence[ModuleRoot]:
-        return [root for root in self._roots if root.ecosystem == ecosystem]
+    def roots(self, ecosystem: str) -> Roots:
+        if ecosystem not in self._roots:
+            self._roots[ecosystem] = Roots(root for root in self._all_roots if root.ecosystem == ecosystem)
+        return self._roots[ecosystem]

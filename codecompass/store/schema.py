@@ -62,7 +62,9 @@ CREATE TABLE module_roots (
     file_id INTEGER NOT NULL,      -- the go.mod, tsconfig.json, package.json, Cargo.toml .. that says it
     ecosystem TEXT NOT NULL,
     prefix TEXT NOT NULL,
-    directory TEXT NOT NULL
+    directory TEXT NOT NULL,
+    scope TEXT NOT NULL,           -- directory below which it holds, with '/' at its end ('' for everywhere)
+    rank INTEGER NOT NULL          -- place within its file
 );
 CREATE TABLE quarantine (content_hash BLOB PRIMARY KEY, cause TEXT NOT NULL, path TEXT NOT NULL) WITHOUT ROWID;
 """

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from codecompass.store.chunk import chunk, line_count
 from codecompass.store.identity import content_hash
-from codecompass.store.imports import CONFIGURATION_FILES, module_roots
+from codecompass.store.imports import module_roots
 from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import language_of
 from codecompass.store.scan.classify import Text, TextLimits, classify
@@ -80,7 +80,7 @@ def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: byt
         content_hash=digest,
         line_count=line_count(text),
         chunks=() if is_known else chunk(text, splitter),
-        roots=module_roots(task.path, source) if os.path.basename(task.path) in CONFIGURATION_FILES else (),
+        roots=module_roots(task.path, source),
     )
     return ReadFile(answer, source)
 

@@ -20,7 +20,9 @@ TABLES = {
         "FROM imports i JOIN files f ON f.id = i.file_id"
     ),
     "path_tails": "SELECT t.tail, f.path FROM path_tails t JOIN files f ON f.id = t.file_id",
-    "module_roots": "SELECT f.path, r.ecosystem, r.prefix, r.directory FROM module_roots r JOIN files f ON f.id = r.file_id",
+    "module_roots": (
+        "SELECT f.path, r.ecosystem, r.prefix, r.directory, r.scope, r.rank FROM module_roots r JOIN files f ON f.id = r.file_id"
+    ),
     "quarantine": "SELECT hex(content_hash), cause FROM quarantine",
 }
 

@@ -1,32 +1,29 @@
 """C#: a namespace is the directory that spells it, below a project's root namespace or at the end of a path."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ROOT_TARGET, ending, nearest
+from codecompass.store.imports.places import ROOT_TARGET, directory_of, ending, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "dotnet"
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name, be it a type or a namespace, and the namespace that a type would be in."""
-    parts = _parts(item)
-    return tuple(dict.fromkeys(parts[:-3:-1]))
+    """Returns the last name, be it a type or a namespace."""
+    return (_parts(item)[-1],)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the directory of a namespace, or the file of a type that is imported by name."""
     parts = _parts(item)
-    found = _namespace(parts, from_path, paths)
-    if found or len(parts) < 2:
-        return found
-    files = [path for path in paths.files_with_tail(parts[-1]) if path.endswith(f"{parts[-1]}.cs")]
-    if not files:
-        return ""
-    namespace = _namespace(parts[:-1], from_path, paths)
-    place = f"{namespace if namespace != ROOT_TARGET else ''}{parts[-1]}.cs"
-    return place if namespace and place in files else ""
+    found = list(_namespaces(parts, paths))
+    if found:
+        return nearest(found, from_path) or ROOT_TARGET
+    name = f"{parts[-1]}.cs"
+    files = [path for path in paths.files_with_tail(parts[-1]) if _is_in(path, name, parts[:-1], paths)]
+    return nearest(files, from_path)
 
 
 def _parts(item: Import) -> list[str]:
@@ -34,21 +31,33 @@ def _parts(item: Import) -> list[str]:
     return written.removeprefix("global::").split(".")
 
 
-def _namespace(parts: list[str], from_path: str, paths: PathIndex) -> str:
+def _namespaces(parts: list[str], paths: PathIndex) -> Iterator[str]:
+    """Yields the directories of a namespace: those that projects say, and only without one those that spell it."""
+    is_said = False
+    for directory in _said(parts, paths):
+        if paths.package_size(ECOSYSTEM, directory):
+            is_said = True
+            yield directory
+    if not is_said and len(parts) > 1:
+        for directory in paths.package_directories(parts[-1] + "/"):
+            if paths.package_size(ECOSYSTEM, directory) and _spells(directory, parts):
+                yield directory
+
+
+def _said(parts: list[str], paths: PathIndex) -> Iterator[str]:
     roots = paths.roots(ECOSYSTEM).by_prefix
     for count in range(len(parts), 0, -1):
-        rest = "/".join(parts[count:])
-        places = [root.directory + rest + "/" if rest else root.directory for root in roots.get("/".join(parts[:count]), ())]
-        found = [place for place in places if paths.package_size(ECOSYSTEM, place)]
-        if found:
-            return nearest(found, from_path) or ROOT_TARGET
-    if len(parts) < 2:
-        return ""
+        rest = "".join(part + "/" for part in parts[count:])
+        for root in roots.get("/".join(parts[:count]), ()):
+            yield root.directory + rest
+
+
+def _spells(directory: str, parts: list[str]) -> bool:
     # A directory may hold several parts of the name: `Company.Core/Models` is `Company.Core.Models`.
-    suffix = "/".join(parts) + "/"
-    found = [
-        directory
-        for directory in paths.package_directories(parts[-1] + "/")
-        if paths.package_size(ECOSYSTEM, directory) and ending([directory.replace(".", "/")], suffix)
-    ]
-    return nearest(found, from_path)
+    # One part alone would be any directory that is called `Collections`.
+    return len(parts) > 1 and bool(ending([directory.replace(".", "/")], "/".join(parts) + "/"))
+
+
+def _is_in(path: str, name: str, namespace: list[str], paths: PathIndex) -> bool:
+    directory = directory_of(path)
+    return path == directory + name and (_spells(directory, namespace) or directory in _said(namespace, paths))

@@ -9,9 +9,7 @@ from codecompass.store.imports import (
     ModuleRoot,
     affected_tails,
     import_tails,
-    languages_of,
     package_of,
-    path_tails,
     resolve,
 )
 from codecompass.store.records import Import
@@ -43,6 +41,8 @@ FIXED_SPECS = {
     "javascript": (".", "..", "../", "./index", "./a.js", "@b/a", "x-b", "@/a", "a/index.js", "#a"),
     "python": (".", "..", "...a"),
     "bash": ("$DIR/a.sh", "${X}/lib/b.sh"),
+    "rust": ("crate", "super", "crate::src::a", "self::src::a"),
+    "zig": ("a", "b"),
 }
 HEADS = {
     "bash": ("", "./", "../"),
@@ -68,8 +68,8 @@ ROOTS = (
     ModuleRoot("node", "*", "lib/*", "lib/"),
     ModuleRoot("go", "h.io/a", ""),
     ModuleRoot("go", "h.io/a/b", "src/"),
-    ModuleRoot("cargo", "a", "a/src/"),
-    ModuleRoot("cargo", "b", "b/main.rs"),
+    ModuleRoot("cargo", "a", "b/src/"),
+    ModuleRoot("cargo", "b", "lib/main.rs"),
     ModuleRoot("python", "", "a/lib/", "a/"),
     ModuleRoot("python", "", "b/", "b/"),
     ModuleRoot("composer", "a", "src/"),
@@ -79,8 +79,19 @@ ROOTS = (
     ModuleRoot("zig", "a", "src/main.zig"),
 )
 
+LIKELY_FILES = {
+    "csharp": ("src/a/A.cs", "a.b/a/A.cs"),
+    "javascript": ("b/lib/main.js", "b/src/a.js", "lib/a/src/index.ts", "src.ts", "b/index.js"),
+    "python": ("a/__init__.py", "a/b/__init__.py", "a/lib.py", "a/b/a.py"),
+    "rust": ("b/src/lib.rs", "b/src/a/mod.rs", "lib/main.rs", "lib/src/a.rs", "src/lib.rs", "src/a.rs", "lib.rs"),
+    "zig": ("src/main.zig", "src/b.zig"),
+}
+"""Files that the roots and the rules say something about, so that random trees hold them often enough."""
+
 
 def some_file(source, language):
+    if source.random() < 0.3 and language in LIKELY_FILES:
+        return source.choice(LIKELY_FILES[language])
     directory = "".join(source.choice(NAMES) + "/" for _ in range(source.randrange(4)))
     return directory + source.choice(STEMS) + source.choice(EXTENSIONS[language])
 
@@ -91,7 +102,7 @@ def some_files(source, language, most):
 
 def some_import(source, language):
     spelled = "javascript" if language == "typescript" else language
-    parts = [source.choice(("a", "b", "A", "lib")) for _ in range(source.randint(1, 4))]
+    parts = [source.choice(("a", "b", "A", "lib", "src")) for _ in range(source.randint(1, 4))]
     spec = source.choice(HEADS.get(spelled, ("",))) + SEPARATORS.get(spelled, ".").join(parts)
     if language in ("bash", "c", "ruby", "zig") and source.random() < 0.7:
         spec += EXTENSIONS[language][0]
@@ -115,7 +126,7 @@ def test_an_answer_changes_only_when_a_tail_of_the_import_is_affected(language):
 
         affected = affected_tails(after - before, before - after, new)
 
-        for _ in range(12):
+        for _ in range(20):
             item, from_path = some_import(source, language), some_file(source, language)
             if resolve(language, item, from_path, old) != resolve(language, item, from_path, new):
                 changed += 1
