@@ -18,7 +18,6 @@ from codecompass.units import GIB, KIB, MIB
 
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
-DetailLevel = Literal["location", "signature", "context"]
 Transport = Literal["stdio", "http"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
@@ -74,7 +73,6 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
         Meta(description="When files have changed: strict refuses, balanced updates, best_effort answers."),
     ] = "balanced"
     ranking_explain_level: Annotated[ExplainLevel, Meta(description="How much an answer says about its ranking.")] = "off"
-    detail_level: Annotated[DetailLevel, Meta(description="How much each hit of an answer carries.")] = "signature"
     default_limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="Hits of an answer.", extra={"unit": "hits"})] = 10
     freshness_wait_ms: Annotated[
         int,

@@ -87,10 +87,10 @@ def test_each_layer_wins_over_the_ones_below_it(tmp_path):
 
 
 def test_layers_are_merged_key_by_key(tmp_path):
-    loaded = load(tmp_path, user='[query]\ndetail_level = "context"\ndefault_limit = 3', project="query.default_limit = 4")
+    loaded = load(tmp_path, user="[query]\ntimeout_ms = 9\ndefault_limit = 3", project="query.default_limit = 4")
 
     assert loaded.settings.query.default_limit == 4
-    assert loaded.settings.query.detail_level == "context"
+    assert loaded.settings.query.timeout_ms == 9
 
 
 def test_an_unknown_key_names_the_file_and_the_nearest_key(tmp_path):
@@ -159,7 +159,7 @@ def test_variables_carry_every_type(tmp_path):
             "CODECOMPASS_SERVER_PORT": "0",
             "CODECOMPASS_INDEX_EXCLUDE": "*.gen.go, third_party/",
             "CODECOMPASS_SERVER_ALLOWED_ROOTS": f"/srv/a{os.pathsep}/srv/b",
-            "CODECOMPASS_QUERY_DETAIL_LEVEL": "location",
+            "CODECOMPASS_QUERY_FRESHNESS_POLICY": "strict",
         },
     ).settings
 
@@ -167,7 +167,7 @@ def test_variables_carry_every_type(tmp_path):
     assert settings.server.port == 0
     assert settings.index.exclude == ("*.gen.go", "third_party/")
     assert settings.server.allowed_roots == ("/srv/a", "/srv/b")
-    assert settings.query.detail_level == "location"
+    assert settings.query.freshness_policy == "strict"
 
 
 def test_an_empty_variable_sets_nothing(tmp_path):
@@ -284,7 +284,7 @@ def test_plain_output_can_be_asked_for(environment, expected):
     assert wants_color(environment) is expected
 
 
-@pytest.mark.parametrize("name", ["FreshnessPolicy", "ExplainLevel", "DetailLevel", "MAX_LIMIT", "MAX_TIMEOUT_MS"])
+@pytest.mark.parametrize("name", ["FreshnessPolicy", "ExplainLevel", "MAX_LIMIT", "MAX_TIMEOUT_MS"])
 def test_what_a_setting_may_be_is_what_a_request_may_say(name):
     """The two layers cannot import each other's lists; a list that grows in one place only would be a silent refusal."""
     assert getattr(settings_module, name) == getattr(requests, name)
