@@ -62,8 +62,8 @@ def command(
                 verbosity=parameters.pop("verbose"),
                 config=parameters.pop("config"),
                 as_json=parameters.pop("as_json"),
-                workspace=parameters.pop("workspace", None),
-                project_id=parameters.pop("project_id", None),
+                workspace=parameters.pop("workspace") if chooses_project else None,
+                project_id=parameters.pop("project_id") if chooses_project else None,
             )
             before = context.obj if isinstance(context.obj, GlobalOptions) else GlobalOptions()
             return run_guarded(Invocation(before.merged(given)), lambda i: function(i, **parameters))  # type: ignore[call-arg]

@@ -37,8 +37,10 @@ class Choice(Struct, frozen=True):
         return self.project_id if self.project is None else self.project.name
 
 
-def choose(registry: Registry, *, workspace: str | None, name: str | None) -> Choice:
+def choose(registry: Registry, *, workspace: str | None, name: str | None, may_be_empty: bool = False) -> Choice:
     """Returns the project meant by the options, or by the current directory. Registers nothing.
+
+    `may_be_empty` takes a current directory without files too.
 
     Raises ProjectNotFound where there is none, InvalidInput where the two options disagree.
     """
@@ -56,7 +58,7 @@ def choose(registry: Registry, *, workspace: str | None, name: str | None) -> Ch
                 value=workspace,
             )
         return Choice(project.root, project)
-    return _here(registry) if workspace is None else _named(registry, workspace)
+    return _here(registry, may_be_empty) if workspace is None else _named(registry, workspace)
 
 
 def registered(registry: Registry, choice: Choice) -> Project:
@@ -72,7 +74,7 @@ def _named(registry: Registry, workspace: str) -> Choice:
     return _known(registry, directory) or Choice(directory, registry.at(directory))
 
 
-def _here(registry: Registry) -> Choice:
+def _here(registry: Registry, may_be_empty: bool) -> Choice:
     here = working_directory()
     if here is None:
         raise ProjectNotFound("the current directory does not exist any more. Change to another, or pass --workspace.")
@@ -84,7 +86,7 @@ def _here(registry: Registry) -> Choice:
     marked = marked_root(directory, never)
     if marked is not None:
         return Choice(marked, registry.at(marked))
-    if directory in never or not any(directory.iterdir()):
+    if directory in never or not (may_be_empty or any(directory.iterdir())):
         kind = "empty" if directory not in never else "your home directory" if directory != Path("/") else "the root of the disk"
         raise ProjectNotFound(
             f"there is no project here: {directory} is {kind}. Change into one, or pass --workspace PATH.",

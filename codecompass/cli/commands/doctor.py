@@ -1,0 +1,92 @@
+"""`codecompass doctor`: everything that can be wrong with an installation, and what to do about it."""
+
+import textwrap
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.cli import failure
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.terminal import Style, Terminal, printable
+
+_STYLES: Final[dict[str, tuple[Style, ...]]] = {
+    "ok": ("green",),
+    "warn": ("yellow", "bold"),
+    "fail": ("red", "bold"),
+}
+
+NAME_WIDTH: Final = 14
+
+HELP = """
+    Check that everything works here.
+
+    Looks at the installation, the grammars of all languages, the data directory and its file system, the limits of the
+    machine, the registry and every project. Each line is ok, warn or fail, with what to do about it. The exit code is 1
+    if anything fails.
+"""
+
+
+@make_command(
+    "doctor",
+    text=HELP,
+    examples=(
+        Example("codecompass doctor", "check everything"),
+        Example("codecompass doctor --json | jq '.checks[] | select(.status != \"ok\")'", "only what needs attention"),
+    ),
+    chooses_project=False,
+)
+def command(invocation: Invocation) -> int:
+    """Prints the findings."""
+    from codecompass.cli.checks import Check, run_checks
+    from codecompass.protocol.encode import encode
+
+    terminal = invocation.terminal
+    found: list[Check] = []
+    for check in run_checks(invocation):
+        found.append(check)
+        if not invocation.options.as_json:
+            _write(terminal, check.name, check.status, check.message, check.remedy)
+    n_failed = sum(check.status == "fail" for check in found)
+    n_warned = sum(check.status == "warn" for check in found)
+    if invocation.options.as_json:
+
+        class Report(Struct, frozen=True):
+            """All findings; `ok` is False where one of them fails."""
+
+            ok: bool
+            checks: tuple[Check, ...]
+
+        terminal.json(encode(Report(not n_failed, tuple(found))))
+    else:
+        terminal.line()
+        terminal.line(_summary(terminal, n_failed, n_warned))
+    return failure.FAILED if n_failed else failure.DONE
+
+
+def _write(terminal: Terminal, name: str, status: str, message: str, remedy: str) -> None:
+    indent = " " * (len("fail") + 2 + NAME_WIDTH + 2)
+    label = terminal.style(status.ljust(len("fail")), *_STYLES[status])
+    first, *others = _wrapped(terminal, message, len(indent))
+    terminal.line(f"{label}  {terminal.style(name.ljust(NAME_WIDTH), 'bold')}  {first}")
+    for line in others:
+        terminal.line(indent + line)
+    for number, line in enumerate(_wrapped(terminal, remedy, len(indent) + 2) if remedy else ()):
+        terminal.line(indent + terminal.style(("  " if number else "→ ") + line, "cyan"))
+    terminal.out.flush()
+
+
+def _wrapped(terminal: Terminal, text: str, indent: int) -> list[str]:
+    if terminal.width is None:
+        return [printable(text)]
+    width = max(30, terminal.width - indent)
+    return textwrap.wrap(printable(text), width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _summary(terminal: Terminal, n_failed: int, n_warned: int) -> str:
+    if n_failed:
+        return terminal.style(f"{n_failed} failed, {n_warned} to look at", "red", "bold")
+    if n_warned:
+        return terminal.style(f"everything works; {n_warned} to look at", "yellow", "bold")
+    return terminal.style("everything works", "green", "bold")

@@ -1,0 +1,243 @@
+"""`codecompass projects`: what is known, under which name, and cleaning up."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import asyncclick
+
+from codecompass.cli import amounts
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.output import ProjectEntry, ProjectList, ProjectName, Removal
+from codecompass.cli.table import Cell, write_table
+from codecompass.cli.terminal import Style, printable
+
+if TYPE_CHECKING:
+    from codecompass.store.registry import Project, Registry
+
+HELP = """
+    List, rename and remove projects; clean up.
+
+    A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
+    project itself.
+"""
+
+_COMMANDS: Final = "Commands"
+
+command = LazyGroup(
+    "projects",
+    help=description(HELP),
+    entries=(
+        Entry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
+        Entry("rename", _COMMANDS, "Give a project another name.", __name__, "rename"),
+        Entry("remove", _COMMANDS, "Forget a project and delete its index.", __name__, "remove"),
+        Entry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__, "gc"),
+    ),
+    examples=(
+        Example("codecompass projects list", "all projects with state, size and last use"),
+        Example("codecompass projects rename 3f2a9c01d4e5b678 web-shop", "use a name instead of the id"),
+        Example("codecompass projects gc --dry-run", "what could be deleted"),
+    ),
+)
+
+
+_STATE_STYLES: Final[dict[str, tuple[Style, ...]]] = {
+    "ready": ("green",),
+    "indexing": ("cyan",),
+    "partial": ("cyan",),
+    "not_indexed": ("dim",),
+}
+
+_STATE_WORDS: Final = {
+    "not_indexed": "not indexed",
+    "reindex_required": "needs index --force",
+    "damaged": "damaged, needs index --force",
+    "newer": "of a newer version",
+    "root_missing": "directory missing",
+    "partial": "half indexed",
+}
+
+
+@make_command(
+    "list",
+    text="List all projects with their state, size on disk and last use. An asterisk marks the default project.",
+    examples=(
+        Example("codecompass projects list", "all projects"),
+        Example("codecompass projects list --json | jq -r '.projects[].repo_root'", "their directories"),
+    ),
+    chooses_project=False,
+)
+def list_projects(invocation: Invocation) -> None:
+    """Prints the list."""
+    from codecompass.cli.project_state import project_state
+    from codecompass.protocol.encode import encode
+    from codecompass.store.housekeeping import disk_usage
+
+    with invocation.registry() as registry:
+        projects = registry.projects()
+    entries = []
+    for project in projects:
+        state = project_state(invocation.home, project)
+        meta = state.meta
+        entries.append(
+            ProjectEntry(
+                project_id=project.project_id,
+                name=project.name,
+                repo_root=str(project.root),
+                state=state.name,
+                is_default=project.is_default,
+                auto_discovered=project.is_auto_discovered,
+                file_count=0 if meta is None else meta.file_count,
+                symbol_count=0 if meta is None else meta.symbol_count,
+                disk_bytes=disk_usage(invocation.home.project(project.project_id).root),
+                last_indexed_at="" if meta is None else amounts.iso(meta.published_at),
+                last_used_at=amounts.iso(project.last_used_at),
+                created_at=amounts.iso(project.created_at),
+            )
+        )
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(ProjectList(tuple(entries))))
+        return
+    if not entries:
+        invocation.terminal.note("no projects yet. Change into one and run: codecompass index")
+        return
+    header = [Cell(text, ("dim",)) for text in ("NAME", "STATE")]
+    header += [Cell(text, ("dim",), is_right=True) for text in ("FILES", "SYMBOLS", "DISK")]
+    header += [Cell(text, ("dim",)) for text in ("USED", "DIRECTORY")]
+    rows = [header]
+    for entry, project in zip(entries, projects, strict=True):
+        rows.append(
+            [
+                Cell(entry.name + (" *" if entry.is_default else ""), ("bold",)),
+                Cell(_STATE_WORDS.get(entry.state, entry.state), _STATE_STYLES.get(entry.state, ("yellow",))),
+                Cell(f"{entry.file_count:,}", is_right=True),
+                Cell(f"{entry.symbol_count:,}", is_right=True),
+                Cell(amounts.size(entry.disk_bytes), is_right=True),
+                Cell(amounts.ago(project.last_used_at), ("dim",)),
+                Cell(printable(entry.repo_root)),
+            ]
+        )
+    write_table(invocation.terminal, rows)
+
+
+@make_command(
+    "rename",
+    text="""
+    Give a project another name.
+
+    PROJECT is its name, id or directory. A name is 1 to 50 lower-case letters, digits and single hyphens between them;
+    every command and tool takes it where it takes an id.
+    """,
+    examples=(
+        Example("codecompass projects rename shop web-shop", "web-shop from now on"),
+        Example("codecompass projects rename . api", "name the project of this directory"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.argument("project")
+@asyncclick.argument("name")
+def rename(invocation: Invocation, project: str, name: str) -> None:
+    """Renames."""
+    from codecompass.protocol.encode import encode
+
+    with invocation.registry() as registry:
+        renamed = registry.rename(_find(registry, project).project_id, name)
+    root = str(renamed.root)
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(ProjectName(project_id=renamed.project_id, name=renamed.name, repo_root=root)))
+    else:
+        invocation.terminal.line(f"{printable(root)} is now called {renamed.name}")
+
+
+@make_command(
+    "remove",
+    text="""
+    Forget a project and delete its index. The project's own files are not touched.
+
+    PROJECT is its name, id or directory. Searching in that directory makes it known again.
+    """,
+    examples=(
+        Example("codecompass projects remove web-shop", "by name"),
+        Example("codecompass projects remove ~/src/old-experiment", "by directory"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.argument("project")
+def remove(invocation: Invocation, project: str) -> None:
+    """Removes."""
+    from codecompass.protocol.encode import encode
+    from codecompass.store.housekeeping import remove_project
+
+    with invocation.registry() as registry:
+        found = _find(registry, project)
+        # The index first: a project without its index is only not indexed, an index without its project is a leak.
+        freed = remove_project(invocation.home.project(found.project_id))
+        registry.remove(found.project_id)
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(Removal(projects=(str(found.root),), freed_bytes=freed)))
+    else:
+        invocation.terminal.line(f"removed {found.name}, {amounts.size(freed)} freed. {printable(str(found.root))} is untouched.")
+
+
+@make_command(
+    "gc",
+    text="""
+    Delete what belongs to no existing directory.
+
+    That is: projects whose directory is gone, and leftovers of indexes that no project has. An index that can be used
+    is never deleted, and neither is one that is being written.
+    """,
+    examples=(
+        Example("codecompass projects gc --dry-run", "only say what would be deleted"),
+        Example("codecompass projects gc", "delete it"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+def gc(invocation: Invocation, dry_run: bool) -> None:
+    """Cleans up."""
+    from codecompass.errors import IndexInProgress
+    from codecompass.protocol.encode import encode
+    from codecompass.store.housekeeping import disk_usage, orphans, remove_orphan, remove_project
+
+    terminal, home = invocation.terminal, invocation.home
+    freed = 0
+    gone = []
+    with invocation.registry() as registry:
+        for project in registry.projects():
+            if project.root.is_dir():
+                continue
+            layout = home.project(project.project_id)
+            if dry_run:
+                freed += disk_usage(layout.root)
+            else:
+                try:
+                    freed += remove_project(layout)
+                except IndexInProgress as error:
+                    terminal.warn(error.message)
+                    continue
+                registry.remove(project.project_id)
+            gone.append(str(project.root))
+        leftovers = orphans(home, frozenset(project.project_id for project in registry.projects()))
+    for orphan in leftovers:
+        freed += orphan.n_bytes
+        if not dry_run:
+            remove_orphan(orphan)
+    removal = Removal(projects=tuple(gone), leftovers=tuple(str(o.path) for o in leftovers), freed_bytes=freed, dry_run=dry_run)
+    if invocation.options.as_json:
+        terminal.json(encode(removal))
+        return
+    verb = "would remove" if dry_run else "removed"
+    for root in removal.projects:
+        terminal.line(f"{verb} the index of {printable(root)}, which is gone")
+    for path in removal.leftovers:
+        terminal.line(f"{verb} {printable(path)}, which belongs to no project")
+    terminal.line(f"{amounts.size(freed)} {'to free' if dry_run else 'freed'}" if gone or leftovers else "nothing to clean up")
+
+
+def _find(registry: "Registry", name: str) -> "Project":
+    from codecompass.store.identity import canonical_root
+
+    found = registry.find(name) or registry.at(canonical_root(Path(name).expanduser()))
+    return found or registry.require(name)

@@ -1,0 +1,72 @@
+"""`codecompass uninstall`: removes all data that the program has written."""
+
+import sys
+
+import asyncclick
+
+from codecompass.cli import amounts, failure
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.output import Removal
+from codecompass.cli.terminal import printable
+from codecompass.errors import InvalidInput
+from codecompass.settings import user_file
+
+HELP = """
+    Remove all data: every index and the registry of projects. Asks first.
+
+    Your projects, and configuration files, are not touched. The program itself goes with the tool that installed it.
+"""
+
+
+@make_command(
+    "uninstall",
+    text=HELP,
+    examples=(
+        Example("codecompass uninstall", "show what would go, and ask"),
+        Example("codecompass uninstall --yes && pip uninstall codecompass", "remove everything"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(invocation: Invocation, yes: bool) -> int:
+    """Removes."""
+    from codecompass.protocol.encode import encode
+    from codecompass.store.housekeeping import disk_usage, remove_everything
+
+    terminal, home = invocation.terminal, invocation.home
+    n_bytes = disk_usage(home.root)
+    roots = _roots(invocation)
+    if not yes:
+        if invocation.options.as_json or not sys.stdin.isatty():
+            raise InvalidInput("nobody is there to be asked. Pass --yes to remove all data.", field="yes")
+        terminal.line(f"This removes {amounts.size(n_bytes)} in {printable(str(home.root))}:")
+        for root in roots:
+            terminal.line(f"  the index of {printable(root)}")
+        terminal.out.write("Remove all of it? [y/N] ")
+        terminal.out.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            terminal.line("nothing was removed")
+            return failure.FAILED
+    remove_everything(home)
+    if invocation.options.as_json:
+        terminal.json(encode(Removal(projects=roots, freed_bytes=n_bytes)))
+        return failure.DONE
+    terminal.line(f"removed {amounts.size(n_bytes)} in {printable(str(home.root))}")
+    if user_file().exists():
+        terminal.line(f"your settings are still in {printable(str(user_file()))}")
+    return failure.DONE
+
+
+def _roots(invocation: Invocation) -> tuple[str, ...]:
+    from codecompass.errors import CodeCompassError
+    from codecompass.store.registry import open_registry
+
+    if not invocation.home.registry.exists():
+        return ()
+    try:
+        with open_registry(invocation.home) as registry:
+            return tuple(str(project.root) for project in registry.projects())
+    except CodeCompassError:
+        return ()  # a registry that cannot be read is a good reason to remove it
