@@ -1,4 +1,4 @@
-"""C and C++ before parsing, first half: `#if` groups that cut through a construct, and code that is switched off.
+"""Before parsing C, C++ and C#: `#if` groups that cut through a construct, and code that is switched off.
 
 The grammars know a `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a
 brace that it does not close, or stands inside an expression, the tree breaks up to the end of the file. Such a group is
@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-_OPAQUE: Final = re.compile(
+C_LITERALS: Final = re.compile(
     # Each branch begins with a plain character, so that the search can skip to the next of them.
     rb"""//(?:[^\n\\]++|\\.)*+ | /\*.*?(?:\*/|\Z)
     | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?\)(?P=tag)"
@@ -20,8 +20,8 @@ _OPAQUE: Final = re.compile(
 _BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
 _QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
 
-DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\.)*+", re.MULTILINE | re.DOTALL)
-_SWITCHED_OFF: Final = re.compile(rb"[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
+DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\.)*+", re.MULTILINE | re.DOTALL)
+_SWITCHED_OFF: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
 _CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
 _ELSE: Final = re.compile(rb"\s*else\b")
 _KEPT: Final = frozenset((b"include", b"include_next", b"import"))
@@ -32,9 +32,9 @@ _LOOK_BACK: Final = 400
 """Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
 
 
-def masked(source: bytes) -> bytearray:
-    """Returns `source` with comments as blanks and string and character literals as rows of `"`."""
-    return bytearray(_OPAQUE.sub(_mask, source))
+def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray:
+    """Returns `source` with comments as blanks and the other `literals` (strings, characters) as rows of `"`."""
+    return bytearray(literals.sub(_mask, source))
 
 
 def _mask(match: re.Match[bytes]) -> bytes:

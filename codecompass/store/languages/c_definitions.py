@@ -9,8 +9,8 @@ from typing import Final
 
 from codecompass.store.languages.base import CLASS_LIKE, Context, Definition, Found, Inside, Node
 from codecompass.store.languages.c_declarators import Declared, declared_by, type_name
-from codecompass.store.languages.c_scopes import FUNCTIONS, code_text, head, local_bodies, open_section, visibility_here
-from codecompass.store.languages.comments import comment_above
+from codecompass.store.languages.c_scopes import FUNCTIONS, head, local_bodies, open_section, visibility_here
+from codecompass.store.languages.comments import comment_above, plain_code
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
@@ -173,7 +173,7 @@ def _variable_signature(node: Node, declarators: list[Node], index: int, type_no
         value = node.child_by_field_name("default_value")
         if value is None or not _is_long(value):
             end = node.end_byte
-    return code_text(start + source[declarator.start_byte : end])
+    return plain_code(start + source[declarator.start_byte : end])
 
 
 def _is_long(value: Node) -> bool:

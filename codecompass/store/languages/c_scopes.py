@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from codecompass.store.languages.base import CLASS_LIKE, Context, Node
+from codecompass.store.languages.comments import plain_code
 from codecompass.store.records import Visibility
 
 FUNCTIONS: Final = frozenset({"fn", "method"})
@@ -44,17 +45,7 @@ def open_section(context: Context, visibility: Visibility, depth: int = 0) -> No
 
 def head(start: Node, end: Node | None, context: Context) -> str:
     """The source from the start of one node to the start of another; to the end of the first one without it."""
-    return code_text(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
-
-
-_NO_CODE: Final = re.compile(rb"/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
-
-
-def code_text(source: bytes) -> str:
-    """A piece of source without the comments and directives in it."""
-    if b"/" in source or b"#" in source:
-        source = _NO_CODE.sub(b" ", source)
-    return source.decode("utf-8", "replace").rstrip("; \n\r\t")
+    return plain_code(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
 
 
 def local_bodies(body: Node | None, context: Context) -> tuple[Node, ...]:

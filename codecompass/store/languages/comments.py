@@ -44,6 +44,20 @@ def comment_above_byte(source: bytes, start: int) -> str:
     return "\n".join(line for line in lines if line.lstrip().startswith("//"))
 
 
+_NO_CODE: Final = re.compile(
+    rb"""(?P<kept>"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]|\\.)'?) | /\*.*?\*/ | //[^\n]*
+    | ^[ \t]*\#[ \t]*(?:else|elif)\b.*?(?=^[ \t]*\#[ \t]*endif) | ^[ \t]*\#[^\n]*""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+
+
+def plain_code(source: bytes) -> str:
+    """Returns a piece of source without the comments and directives in it, and without a semicolon at its end."""
+    if b"//" in source or b"/*" in source or b"#" in source:
+        source = _NO_CODE.sub(lambda match: match["kept"] or b" ", source)
+    return source.decode("utf-8", "replace").rstrip("; \n\r\t")
+
+
 def _block(source: bytes, end: int) -> str:
     start = source.rfind(b"/*", 0, end)
     # A comment behind code on the same line is about that code.
