@@ -50,3 +50,60 @@ class ProjectName(Struct, frozen=True, kw_only=True):
     name: str
     repo_root: str
     is_default: bool = False
+
+
+class FinishedJob(Struct, frozen=True, kw_only=True):
+    """A job that was run to its end. Counts of `written` are rows and documents that the job cost, not what is indexed.
+
+    `quarantined` are files whose parse was killed; their text is indexed. Times are ISO 8601 in UTC.
+    """
+
+    job_id: str
+    project_id: str
+    repo_root: str
+    status: str
+    mode: str
+    ref: str
+    generation: int
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    files_scanned: int
+    changed_files: int
+    files_written: int
+    files_removed: int
+    symbols_written: int
+    rows_written: int
+    documents_written: int
+    quarantined: tuple[str, ...]
+    duration_ms: int
+    created_at: str
+    finished_at: str
+
+
+class PlannedFile(Struct, frozen=True):
+    """A file that would be indexed. Size in bytes; `language` is what its text would be taken for."""
+
+    path: str
+    size: int
+    language: str
+
+
+class LeftOutFile(Struct, frozen=True):
+    """A file that would not be indexed, and why."""
+
+    path: str
+    reason: str
+    size: int
+
+
+class IndexPlan(Struct, frozen=True, kw_only=True):
+    """What a dry run found. What rules leave out is only counted; a directory counts as one, whatever it holds."""
+
+    repo_root: str
+    files: tuple[PlannedFile, ...]
+    skipped: tuple[LeftOutFile, ...]
+    total_bytes: int
+    ignored_files: int
+    ignored_directories: int
+    warnings: tuple[str, ...]
