@@ -72,7 +72,9 @@ class Import(Struct, frozen=True, array_like=True):
 
     `name` is what is taken from the module: empty for the module itself, `*` for everything. `alias` is the local name
     where it differs. `kind` tells apart forms that resolve differently: `module` (the default), `include` (C, quoted),
-    `system` (C, angle brackets), `relative` (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`).
+    `system` (C, angle brackets), `relative` (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is
+    a path when an attribute gives one), `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`: `super` counts from
+    there).
     """
 
     line_start: int

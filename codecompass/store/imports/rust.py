@@ -17,7 +17,7 @@ _CRATE: Final = "crate"
 _STANDARD: Final = frozenset({"alloc", "core", "proc_macro", "std", "test"})
 _CRATE_FILES: Final = ("lib.rs", "main.rs")
 _OWN_DIRECTORY: Final = frozenset({"lib", "main", "mod", "build"})
-_TARGET_DIRECTORIES: Final = frozenset({"benches", "bin", "examples", "tests"})
+_TARGET_DIRECTORIES: Final = frozenset({"benches", "examples", "tests"})
 """Each file right below these is the root of a crate of its own."""
 
 _SOURCE_DIRECTORIES: Final = _TARGET_DIRECTORIES | {"src"}
@@ -32,7 +32,8 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
     if keyword == "crate":
         found = [*modules[:1], _CRATE]
     elif keyword == "super":
-        found = [*modules[:1], tail_of(last_part(_above(parts, from_path)[:-1])) or _CRATE]
+        above = _above(parts, item, from_path)
+        found = [*modules[:1], *([] if above is None else [tail_of(last_part(above[:-1])) or _CRATE])]
     else:
         found = modules[:1] if keyword else modules[:2]
     return tuple(dict.fromkeys(found))
@@ -50,14 +51,19 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
             if found:
                 return found
         return ""
-    if keyword == "self":
-        return _deepest(_module_directory(from_path), modules, paths) or from_path
     if keyword == "super":
-        above = _above(parts, from_path)
-        return _deepest(above, modules, paths) or _module_file(above, from_path, paths)
+        above = _above(parts, item, from_path)
+        if above is not None:
+            return _deepest(above, modules, paths) or _module_file(above, from_path, paths)
+        # Out of an inline module, into what the file itself is.
+        inner = _inline(item)[: -parts.count("super")]
+        return _deepest(_module_directory(from_path) + "".join(part + "/" for part in inner), modules, paths) or from_path
+    own = _module_directory(from_path) + "".join(part + "/" for part in _inline(item))
+    if keyword == "self":
+        return _deepest(own, modules, paths) or from_path
     if not modules or modules[0] in _STANDARD:
         return ""
-    return _external(modules, from_path, paths) or _deepest(_module_directory(from_path), modules, paths)
+    return _external(modules, from_path, paths) or _deepest(own, modules, paths)
 
 
 def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
@@ -97,11 +103,11 @@ def _declared(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
     """`mod x;`, or the path of a file that an attribute gives."""
     written = parts[-1]
     if "/" in written or written.endswith(".rs"):
-        place = join(directory_of(from_path), written)
-        return place if place is not None and paths.has_file(place) else ""
+        places = (join(directory, written) for directory in (directory_of(from_path), _module_directory(from_path)))
+        return next((place for place in places if place is not None and paths.has_file(place)), "")
     # The second place is for crates whose root file has a name of its own.
     for directory in dict.fromkeys((_module_directory(from_path), directory_of(from_path))):
-        found = _file("/".join([directory[:-1], *parts]) if directory else "/".join(parts), paths)
+        found = _file(directory + "/".join(parts), paths)
         if found and found != from_path:
             return found
     return ""
@@ -149,13 +155,15 @@ def _file(module: str, paths: PathIndex) -> str:
 def _crate_directories(from_path: str, paths: PathIndex) -> Iterator[str]:
     """Yields where the modules of the importing file's crate may begin, the likeliest first."""
     by_directory = paths.roots(ECOSYSTEM).by_directory
+    if _is_target(from_path):
+        yield directory_of(from_path)
     for directory in ancestors(from_path):
-        name = last_part(directory[:-1])
-        if name in _TARGET_DIRECTORIES:
-            yield from dict.fromkeys((directory_of(from_path), directory))
-        if directory in by_directory or name == "src":
+        if directory in by_directory or last_part(directory[:-1]) == "src":
             yield directory
             return
+    for directory in ancestors(from_path):
+        if last_part(directory[:-1]) in _TARGET_DIRECTORIES:
+            yield directory
 
 
 def _crate_file(directory: str, from_path: str, paths: PathIndex) -> str:
@@ -167,20 +175,33 @@ def _crate_file(directory: str, from_path: str, paths: PathIndex) -> str:
     return next((root.directory for root in roots if paths.has_file(root.directory)), "")
 
 
+def _is_target(path: str) -> bool:
+    """Says whether a file is the root of a test, an example or the like: right in such a directory beside `src`."""
+    directory = directory_of(path)
+    inner = directory.removesuffix("src/bin/")
+    return (inner != directory or last_part(directory[:-1]) in _TARGET_DIRECTORIES) and "src" not in inner.split("/")
+
+
 def _module_directory(path: str) -> str:
     """Returns where the files of a module's own modules lie."""
     directory = directory_of(path)
     stem = tail_of(last_part(path))
-    if stem in _OWN_DIRECTORY or last_part(directory[:-1]) in _TARGET_DIRECTORIES:
-        return directory
-    return f"{directory}{stem}/"
+    return directory if stem in _OWN_DIRECTORY or _is_target(path) else f"{directory}{stem}/"
 
 
-def _above(parts: Sequence[str], from_path: str) -> str:
+def _inline(item: Import) -> list[str]:
+    """Returns the inline modules that a `use` stands in."""
+    return item.kind.removeprefix("inline:").split("::") if item.kind.startswith("inline:") else []
+
+
+def _above(parts: Sequence[str], item: Import, from_path: str) -> str | None:
+    """Returns the directory of the modules that `super` leads to, None when that is still within the file."""
+    climbs = parts.count("super") - len(_inline(item))
+    if climbs <= 0:
+        return None
     directory = _module_directory(from_path)
-    for part in parts:
-        if part == "super":
-            directory = parent_of(directory)
+    for _ in range(climbs):
+        directory = parent_of(directory)
     return directory
 
 

@@ -150,7 +150,32 @@ def module(node: Node, context: Context) -> Iterator[Found]:
     """A module with its items, or `mod x;`, which says that the file `x.rs` belongs to the crate."""
     yield from definition("module")(node, context)
     if node.child_by_field_name("body") is None:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, context.field_text(node, "name"), kind="mod")
+        first, last = node.start_point[0] + 1, node.end_point[0] + 1
+        name = context.field_text(node, "name")
+        written = written_path(node, context)
+        if written:
+            yield Import(first, last, "/".join([*inline_modules(context), written]), "", name, kind="mod")
+        else:
+            yield Import(first, last, "::".join([*inline_modules(context), name]), kind="mod")
+
+
+def inline_modules(context: Context) -> list[str]:
+    """Returns the `mod x { .. }` blocks around, outermost first: paths and files of modules are seen from there."""
+    return [name for kind, name in zip(context.scope_kinds, context.scope_names, strict=True) if kind == "module"]
+
+
+def written_path(node: Node, context: Context) -> str:
+    """Returns the file that `#[path = ".."]` names, empty without."""
+    previous = node.prev_named_sibling
+    while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
+        found = PATH_ATTRIBUTE.match(context.text(previous))
+        if found is not None:
+            return found[1]
+        previous = previous.prev_named_sibling
+    return ""
+
+
+PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 
 def implementation(node: Node, context: Context) -> Iterator[Found]:
@@ -205,6 +230,8 @@ def use(node: Node, context: Context) -> Iterator[Found]:
     """`use a::{b, c as d, e::*}` is `b` and `c` of `a` and everything of `a::e`."""
     argument = node.child_by_field_name("argument")
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    blocks = inline_modules(context)
+    kind = f"inline:{'::'.join(blocks)}" if blocks else "module"
     pending = [(argument, "")] if argument is not None else []
     while pending:
         item, prefix = pending.pop()
@@ -217,7 +244,7 @@ def use(node: Node, context: Context) -> Iterator[Found]:
             continue
         if item.type == "use_wildcard":
             inner = next(iter(item.named_children), None)
-            yield Import(first, last, joined(prefix, context.text(inner) if inner is not None else ""), "*")
+            yield Import(first, last, joined(prefix, context.text(inner) if inner is not None else ""), "*", kind=kind)
             continue
         if item.type == "use_as_clause":
             alias = context.field_text(item, "alias")
@@ -226,11 +253,11 @@ def use(node: Node, context: Context) -> Iterator[Found]:
             continue
         spec, _, name = joined(prefix, context.text(item)).rpartition("::")
         if name == "self" and spec:
-            yield Import(first, last, spec, "", alias)
+            yield Import(first, last, spec, "", alias, kind)
         elif spec:
-            yield Import(first, last, spec, name, alias)
+            yield Import(first, last, spec, name, alias, kind)
         else:
-            yield Import(first, last, name, "", alias)
+            yield Import(first, last, name, "", alias, kind)
 
 
 PATHS: Final = frozenset({"identifier", "scoped_identifier", "self", "super", "crate", "metavariable"})

@@ -36,7 +36,12 @@ EXTENSIONS = {
     "zig": (".zig",),
 }
 STEMS = ("a", "b", "A", "index", "__init__", "mod", "lib", "main", "init")
-KINDS = {"c": ("include", "system"), "php": ("module", "include"), "ruby": ("module", "relative"), "rust": ("module", "mod")}
+KINDS = {
+    "c": ("include", "system"),
+    "php": ("module", "include"),
+    "ruby": ("module", "relative"),
+    "rust": ("module", "mod", "inline:a", "inline:a::b"),
+}
 FIXED_SPECS = {
     "javascript": (".", "..", "../", "./index", "./a.js", "@b/a", "x-b", "@/a", "a/index.js", "#a"),
     "python": (".", "..", "...a"),
