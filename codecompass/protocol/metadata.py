@@ -84,6 +84,4 @@ class BareMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def bare_metadata(workspace: str = "", warnings: tuple[str, ...] = (), hint: str = "") -> BareMetadata:
     """Returns the block with the version filled in."""
-    return BareMetadata(
-        codecompass_protocol_version=PROTOCOL_VERSION, workspace=workspace, warnings=warnings, hint=hint
-    )
+    return BareMetadata(codecompass_protocol_version=PROTOCOL_VERSION, workspace=workspace, warnings=warnings, hint=hint)

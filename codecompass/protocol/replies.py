@@ -29,9 +29,9 @@ class MatchedLine(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
-    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `score`. `context`:
-    all. A snippet's `kind` and `name` are those of the definition around it. `content`, `start_line` and `end_line`
-    repeat the place under other names for callers that name a project.
+    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`. `context`:
+    all. A result that is no symbol has the `kind` and `name` of the definition around it, and its best line as
+    `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project.
     """
 
     path: str
@@ -48,6 +48,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result_id: str = ""
     result_type: str = ""
     score: float | None = None
+    snippet: str = ""
     matched_lines: tuple[MatchedLine, ...] = ()
     body_preview: str = ""
     parent: SymbolReference | None = None

@@ -37,6 +37,15 @@ class FileRow(Struct, frozen=True):
     is_parsed: bool
 
 
+class FilePlace(Struct, frozen=True):
+    """What a ranked answer needs of an indexed file."""
+
+    id: int
+    path: str
+    language: str
+    line_count: int
+
+
 class SymbolRow(Struct, frozen=True):
     """A definition with the path and language of its file."""
 
@@ -115,6 +124,14 @@ class FactsReader:
             found.update((row.id, row) for row in self._files(f"WHERE id IN ({_marks(batch)})", batch))
         return found
 
+    def places_by_id(self, ids: Sequence[int]) -> dict[int, FilePlace]:
+        """Returns the places of `ids`, without those that do not exist."""
+        found: dict[int, FilePlace] = {}
+        for batch in _batches(ids):
+            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_marks(batch)})"
+            found.update((row[0], FilePlace(*row)) for row in self._rows(statement, batch))
+        return found
+
     def files(self) -> list[FileRow]:
         """Returns the whole manifest by path. Costs by the size of the repository: not for the way of a query."""
         return self._files("ORDER BY path", ())
@@ -188,6 +205,15 @@ class FactsReader:
             f"WHERE f.path LIKE ? ESCAPE '\\' AND s.parent_id IS NULL ORDER BY {SYMBOL_ORDER} LIMIT ?", (prefix, limit)
         )
 
+    def top_level_symbols_in(self, directory: str, limit: int) -> list[SymbolRow]:
+        """Returns definitions without a parent in the files directly in `directory` ('' for the root), by path and line."""
+        prefix = _like(directory + "/") if directory else ""
+        return self._symbols(
+            "WHERE f.path LIKE ? ESCAPE '\\' AND f.path NOT LIKE ? ESCAPE '\\' AND s.parent_id IS NULL "
+            f"ORDER BY {SYMBOL_ORDER} LIMIT ?",
+            (prefix + "%", prefix + "%/%", limit),
+        )
+
     # imports
 
     def imports_of(self, file_id: int) -> list[ImportRow]:
@@ -195,8 +221,13 @@ class FactsReader:
         return self._imports("WHERE i.file_id = ? ORDER BY i.line_start, i.id", (file_id,))
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
-        """Returns imports that bring `name` in (as name or alias) anywhere, by path and line. Scans the imports."""
-        return self._imports("WHERE i.name = ? OR i.alias = ? ORDER BY f.path, i.line_start, i.id LIMIT ?", (name, name, limit))
+        """Returns imports that bring `name` in, as name, alias or module, by path and line. Scans the imports."""
+        endings = tuple(f"%{separator}{_like(name)}" for separator in ("/", ".", ":", "\\\\"))
+        is_module = " OR ".join(["i.spec = ?", *["i.spec LIKE ? ESCAPE '\\'"] * len(endings)])
+        return self._imports(
+            f"WHERE i.name = ? OR i.alias = ? OR (i.name = '' AND ({is_module})) ORDER BY f.path, i.line_start, i.id LIMIT ?",
+            (name, name, name, *endings, limit),
+        )
 
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
         """Returns imports that lead to the file `path`, or to its directory where packages are directories."""

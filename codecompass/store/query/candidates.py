@@ -1,0 +1,97 @@
+"""Everything that may answer a query, by file: chunks by BM25, symbols by name, files by path. Unranked as yet."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.query import plan
+from codecompass.store.query.tokens import QueryWord, WantedWords, identifiers, name_parts, query_words
+from codecompass.store.schema import CHUNK_RECORD
+from codecompass.store.text import ChunkHit, Filter
+
+SAME_NAME_LIMIT: Final = 200
+"""Definitions of one name that are looked at; more of the same name do not change a page."""
+
+MAX_NAMES: Final = 12
+"""Names in a query that are looked up as symbols."""
+
+
+class NamedSymbol(Struct, frozen=True):
+    """A symbol and what the engine gave for its words (0 where it was found by its exact name alone)."""
+
+    row: SymbolRow
+    bm25: float
+
+
+class FileCandidate(Struct, frozen=True):
+    """A file with its hits, chunks best first, and what the engine gave for the words of its path."""
+
+    place: FilePlace
+    chunks: tuple[ChunkHit, ...]
+    symbols: tuple[NamedSymbol, ...]
+    path_bm25: float
+
+
+class Candidates(Struct, frozen=True):
+    """What was found, and the query as the lanes saw it. `names` are the query's possible symbol names, in parts."""
+
+    files: tuple[FileCandidate, ...]
+    words: tuple[QueryWord, ...]
+    wanted: WantedWords
+    names: tuple[tuple[str, ...], ...]
+
+
+def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candidates:
+    """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids."""
+    words = query_words(query)
+    text = snapshot.text
+    chunks = text.search_chunks(plan.chunk_query(words), max(plan.CHUNK_CANDIDATES, 3 * limit), where)
+    symbols = _symbols(snapshot, query, words, limit, where)
+    paths = {hit.file_id: hit.score for hit in text.search_files(plan.file_query(words), max(plan.FILE_CANDIDATES, limit), where)}
+    chunks_by_file: dict[int, list[ChunkHit]] = {}
+    for hit in chunks:
+        chunks_by_file.setdefault(hit.file_id, []).append(hit)
+    symbols_by_file: dict[int, list[NamedSymbol]] = {}
+    for symbol in symbols:
+        symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
+    places = snapshot.facts.places_by_id(sorted({*chunks_by_file, *symbols_by_file, *paths}))
+    files = tuple(
+        FileCandidate(
+            place,
+            tuple(chunks_by_file.get(file_id, ())),
+            tuple(symbols_by_file.get(file_id, ())),
+            paths.get(file_id, 0.0),
+        )
+        for file_id, place in sorted(places.items())
+    )
+    names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
+    return Candidates(files, words, WantedWords(_worth(snapshot, words)), tuple(parts for parts in names if parts))
+
+
+def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit: int, where: Filter) -> list[NamedSymbol]:
+    facts = snapshot.facts
+    hits = snapshot.text.search_symbols(plan.symbol_query(words), max(plan.SYMBOL_CANDIDATES, limit), where)
+    rows = facts.symbols_by_id([hit.symbol_id for hit in hits])
+    found = {hit.symbol_id: NamedSymbol(rows[hit.symbol_id], hit.score) for hit in hits if hit.symbol_id in rows}
+    allowed = None if where.file_ids is None else frozenset(where.file_ids)
+    for name in identifiers(query)[:MAX_NAMES]:
+        for row in facts.symbols_named((name_parts(name) or ("",))[-1], SAME_NAME_LIMIT):
+            if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
+                found.setdefault(row.id, NamedSymbol(row, 0.0))
+    return sorted(found.values(), key=lambda symbol: symbol.row.id)
+
+
+def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, float]:
+    """The inverse document frequency of each word over the chunks, times its weight."""
+    text = snapshot.text
+    total = max(1, text.document_frequency("record", CHUNK_RECORD))
+    worth = {}
+    for word in words:
+        frequency = max(text.document_frequency("body", word.text), text.document_frequency("parts", word.text))
+        frequency = min(frequency, total)
+        worth[word.text] = word.weight * math.log1p((total - frequency + 0.5) / (frequency + 0.5))
+    return worth

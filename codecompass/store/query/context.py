@@ -1,0 +1,92 @@
+"""`get_code_context`: the best code for a question, as much as fits into a number of tokens."""
+
+from typing import Final
+
+import msgspec
+
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import CodeContextReply, ContextItem
+from codecompass.protocol.requests import GetCodeContext, SearchCode
+from codecompass.store.index import Snapshot
+from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.budget import estimate_tokens
+from codecompass.store.query.ranking import RankedPlace
+from codecompass.store.query.search import find
+from codecompass.store.query.settings import QuerySettings
+from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
+from codecompass.store.query.source import excerpt, lines_of
+
+CANDIDATES: Final = 50
+BODY_LINES: Final = 200
+BODY_CHARACTERS: Final = 16_000
+SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
+SEPARATOR: Final = b","
+
+
+def get_code_context(
+    snapshot: Snapshot,
+    request: GetCodeContext,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+) -> CodeContextReply:
+    """Returns signatures (`breadth`) or bodies (`depth`), best first; an item that does not fit makes room for the next.
+
+    The whole encoded answer stays within `max_tokens` as `budget` counts them, unless already its envelope does not.
+    """
+    search = SearchCode(query=request.query, language=request.language)
+    hits = find(snapshot, search, CANDIDATES, settings)
+    candidates = [_item(snapshot, shown.place, with_body=request.strategy == "depth") for shown in hits.shown]
+    kept: list[ContextItem] = []
+    # Room for the largest envelope: that of an answer that left something out.
+    used = estimate_tokens(encode(_reply(snapshot, request, state, (), len(candidates), request.max_tokens)))
+    for item in candidates:
+        cost = estimate_tokens(encode(item) + SEPARATOR)
+        if used + cost <= request.max_tokens:
+            kept.append(item)
+            used += cost
+    return _reply(snapshot, request, state, tuple(kept), len(candidates), used)
+
+
+def _reply(
+    snapshot: Snapshot,
+    request: GetCodeContext,
+    state: AnswerState,
+    items: tuple[ContextItem, ...],
+    total: int,
+    tokens: int,
+) -> CodeContextReply:
+    is_cut = len(items) < total
+    metadata = msgspec.structs.replace(
+        answer_metadata(snapshot, state, is_partial=is_cut),
+        strategy=request.strategy,
+        total_candidates=total,
+        returned=len(items),
+        remaining_candidates=total - len(items),
+        suggestion=SUGGESTION if is_cut else "",
+    )
+    return CodeContextReply(context_items=items, estimated_tokens=tokens, truncated=is_cut, metadata=metadata)
+
+
+def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
+    row = place.symbol
+    named = row or place.enclosing
+    body = ""
+    if with_body:
+        lines = lines_of(snapshot, place.place.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
+        body = excerpt(lines, place.place.language, BODY_LINES, BODY_CHARACTERS)
+    return ContextItem(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "",
+        name=named.name if named else "",
+        qualified_name=named.qualified_name if named else "",
+        signature=row.signature if row else "",
+        language=place.place.language,
+        symbol_id=symbol_handle(snapshot, row) if row else "",
+        symbol_stable_id=stable_handle(row) if row else "",
+        result_id="" if row else result_handle(snapshot, place),
+        score=place.final_score,
+        body=body,
+    )

@@ -1,0 +1,96 @@
+"""What kind of query a text is: a symbol's name, a path, an error message, or a question in words.
+
+Decided by the text alone. The intent only shifts weights and picks a lane to look in first; a misjudged query still finds.
+"""
+
+import re
+from typing import Final, Literal
+
+from codecompass.store.query.tokens import is_code_name, word_set
+
+QueryIntent = Literal["symbol", "path", "error", "natural_language"]
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PATH_EXTENSION: Final = re.compile(
+    r"[^\s\\/]*[.](?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|c|h|cc|cpp|cxx|hpp|hh|cs|rb|php|kt|kts|swift|scala|sc|sh|bash|lua|ex|exs"
+    r"|hs|zig|sql|md|rst|txt|toml|ya?ml|json|html?|css|scss|vue|svelte|tf|proto|gradle|cfg|ini|xml|lock|mod|sum)(?::\d+)?"
+)
+_CODE_NAME: Final = re.compile(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\))?")
+
+_ERROR: Final = re.compile(
+    r"\b(?:error|warning|fatal|panic|exception|failed|failure)(?:\[\w+\])?:\s"
+    r"|\b\w+(?:Error|Exception|Fault|Panic):\s"
+    r"|\b(?:error|warning|fatal|panic|\w+(?:Error|Exception)):$"
+    r"|\btraceback\b|\bstack ?trace\b:|\bpanicked at\b|\bthread '|\bexception in thread\b|\bcaused by:"
+    r"|\bat line \d+|\bline \d+, in\b|\(\w+[.]\w+:\d+\)|\bat \S+\(.*:\d+"
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bundefined reference to\b|\bcannot find (?:module|name|symbol)\b"
+    r"|\bno such file or directory\b|\bis not (?:defined|a function|assignable to)\b|\bcannot read propert"
+    r"|\bpermission denied\b|\bconnection refused\b|\bunexpected token\b",
+    re.IGNORECASE,
+)
+_ERROR_CODE: Final = re.compile(
+    r"(?:^|[\s\[(])(?:(?:E|TS|CS|LNK|ORA-|F|W)\d{4,5}|FATAL|E(?:NOENT|ACCES|PERM|CONNREFUSED|CONNRESET|TIMEDOUT|ADDRINUSE"
+    r"|PIPE|NOTFOUND|EXIST|ISDIR|NOTDIR|MFILE|NOSPC|INVAL))(?=$|[:\s\])])"
+)
+_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
+
+_CODE_KEYWORDS: Final = word_set("fn func def impl struct enum trait")
+_PROSE_KEYWORDS: Final = word_set("function class interface type const var method module namespace record object protocol")
+
+
+def classify(query: str) -> QueryIntent:
+    """Returns the intent of a query."""
+    text = query.strip()
+    words = text.split()
+    if _is_error(text, words):
+        return "error"
+    if len(words) == 1:
+        if _is_path(text):
+            return "path"
+        return "symbol" if _is_symbol(text) else "natural_language"
+    if len(words) == 2 and _names_after_keyword(words[0], words[1]):
+        return "symbol"
+    return "natural_language"
+
+
+def unquoted(query: str) -> str:
+    """Returns the text inside quotes that enclose the whole query, else the query, without blanks around."""
+    text = query.strip()
+    return text[1:-1].strip() if _is_quoted(text) else text
+
+
+def _is_quoted(text: str) -> bool:
+    return len(text) > 2 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]
+
+
+def _is_error(text: str, words: list[str]) -> bool:
+    if _is_quoted(text):
+        return len(words) > 1
+    return _ERROR.search(text) is not None or _ERROR_CODE.search(text) is not None
+
+
+def _is_path(word: str) -> bool:
+    if _URL.match(word):
+        return False
+    if "/" in word or ("\\" in word and not word.startswith("\\")):
+        segments = [segment for segment in re.split(r"[\\/]", word) if segment]
+        # `Foo\Bar` and `Foo\Bar::baz` are PHP names; `n/a` and `I/O` are prose.
+        if "/" not in word:
+            return _PATH_EXTENSION.fullmatch(segments[-1]) is not None if segments else False
+        return len(segments) > 2 or word[0] in "./~" or word.endswith("/") or any(len(segment) > 3 for segment in segments)
+    return _PATH_EXTENSION.fullmatch(word) is not None and not word.startswith(".")
+
+
+def _is_symbol(word: str) -> bool:
+    if _CODE_NAME.fullmatch(word) is None:
+        return False
+    bare = word.strip("@!?()")
+    return is_code_name(bare) or bare[:1].isupper() or word != bare
+
+
+def _names_after_keyword(keyword: str, name: str) -> bool:
+    if _CODE_NAME.fullmatch(name) is None:
+        return False
+    if keyword in _CODE_KEYWORDS:
+        return True
+    return keyword in _PROSE_KEYWORDS and (is_code_name(name) or name[:1].isupper())

@@ -1,0 +1,126 @@
+"""`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for."""
+
+from typing import Final
+
+import msgspec
+
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import LocateSymbolReply, NextAction
+from codecompass.protocol.requests import LocateSymbol
+from codecompass.store.facts import FilePlace, ImportRow
+from codecompass.store.index import Snapshot
+from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.imported import import_name
+from codecompass.store.query.names import READING_SCORE, Named, find_named
+from codecompass.store.query.paths import role_of
+from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
+from codecompass.store.query.settings import QuerySettings
+from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
+from codecompass.store.query.tokens import name_parts
+from codecompass.store.records import SymbolKind
+from codecompass.store.text import Filter
+
+IMPORT_LIMIT: Final = 2000
+ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
+SEARCH_INSTEAD_LIMIT: Final = 5
+
+
+def locate_symbol(
+    snapshot: Snapshot,
+    request: LocateSymbol,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+) -> LocateSymbolReply:
+    """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error."""
+    limit = request.limit or settings.default_limit
+    where = index_filter(snapshot.facts, request.language, request.path)
+    kinds = symbol_kinds(request.kind)
+    if kinds == ONLY_IMPORTS:
+        places = _imports(snapshot, request.name, where)
+    else:
+        places = [_place(named, index) for index, named in enumerate(find_named(snapshot, request.name, where, kinds))]
+    shown = [Shown(place=place) for place in places[:limit]]
+    page = shape(
+        snapshot,
+        shown,
+        Shape(
+            detail_level=request.detail_level,
+            compact=request.compact,
+            with_content=request.project_id is not None,
+            max_bytes=settings.max_result_bytes,
+        ),
+    )
+    level = request.ranking_explain_level or settings.ranking_explain_level
+    warnings = () if shown else unknown_language(snapshot.facts, request.language)
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut)
+    return LocateSymbolReply(
+        results=page.results,
+        total_candidates=len(places),
+        suggested_next_actions=_next_actions(request, limit, is_cut=page.is_cut, is_empty=not shown),
+        metadata=msgspec.structs.replace(
+            metadata,
+            safety_limit_applied=page.is_cut,
+            ranking_reasons=ranking_reasons(shown[: len(page.results)], level),
+        ),
+    )
+
+
+def _place(named: Named, index: int) -> RankedPlace:
+    row = named.row
+    base = READING_SCORE[named.reading]
+    return RankedPlace(
+        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
+        line_start=row.line_start,
+        line_end=row.line_end,
+        # The order is already decided; the score only says how sure each reading of the name is.
+        score=20.0 * base / (1.0 + 0.05 * index),
+        signals=Signals(
+            exact=1.0 if named.reading == "exact" else 0.0,
+            qualified=1.0 if named.reading == "qualified" else 0.0,
+            definition=base,
+            kind=KIND_WEIGHT[row.kind],
+        ),
+        symbol=row,
+    )
+
+
+def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
+    """Where a name is imported: the last part is what is taken, the parts before it belong to the module."""
+    parts = name_parts(name)
+    if not parts:
+        return []
+    files = None if where.file_ids is None else frozenset(where.file_ids)
+    rows = [
+        row
+        for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT)
+        if (files is None or row.file_id in files) and _is_from(row, parts[:-1])
+    ]
+    places = snapshot.facts.places_by_id([row.file_id for row in rows])
+    rows = [row for row in rows if not where.languages or places[row.file_id].language in where.languages]
+    rows.sort(key=lambda row: (role_of(row.path).rank, row.path, row.line_start))
+    return [
+        RankedPlace(
+            place=places[row.file_id],
+            type="import",
+            line_start=row.line_start,
+            line_end=row.line_end,
+            score=20.0 / (1.0 + 0.05 * index),
+            signals=Signals(exact=1.0, kind=KIND_WEIGHT["use"]),
+            imported=import_name(row, places[row.file_id].language),
+        )
+        for index, row in enumerate(rows)
+    ]
+
+
+def _is_from(row: ImportRow, module: tuple[str, ...]) -> bool:
+    spec = name_parts(row.spec)
+    return not module or spec[-len(module) :] == module
+
+
+def _next_actions(request: LocateSymbol, limit: int, *, is_cut: bool, is_empty: bool) -> tuple[NextAction, ...]:
+    search = NextAction(tool="search_code", query=request.name, limit=SEARCH_INSTEAD_LIMIT)
+    if is_cut:
+        return (NextAction(tool="locate_symbol", name=request.name, limit=limit // 2 + 1), search)
+    return (search,) if is_empty else ()

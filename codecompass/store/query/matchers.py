@@ -1,0 +1,72 @@
+"""Finds the matching lines of one text: by a literal or by an RE2 pattern."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import re2
+
+from codecompass.errors import InvalidInput
+from codecompass.protocol.decode import well_formed
+
+_WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\Z", "\\C")
+
+Matcher = Callable[[str], Iterator[tuple[int, int, int]]]
+"""From a text with `\\n` line ends to (line from 0, start and end of the first match in it), for each matching line."""
+
+
+def literal_matcher(literal: str) -> Matcher:
+    """Returns the matcher of a literal, case-sensitive. A literal with line breaks matches at its first line."""
+    needle = well_formed(literal).replace("\r\n", "\n")
+
+    def matches(text: str) -> Iterator[tuple[int, int, int]]:
+        at, line, counted = text.find(needle), 0, 0
+        while at >= 0:
+            line += text.count("\n", counted, at)
+            counted = at
+            line_start = text.rfind("\n", 0, at) + 1
+            yield line, at - line_start, at - line_start + len(needle)
+            line_end = text.find("\n", at)
+            at = text.find(needle, line_end) if line_end >= 0 else -1
+
+    return matches
+
+
+def regex_matcher(pattern: str) -> Matcher:
+    """Returns the matcher of an RE2 pattern, which sees one line at a time, without its line break.
+
+    Raises InvalidInput with RE2's reason for a pattern that it refuses.
+    """
+    pattern = well_formed(pattern)
+    by_line = _compiled(pattern, pattern)
+    # One look at the whole text is ten times cheaper than one at each line. Anchors of the text mean another place there.
+    whole = None if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS) else _compiled(f"(?m:{pattern})", pattern)
+
+    def matches(text: str) -> Iterator[tuple[int, int, int]]:
+        if whole is not None and whole.search(text) is None:
+            return
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        for index, line in enumerate(lines):
+            found = by_line.search(line)
+            if found is not None:
+                yield index, *found.span()
+
+    return matches
+
+
+def _compiled(pattern: str, shown: str) -> "re2._Regexp":
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not a valid pattern"
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise InvalidInput(
+            f"query is no valid RE2 regular expression: {text}. Correct it (RE2 has no look-around and no back references), "
+            "or search with mode literal.",
+            field="query",
+            value=shown[:100],
+            constraint="RE2 regular expression",
+        ) from error

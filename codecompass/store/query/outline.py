@@ -1,0 +1,150 @@
+"""`get_file_outline`: the tree of a file's definitions and imports, from the facts alone."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from codecompass.errors import FileNotFound
+from codecompass.protocol.encode import encoded_size
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import FileOutlineReply, OutlineNode
+from codecompass.protocol.requests import GetFileOutline
+from codecompass.store.facts import FileRow, ImportRow, SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.imported import import_name
+from codecompass.store.query.plan import file_query
+from codecompass.store.query.settings import QuerySettings
+from codecompass.store.query.tokens import query_words
+
+SIMILAR_PATHS: Final = 5
+METADATA_BYTES: Final = 1000
+"""What an outline's answer takes besides its nodes, from above."""
+
+
+def get_file_outline(
+    snapshot: Snapshot,
+    request: GetFileOutline,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+) -> FileOutlineReply:
+    """Returns the outline in source order; too large a one loses its deepest levels first, then its last nodes.
+
+    Raises FileNotFound for a path that is not indexed, with similar paths and, if it was skipped, the reason.
+    """
+    file = known_file(snapshot, request.path, state.workspace)
+    symbols = snapshot.facts.symbols_in_file(file.id)
+    whole = _tree(symbols, snapshot.facts.imports_of(file.id), file.language)
+    nodes = _pruned(whole, 1) if request.depth == "top" else whole
+    limit = request.limit or len(symbols) + len(whole) + 1
+    shown = _fitting(nodes, limit, settings.max_outline_bytes - METADATA_BYTES)
+    left_out = _count(nodes) - _count(shown)
+    warnings = (f"{left_out} of {_count(nodes)} nodes are left out; ask with depth top or a limit",) if left_out else ()
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)
+    is_limited = left_out > 0 and _count(shown) < limit
+    return FileOutlineReply(
+        file_path=file.path,
+        language=file.language,
+        symbols=shown,
+        metadata=msgspec.structs.replace(metadata, symbol_count=_count(shown), safety_limit_applied=is_limited),
+    )
+
+
+def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
+    """Returns the indexed file that a path means: relative, `./`, with backslashes, or absolute within the workspace.
+
+    Raises FileNotFound as `get_file_outline` does.
+    """
+    relative = path.strip().replace("\\", "/")
+    if workspace and relative.startswith(workspace.rstrip("/") + "/"):
+        relative = relative[len(workspace.rstrip("/")) + 1 :]
+    relative = relative.removeprefix("./")
+    file = snapshot.facts.file(relative)
+    if file is not None and file.status == "indexed":
+        return file
+    if file is not None:
+        raise FileNotFound(
+            f"{relative} is not indexed: {file.reason}. Run codecompass status --path {relative} for details.",
+            path=relative,
+            reason=file.reason,
+        )
+    similar = similar_paths(snapshot, relative)
+    hint = f" Similar: {', '.join(similar)}." if similar else " Search for it with search_code."
+    raise FileNotFound(f"no indexed file has the path {relative[:200]}.{hint}", path=relative[:200], similar_paths=similar)
+
+
+def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
+    """Returns a few indexed paths that may have been meant: the same name elsewhere, then by the words of the path."""
+    name = path.rstrip("/").rpartition("/")[2]
+    found = snapshot.facts.paths_ending(name, SIMILAR_PATHS) if name else []
+    hits = snapshot.text.search_files(file_query(query_words(path)), SIMILAR_PATHS)
+    places = snapshot.facts.places_by_id([hit.file_id for hit in hits])
+    found += [places[hit.file_id].path for hit in hits if hit.file_id in places]
+    return list(dict.fromkeys(found))[:SIMILAR_PATHS]
+
+
+def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: str) -> tuple[OutlineNode, ...]:
+    """Nests symbols by their parents, and imports in the definitions whose lines they stand in."""
+    children: dict[int | None, list[tuple[int, int, OutlineNode]]] = {}
+    known = {row.id for row in symbols}
+    for imported in imports:
+        around = [
+            symbol for symbol in symbols if symbol.line_start <= imported.line_start and symbol.line_end >= imported.line_end
+        ]
+        inner = max(around, key=lambda symbol: (symbol.line_start, symbol.id), default=None)
+        node = OutlineNode(
+            kind="use",
+            name=import_name(imported, language),
+            line_start=imported.line_start,
+            line_end=imported.line_end,
+        )
+        children.setdefault(None if inner is None else inner.id, []).append((imported.line_start, 0, node))
+    # Parents come before their children, so going backwards every node is made with its children complete.
+    for row in reversed(symbols):
+        inside = sorted(children.pop(row.id, ()), key=lambda item: item[:2])
+        node = OutlineNode(
+            kind=row.kind,
+            name=row.name,
+            line_start=row.line_start,
+            line_end=row.line_end,
+            visibility=row.visibility,
+            signature=row.signature,
+            children=tuple(item[2] for item in inside),
+        )
+        parent = row.parent_id if row.parent_id in known else None
+        children.setdefault(parent, []).append((row.line_start, row.id, node))
+    return tuple(item[2] for item in sorted(children.get(None, ()), key=lambda item: item[:2]))
+
+
+def _fitting(nodes: tuple[OutlineNode, ...], limit: int, max_bytes: int) -> tuple[OutlineNode, ...]:
+    """The deepest cut of the tree that keeps both limits; where even the top level does not, its beginning."""
+    for depth in range(_depth(nodes), 0, -1):
+        pruned = _pruned(nodes, depth)
+        if _count(pruned) <= limit and encoded_size(pruned) <= max_bytes:
+            return pruned
+    kept: list[OutlineNode] = []
+    size = 2
+    for node in _pruned(nodes, 1)[:limit]:
+        size += encoded_size(node) + 1
+        if size > max_bytes:
+            break
+        kept.append(node)
+    return tuple(kept)
+
+
+def _pruned(nodes: Iterable[OutlineNode], depth: int) -> tuple[OutlineNode, ...]:
+    return tuple(
+        node
+        if not node.children
+        else msgspec.structs.replace(node, children=_pruned(node.children, depth - 1) if depth > 1 else ())
+        for node in nodes
+    )
+
+
+def _depth(nodes: Sequence[OutlineNode]) -> int:
+    return 1 + max((_depth(node.children) for node in nodes), default=0) if nodes else 0
+
+
+def _count(nodes: Iterable[OutlineNode]) -> int:
+    return sum(1 + _count(node.children) for node in nodes)

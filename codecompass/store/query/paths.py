@@ -1,0 +1,130 @@
+"""What a path says: the words to find it by, and whether it is product code, a test, an example, generated or vendored.
+
+Decided by whole path segments and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
+product code. Nothing here looks at the file.
+"""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.store.query.tokens import word_set
+from codecompass.store.words import split_identifier
+
+TEST_DIRECTORIES: Final = word_set(
+    "test tests __tests__ testing testdata test-data test_data testsuite spec specs e2e integration-tests unittests "
+    "__mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark benchmarks"
+)
+EXAMPLE_DIRECTORIES: Final = word_set(
+    "example examples sample samples demo demos doc docs documentation man website www tutorial tutorials playground "
+    "changelog changelogs news"
+)
+VENDORED_DIRECTORIES: Final = word_set(
+    "vendor vendored _vendor third_party third-party thirdparty node_modules bower_components deps site-packages dist"
+)
+GENERATED_DIRECTORIES: Final = word_set("generated gen __generated__ autogen")
+
+_TEST_FILE: Final = re.compile(
+    r"(?:tests?[_.-].*|.*[_-](?:tests?|spec|unittest|bench|benchmark)|.*[.](?:tests?|spec|e2e|bench|cy|stories)|conftest|test|tests)[.][^.]+$"
+    r"|.*(?<=[a-z0-9])(?:Tests?|TestCase|Spec|IT)[.](?:java|kt|kts|scala|cs|swift|groovy|php|m|mm|hs|js|ts|dart)$"
+    r"|Test[A-Z][^/]*[.](?:java|kt|scala|cs|swift|php)$"
+)
+_GENERATED_FILE: Final = re.compile(
+    r".*(?:[.]pb[.](?:go|cc|h|swift)|_pb2(?:_grpc)?[.]pyi?|_generated[.][^.]+|[.]generated[.][^/]*|[.]g[.](?:cs|dart)"
+    r"|[.]designer[.](?:cs|vb)|zz_generated[.][^/]*|[.]min[.](?:js|css)|[-_]lock[.][^.]+|[.]lock)$"
+    r"|(?:package-lock[.]json|go[.]sum)$",
+    re.IGNORECASE,
+)
+_PROSE_FILE: Final = re.compile(
+    r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ipynb|ronn|[1-9])$"
+    r"|(?:changelog|changes|history|news|readme|license|licence|copying|authors|contributing|notice|todo)(?:[.][^/]*)?$",
+    re.IGNORECASE,
+)
+_DATA_FILE: Final = re.compile(
+    r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",
+    re.IGNORECASE,
+)
+
+GENERIC_STEMS: Final = word_set("index main mod init lib package default")
+"""File names that take their meaning from their directory."""
+
+
+class PathRole(Struct, frozen=True):
+    """What kind of file a path says it is. Several can be true at once (a vendored test)."""
+
+    is_test: bool = False
+    is_example: bool = False
+    is_generated: bool = False
+    is_vendored: bool = False
+    is_prose: bool = False
+    is_data: bool = False
+
+    @property
+    def rank(self) -> int:
+        """0 for product code, then examples and prose, tests, generated, vendored: the order among equal hits."""
+        if self.is_vendored:
+            return 4
+        if self.is_generated:
+            return 3
+        if self.is_test:
+            return 2
+        return 1 if self.is_example or self.is_prose or self.is_data else 0
+
+
+class PathWords(Struct, frozen=True):
+    """The words of a path by where they stand: of the file's stem, of its directory, of the directories above."""
+
+    stem: tuple[str, ...]
+    directory: tuple[str, ...]
+    above: tuple[str, ...]
+
+
+def role_of(path: str) -> PathRole:
+    """Returns what `path` (relative, `/` separators) says the file is."""
+    *directories, name = path.split("/")
+    segments = {segment.lower() for segment in directories}
+    return PathRole(
+        is_test=is_test(path),
+        is_example=not segments.isdisjoint(EXAMPLE_DIRECTORIES),
+        is_generated=not segments.isdisjoint(GENERATED_DIRECTORIES) or _GENERATED_FILE.match(name) is not None,
+        is_vendored=not segments.isdisjoint(VENDORED_DIRECTORIES),
+        is_prose=_PROSE_FILE.match(name) is not None,
+        is_data=_DATA_FILE.match(name) is not None,
+    )
+
+
+def is_test(path: str) -> bool:
+    """Returns whether a path is that of a test, a benchmark or their data."""
+    *directories, name = path.split("/")
+    return any(_is_test_directory(segment) for segment in directories) or _TEST_FILE.match(name) is not None
+
+
+def is_generated(path: str) -> bool:
+    """Returns whether a path is that of generated code or of a lock file."""
+    return role_of(path).is_generated
+
+
+def is_vendored(path: str) -> bool:
+    """Returns whether a path lies in a directory of other people's code."""
+    return role_of(path).is_vendored
+
+
+def path_words(path: str) -> PathWords:
+    """Returns the words of a path. Where the stem says nothing (`index.ts`, `mod.rs`), the directory's name is the stem."""
+    *directories, name = path.split("/")
+    stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
+    if directories and (not stem or GENERIC_STEMS.issuperset(stem)):
+        stem = tuple(split_identifier(directories.pop()))
+    directory = tuple(split_identifier(directories[-1])) if directories else ()
+    above = tuple(word for segment in directories[:-1] for word in split_identifier(segment))
+    return PathWords(stem, directory, above)
+
+
+def _is_test_directory(segment: str) -> bool:
+    lower = segment.lower()
+    return (
+        lower in TEST_DIRECTORIES
+        or lower.endswith(("-test", "-tests", "_test", "_tests", ".test", ".tests", "-testing"))
+        or (segment.endswith(("Test", "Tests")) and len(segment) > len("Tests"))
+    )

@@ -1,0 +1,257 @@
+"""Scores candidates: file by file from features of 0..1, then the places inside each file.
+
+A file's score is the weighted sum of: its best chunk's BM25 over the best of all, the mass of its chunks, how much of the
+query its path and its stem say, its best definition by name, an exact name. What is not product code is scaled down. The
+best place of a file carries the file's score, each further one a fraction, so that a page shows several files.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.query.candidates import Candidates, FileCandidate, NamedSymbol
+from codecompass.store.query.filters import has_kind
+from codecompass.store.query.paths import PathRole, path_words, role_of
+from codecompass.store.query.plan import Weights
+from codecompass.store.query.tokens import WantedWords, is_code_name, name_parts
+from codecompass.store.records import SymbolKind
+from codecompass.store.words import split_identifier
+
+PlaceType = Literal["symbol", "snippet", "file", "import"]
+
+SPREAD_DECAY: Final = 0.85
+"""What the next chunk of a file adds to its mass, against the one before."""
+
+DIRECTORY_WEIGHT: Final = 0.5
+ABOVE_WEIGHT: Final = 0.25
+"""What a word of the directory, and of those above it, counts against a word of the file's stem."""
+
+SECOND_PLACE: Final = 0.4
+FURTHER_PLACES: Final = 0.4
+"""Scores of a file's second place, and of each further one against the one before."""
+
+MAX_PLACES_PER_FILE: Final = 6
+LEADING_DEFINITION: Final = 0.3
+"""A definition's share of the score from which it, not the best chunk, is the place that a file is shown by."""
+
+KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
+    "class": 1.0,
+    "struct": 1.0,
+    "trait": 1.0,
+    "interface": 1.0,
+    "enum": 0.95,
+    "type": 0.9,
+    "fn": 0.85,
+    "macro": 0.85,
+    "module": 0.8,
+    "method": 0.75,
+    "const": 0.6,
+    "var": 0.55,
+    "field": 0.4,
+    "impl": 0.3,
+    "use": 0.1,
+}
+
+TEST_SCALE: Final = 0.4
+EXAMPLE_SCALE: Final = 0.5
+PROSE_SCALE: Final = 0.6
+DATA_SCALE: Final = 0.6
+GENERATED_SCALE: Final = 0.5
+VENDORED_SCALE: Final = 0.4
+
+_TEST_WORDS: Final = ("test", "tests", "testing", "spec", "specs", "mock", "mocks", "fixture", "fixtures", "benchmark", "bench")
+_EXAMPLE_WORDS: Final = ("example", "examples", "sample", "demo", "docs", "doc", "documentation", "tutorial", "website")
+_PROSE_WORDS: Final = ("readme", "changelog", "docs", "documentation", "license", "markdown", "md", "html", "guide")
+_DATA_WORDS: Final = ("json", "yaml", "yml", "toml", "xml", "config", "settings", "schema")
+_GENERATED_WORDS: Final = ("generated", "protobuf", "pb", "lock")
+_VENDORED_WORDS: Final = ("vendor", "vendored", "dependency", "dependencies")
+
+
+class Signals(Struct, frozen=True, kw_only=True):
+    """Why a place scores what it does. All 0..1 but `bm25`, which is the engine's figure."""
+
+    exact: float = 0.0
+    qualified: float = 0.0
+    path: float = 0.0
+    definition: float = 0.0
+    kind: float = 0.0
+    bm25: float = 0.0
+
+
+class RankedPlace(Struct, frozen=True, kw_only=True):
+    """A place that may become a result. `score` is above 0 and not bounded; `final_score` makes it 0..1."""
+
+    place: FilePlace
+    type: PlaceType
+    line_start: int
+    line_end: int
+    score: float
+    signals: Signals
+    symbol: SymbolRow | None = None
+    enclosing: SymbolRow | None = None
+    focus: int = 0
+    """The line that says most of the query, 0 where none was looked for."""
+    imported: str = ""
+    """What an import brings in, as a person writes it."""
+
+    @property
+    def final_score(self) -> float:
+        """The score as it is shown: 0..1, in the same order, four digits."""
+        return round(self.score / (self.score + 1.0), 4)
+
+
+class _Definition(Struct, frozen=True):
+    named: NamedSymbol
+    value: float
+    exact: float
+    qualified: float
+
+
+class _FileScore(Struct, frozen=True):
+    score: float
+    path: float
+    definitions: tuple[_Definition, ...]
+
+
+def rank(found: Candidates, weights: Weights, kinds: frozenset[SymbolKind] | None = None) -> list[RankedPlace]:
+    """Returns the places of all candidates, best first; ties by path and line. `kinds` leaves only such definitions."""
+    best_chunk = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0)
+    best_mass = max((_mass(file) for file in found.files), default=0.0)
+    places: list[RankedPlace] = []
+    for file in found.files:
+        scored = _score(file, found, weights, best_chunk, best_mass)
+        if scored.score > 0.0:
+            places += _places(file, scored, weights, kinds)
+    places.sort(key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
+    return places
+
+
+def role_scale(role: PathRole, wanted: WantedWords) -> float:
+    """Returns the factor for files that are not product code.
+
+    It is milder where the query has a word for that kind of file, but not gone: a test runner's source is all about tests.
+    """
+    scale = 1.0
+    for applies, factor, words in (
+        (role.is_test, TEST_SCALE, _TEST_WORDS),
+        (role.is_example, EXAMPLE_SCALE, _EXAMPLE_WORDS),
+        (role.is_prose, PROSE_SCALE, _PROSE_WORDS),
+        (role.is_data, DATA_SCALE, _DATA_WORDS),
+        (role.is_generated, GENERATED_SCALE, _GENERATED_WORDS),
+        (role.is_vendored, VENDORED_SCALE, _VENDORED_WORDS),
+    ):
+        if applies:
+            scale *= math.sqrt(factor) if any(word in wanted for word in words) else factor
+    return scale
+
+
+def _score(file: FileCandidate, found: Candidates, weights: Weights, best_chunk: float, best_mass: float) -> _FileScore:
+    wanted = found.wanted
+    words = path_words(file.place.path)
+    weighted = [(word, 1.0) for word in words.stem]
+    weighted += [(word, DIRECTORY_WEIGHT) for word in words.directory]
+    weighted += [(word, ABOVE_WEIGHT) for word in words.above]
+    path = wanted.coverage(weighted).recall
+    stem = wanted.coverage((word, 1.0) for word in words.stem).precision
+    definitions = _definitions(file.symbols, found)
+    score = weights.path * path + weights.stem * stem * stem
+    if file.chunks and best_chunk > 0.0:
+        score += weights.text * file.chunks[0].score / best_chunk + weights.spread * _mass(file) / best_mass
+    if definitions:
+        score += _definition_score(definitions[0], weights)
+    return _FileScore(score * role_scale(role_of(file.place.path), wanted), path, definitions)
+
+
+def _mass(file: FileCandidate) -> float:
+    return sum(chunk.score * SPREAD_DECAY**index for index, chunk in enumerate(file.chunks))
+
+
+def _definition_score(definition: _Definition, weights: Weights) -> float:
+    kind = KIND_WEIGHT[definition.named.row.kind]
+    return (
+        weights.definition * definition.value
+        + weights.exact * definition.exact * kind
+        + weights.qualified * definition.qualified * kind
+    )
+
+
+def _definitions(symbols: Sequence[NamedSymbol], found: Candidates) -> tuple[_Definition, ...]:
+    """The definitions of a file, the best by name first."""
+    scored = []
+    for named in symbols:
+        words = [(word, 1.0) for word in split_identifier(named.row.name)]
+        coverage = found.wanted.coverage(words)
+        value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind]
+        exact, qualified = _name_match(named.row, found.names)
+        scored.append(_Definition(named, value, exact, qualified))
+    scored.sort(key=lambda item: (-item.qualified, -item.exact, -item.value, item.named.row.line_start, item.named.row.id))
+    return tuple(scored)
+
+
+def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[float, float]:
+    """How far a symbol is one that the query names: (by its name, by its qualified name)."""
+    exact = qualified = 0.0
+    parts: tuple[str, ...] | None = None
+    for name in names:
+        if name[-1] != row.name:
+            continue
+        # A plain word of a sentence is not a name, even where something bears it.
+        if len(names) == 1 or len(name) > 1 or is_code_name(name[-1]) or name[-1][:1].isupper():
+            exact = 1.0
+        if len(name) > 1:
+            parts = name_parts(row.qualified_name) if parts is None else parts
+            if parts[-len(name) :] == name:
+                qualified = 1.0
+    return exact, qualified
+
+
+def _places(file: FileCandidate, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
+    definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
+    leading = [item for item in definitions if item.exact or item.qualified]
+    if not leading and definitions and weights.definition * definitions[0].value > LEADING_DEFINITION:
+        leading = definitions[:1]
+    elif not leading and kinds is not None:
+        leading = definitions
+    spots: list[tuple[PlaceType, int, int, SymbolRow | None, Signals]] = [
+        ("symbol", item.named.row.line_start, item.named.row.line_end, item.named.row, _signals(item, file, scored))
+        for item in leading[:MAX_PLACES_PER_FILE]
+    ]
+    for chunk in file.chunks[:MAX_PLACES_PER_FILE]:
+        if all(chunk.line_end < first or chunk.line_start > last for _, first, last, _, _ in spots):
+            signals = Signals(path=round(scored.path, 4), bm25=round(chunk.score, 4))
+            spots.append(("snippet", chunk.line_start, chunk.line_end, None, signals))
+    if not spots and kinds is None:
+        signals = Signals(path=round(scored.path, 4), bm25=round(file.path_bm25, 4))
+        spots.append(("file", 1, max(1, file.place.line_count), None, signals))
+    scale = 1.0
+    places = []
+    for index, (kind, first, last, symbol, signals) in enumerate(spots[:MAX_PLACES_PER_FILE]):
+        scale *= 1.0 if index == 0 else SECOND_PLACE if index == 1 else FURTHER_PLACES
+        places.append(
+            RankedPlace(
+                place=file.place,
+                type=kind,
+                line_start=first,
+                line_end=last,
+                score=scored.score * scale,
+                signals=signals,
+                symbol=symbol,
+            )
+        )
+    return places
+
+
+def _signals(item: _Definition, file: FileCandidate, scored: _FileScore) -> Signals:
+    row = item.named.row
+    around = [chunk.score for chunk in file.chunks if chunk.line_start <= row.line_end and chunk.line_end >= row.line_start]
+    return Signals(
+        exact=item.exact,
+        qualified=item.qualified,
+        path=round(scored.path, 4),
+        definition=round(max(item.value, item.exact), 4),
+        kind=KIND_WEIGHT[row.kind],
+        bm25=round(max(item.named.bm25, *around, 0.0), 4) if around else round(item.named.bm25, 4),
+    )

@@ -1,0 +1,113 @@
+"""`search_code`: retrieve, rank, give each hit its boundaries, drop duplicates, shape."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import NextAction, SearchCodeReply
+from codecompass.protocol.requests import SearchCode
+from codecompass.store.index import Snapshot
+from codecompass.store.query import plan
+from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.candidates import retrieve
+from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.hits import Hits, never
+from codecompass.store.query.intent import classify, unquoted
+from codecompass.store.query.path_lane import named_files
+from codecompass.store.query.places import refine
+from codecompass.store.query.ranking import rank
+from codecompass.store.query.scan import scan
+from codecompass.store.query.settings import QuerySettings
+from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
+
+
+def search_code(
+    snapshot: Snapshot,
+    request: SearchCode,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+) -> SearchCodeReply:
+    """Returns the answer to `request`. `is_expired` is asked during scans, which then end with what they have.
+
+    Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
+    """
+    limit = request.limit or settings.default_limit
+    hits = find(snapshot, request, limit, settings, is_expired)
+    page = shape(
+        snapshot,
+        hits.shown,
+        Shape(
+            detail_level=request.detail_level,
+            compact=request.compact,
+            with_content=request.project_id is not None,
+            max_bytes=settings.max_result_bytes,
+        ),
+    )
+    level = request.ranking_explain_level or settings.ranking_explain_level
+    metadata = answer_metadata(snapshot, state, warnings=hits.warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
+    return SearchCodeReply(
+        results=page.results,
+        query_intent=hits.intent,
+        total_candidates=hits.total,
+        suggested_next_actions=_next_actions(request, hits, limit, is_cut=page.is_cut),
+        metadata=msgspec.structs.replace(
+            metadata,
+            safety_limit_applied=page.is_cut,
+            suppressed_duplicate_count=hits.duplicates,
+            ranking_reasons=ranking_reasons(hits.shown[: len(page.results)], level),
+        ),
+    )
+
+
+def find(
+    snapshot: Snapshot,
+    request: SearchCode,
+    limit: int,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+) -> Hits:
+    """Returns the first `limit` hits for a request, unshaped."""
+    where = index_filter(snapshot.facts, request.language, request.path)
+    kinds = symbol_kinds(request.kind)
+    if request.mode != "auto":
+        return scan(snapshot, request, limit, where, kinds, settings, is_expired)
+    intent = classify(request.query)
+    query = unquoted(request.query)
+    found = retrieve(snapshot, query, limit, where)
+    ranked = rank(found, plan.WEIGHTS[intent], kinds)
+    if intent == "path" and kinds is None:
+        ranked = named_files(snapshot, query, where, limit, above=ranked[0].score if ranked else 0.0) + ranked
+    shown: list[Shown] = []
+    seen: set[tuple[int, int, int]] = set()
+    duplicates = 0
+    for candidate in ranked:
+        if len(shown) == limit:
+            break
+        place = refine(snapshot, candidate, found.wanted, kinds)
+        if place is None:
+            continue
+        key = (place.place.id, place.line_start, place.line_end)
+        if key in seen:
+            duplicates += 1
+            continue
+        seen.add(key)
+        shown.append(Shown(place=place))
+    return Hits(
+        shown=tuple(shown),
+        intent=intent,
+        total=len(ranked) - duplicates,
+        duplicates=duplicates,
+        warnings=() if shown else unknown_language(snapshot.facts, request.language),
+    )
+
+
+def _next_actions(request: SearchCode, hits: Hits, limit: int, *, is_cut: bool) -> tuple[NextAction, ...]:
+    if is_cut:
+        return (NextAction(tool="search_code", query=request.query, limit=limit // 2 + 1),)
+    if hits.shown:
+        return ()
+    if request.mode != "auto" or request.kind or request.language or request.path:
+        return (NextAction(tool="search_code", query=request.query),)
+    return (NextAction(tool="search_code", query=request.query, mode="literal"),)

@@ -1,0 +1,25 @@
+"""The tunables of the query core. Bytes are those of encoded JSON."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.protocol.requests import ExplainLevel
+from codecompass.units import KIB
+
+MAX_RESULT_BYTES: Final = 64 * KIB
+"""Of the results of one answer (contract section 4)."""
+
+MAX_OUTLINE_BYTES: Final = 30_000
+"""Of one outline: what an agent can read at once."""
+
+
+class QuerySettings(Struct, frozen=True, kw_only=True):
+    """Frozen and passed down. The defaults are those of the configuration file's `[query]` and `[search]`."""
+
+    default_limit: int = 10
+    ranking_explain_level: ExplainLevel = "off"
+    max_result_bytes: int = MAX_RESULT_BYTES
+    max_outline_bytes: int = MAX_OUTLINE_BYTES
+    max_matched_lines: int = 20_000
+    """Lines after which a literal or regex scan stops and says so."""

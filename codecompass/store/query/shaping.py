@@ -1,0 +1,209 @@
+"""Turns places into results: detail level, `compact`, handles, the reasons of the ranking, the limit in bytes.
+
+The order is fixed: the page is already ranked and free of duplicates when it comes here; each result is shaped for the
+detail level, then made compact, and last the page is cut where it grows too large.
+"""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.protocol.encode import encoded_size
+from codecompass.protocol.metadata import RankingReason
+from codecompass.protocol.replies import MatchedLine, Result, SymbolReference
+from codecompass.protocol.requests import DetailLevel, ExplainLevel
+from codecompass.store import identity
+from codecompass.store.facts import SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.query.ranking import RankedPlace
+from codecompass.store.query.source import (
+    CONTENT_CHARACTERS,
+    CONTENT_LINES,
+    PREVIEW_CHARACTERS,
+    PREVIEW_LINES,
+    excerpt,
+    lines_of,
+)
+from codecompass.store.records import SymbolKind
+
+SNIPPET_CHARACTERS: Final = 160
+MAX_RELATED: Final = 5
+RELATED_LOOKUPS: Final = 12
+LINES_ABOVE_FOCUS: Final = 3
+
+_TYPE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """How results are to look. `with_content` repeats the place and its text for callers that name a project."""
+
+    detail_level: DetailLevel = "signature"
+    compact: bool = False
+    with_content: bool = False
+    max_bytes: int
+
+
+class Page(Struct, frozen=True):
+    """Results as they go out; `is_cut` says that the byte limit left some out."""
+
+    results: tuple[Result, ...]
+    is_cut: bool
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A place, and the lines that a literal or regular expression matched in it."""
+
+    place: RankedPlace
+    matched_lines: tuple[MatchedLine, ...] = ()
+
+
+def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
+    """Returns the results of a page in the order of `shown`, as many as fit; the first always does."""
+    results: list[Result] = []
+    size = 2
+    for item in shown:
+        result = _result(snapshot, item, wanted)
+        size += encoded_size(result) + 1
+        if results and size > wanted.max_bytes:
+            return Page(tuple(results), is_cut=True)
+        results.append(result)
+    return Page(tuple(results), is_cut=False)
+
+
+def ranking_reasons(shown: Sequence[Shown], level: ExplainLevel) -> tuple[RankingReason, ...]:
+    """Returns one entry for each result, or none at level `off`."""
+    if level == "off":
+        return ()
+    return tuple(_reason(index, item.place, is_full=level == "full") for index, item in enumerate(shown))
+
+
+def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
+    """Returns the `symbol_id` of a definition."""
+    return identity.symbol_id(snapshot.project_id, row.path, row.kind, row.line_start, row.name, row.ordinal)
+
+
+def stable_handle(row: SymbolRow) -> str:
+    """Returns the `symbol_stable_id` of a definition."""
+    return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature)
+
+
+def reference(row: SymbolRow) -> SymbolReference:
+    """Returns a definition as it is named in passing."""
+    return SymbolReference(kind=row.kind, name=row.name, path=row.path, line=row.line_start)
+
+
+def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+    place, level = item.place, wanted.detail_level
+    row = place.symbol
+    named = row or place.enclosing
+    is_brief = level == "location"
+    shows_text = level == "context" and not wanted.compact
+    content = _content(snapshot, place) if shows_text and wanted.with_content else ""
+    return Result(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "use" if place.imported else "",
+        name=named.name if named else place.imported,
+        qualified_name=named.qualified_name if named and not is_brief else "",
+        signature=row.signature if row and not is_brief else "",
+        language="" if is_brief else place.place.language,
+        visibility=row.visibility if row and not is_brief else "",
+        symbol_id=symbol_handle(snapshot, row) if row else "",
+        symbol_stable_id=stable_handle(row) if row and not is_brief else "",
+        result_id="" if row else result_handle(snapshot, place),
+        result_type="" if is_brief else place.type,
+        score=None if is_brief else place.final_score,
+        snippet=_snippet(snapshot, place) if not (row or is_brief or wanted.compact or item.matched_lines) else "",
+        matched_lines=item.matched_lines,
+        body_preview=_preview(snapshot, place) if shows_text else "",
+        parent=_parent(snapshot, row or place.enclosing, is_self=row is not None) if shows_text else None,
+        related_symbols=_related(snapshot, row) if shows_text and row else (),
+        content=content,
+        start_line=place.line_start if content else 0,
+        end_line=place.line_end if content else 0,
+    )
+
+
+def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
+    """Returns the `result_id` of a place that is no symbol."""
+    return identity.result_id(snapshot.project_id, place.place.path, place.line_start, place.line_end)
+
+
+def _snippet(snapshot: Snapshot, place: RankedPlace) -> str:
+    lines = lines_of(snapshot, place.place.id, place.focus, place.focus) if place.focus else []
+    text = lines[0].strip() if lines else ""
+    return text if len(text) <= SNIPPET_CHARACTERS else text[: SNIPPET_CHARACTERS - 1] + "…"
+
+
+def _preview(snapshot: Snapshot, place: RankedPlace) -> str:
+    first = place.line_start
+    if place.symbol is None and place.focus:
+        first = max(first, min(place.focus - LINES_ABOVE_FOCUS, place.line_end - PREVIEW_LINES + 1))
+    last = min(place.line_end, first + PREVIEW_LINES)
+    text = textwrap.dedent("\n".join(lines_of(snapshot, place.place.id, first, last)))
+    return excerpt(text.split("\n"), place.place.language, PREVIEW_LINES, PREVIEW_CHARACTERS)
+
+
+def _content(snapshot: Snapshot, place: RankedPlace) -> str:
+    last = min(place.line_end, place.line_start + CONTENT_LINES)
+    lines = lines_of(snapshot, place.place.id, place.line_start, last)
+    return excerpt(lines, place.place.language, CONTENT_LINES, CONTENT_CHARACTERS)
+
+
+def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> SymbolReference | None:
+    if row is None:
+        return None
+    if not is_self:
+        return reference(row)
+    if row.parent_id is None:
+        return None
+    parent = snapshot.facts.symbols_by_id([row.parent_id]).get(row.parent_id)
+    return reference(parent) if parent else None
+
+
+def _related(snapshot: Snapshot, row: SymbolRow) -> tuple[SymbolReference, ...]:
+    """The types that a signature names, each where it is most likely meant: same file, then nearest directory."""
+    found: list[SymbolReference] = []
+    for word in dict.fromkeys(_WORD.findall(row.signature)[: 4 * RELATED_LOOKUPS]):
+        if word == row.name or not word[0].isupper():
+            continue
+        known = [
+            other
+            for other in snapshot.facts.symbols_named(word, RELATED_LOOKUPS)
+            if other.name == word and other.kind in _TYPE_KINDS and other.id != row.id
+        ]
+        if known:
+            nearest = min(known, key=lambda other: (-_shared_start(row.path, other.path), other.path, other.line_start))
+            found.append(reference(nearest))
+        if len(found) == MAX_RELATED:
+            break
+    return tuple(found)
+
+
+def _shared_start(path: str, other: str) -> int:
+    """How many leading segments two paths share; a file shares one more with itself than with its neighbours."""
+    shared = 0
+    for left, right in zip(path.split("/"), other.split("/"), strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared
+
+
+def _reason(index: int, place: RankedPlace, *, is_full: bool) -> RankingReason:
+    signals = place.signals
+    return RankingReason(
+        result_index=index,
+        exact_match_boost=signals.exact,
+        qualified_name_boost=signals.qualified if is_full else None,
+        path_affinity=signals.path,
+        definition_boost=signals.definition,
+        kind_match=signals.kind if is_full else None,
+        bm25_score=signals.bm25 if is_full else None,
+        final_score=place.final_score,
+    )

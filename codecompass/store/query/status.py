@@ -1,0 +1,100 @@
+"""`index_status`: what an index holds and what was left out. Works without an index too."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
+from codecompass.protocol.replies import ActiveJob, FileState, IndexStatusReply, InterruptedReport, RecentJob
+from codecompass.protocol.requests import IndexStatus
+from codecompass.store.index import Snapshot
+from codecompass.store.query.answer import answer_metadata
+
+
+class JobsState(Struct, frozen=True, kw_only=True):
+    """What the registry knows of a project's jobs; times are ISO 8601 in UTC, the newest job first."""
+
+    active_job: ActiveJob | None = None
+    recent_jobs: tuple[RecentJob, ...] = ()
+    interrupted_recovery_report: InterruptedReport | None = None
+
+
+def index_status(
+    snapshot: Snapshot | None,
+    request: IndexStatus,
+    state: AnswerState,
+    jobs: JobsState = JobsState(),  # noqa: B008 (frozen)
+    *,
+    current_schema_version: int,
+    required_schema_version: int,
+) -> IndexStatusReply:
+    """Returns the state of the index; `snapshot` is None where there is none that can be read."""
+    return IndexStatusReply(
+        project_id=state.project_id,
+        repo_root=state.workspace,
+        index_status=_status(state, jobs),
+        ref=state.ref,
+        schema_status=state.schema_status,
+        current_schema_version=current_schema_version,
+        required_schema_version=required_schema_version,
+        last_indexed_at=iso_time(snapshot.meta.published_at) if snapshot else "",
+        file_count=snapshot.meta.file_count if snapshot else 0,
+        symbol_count=snapshot.meta.symbol_count if snapshot else 0,
+        source_bytes=snapshot.meta.source_bytes if snapshot else 0,
+        pending_files=snapshot.facts.pending_file_count() if snapshot else 0,
+        languages=_counts(snapshot.facts.files_by_language()) if snapshot else {},
+        skipped=_counts(snapshot.facts.skipped_by_reason()) if snapshot else {},
+        text_only=_counts(snapshot.facts.text_only_by_reason()) if snapshot else {},
+        file=_file(snapshot, request.path) if snapshot and request.path else None,
+        active_job=jobs.active_job,
+        recent_jobs=jobs.recent_jobs,
+        interrupted_recovery_report=jobs.interrupted_recovery_report,
+        metadata=answer_metadata(snapshot, state) if snapshot else unindexed_metadata(state),
+    )
+
+
+def iso_time(seconds: float) -> str:
+    """Returns a time (seconds since the epoch) as ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def unindexed_metadata(state: AnswerState, completeness: Completeness = "partial") -> Metadata:
+    """Returns the block of an answer for a workspace without an index."""
+    return Metadata(
+        codecompass_protocol_version=PROTOCOL_VERSION,
+        freshness_status=state.freshness_status,
+        indexing_status=state.indexing_status,
+        result_completeness=completeness,
+        ref=state.ref,
+        schema_status=state.schema_status,
+        workspace=state.workspace,
+        project_id=state.project_id,
+        schema_name=state.schema_name,
+        warnings=state.warnings,
+        hint=state.hint,
+    )
+
+
+def _status(state: AnswerState, jobs: JobsState) -> str:
+    return "indexing" if jobs.active_job is not None else state.indexing_status
+
+
+def _counts(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    return dict(pairs)
+
+
+def _file(snapshot: Snapshot, path: str) -> FileState:
+    row = snapshot.facts.file(path.strip().replace("\\", "/").removeprefix("./"))
+    if row is None:
+        return FileState(path=path, status="unknown", reason="not part of the index: missing, ignored, or new")
+    is_indexed = row.status == "indexed"
+    return FileState(
+        path=row.path,
+        status=row.status,
+        reason=row.reason,
+        language=row.language,
+        size=row.size,
+        line_count=row.line_count if is_indexed else None,
+        symbol_count=row.symbol_count if is_indexed else None,
+    )

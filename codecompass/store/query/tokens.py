@@ -1,0 +1,178 @@
+"""Words of a query, and how far a word of a name or path is one of them.
+
+A query becomes the tokens that the index made of the text (`text.index_tokens`), besides them the words inside camelCase
+identifiers, which the index holds in fields of their own. Nothing here reads the index.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.protocol.decode import well_formed
+from codecompass.store.text import index_tokens
+from codecompass.store.words import split_identifier
+
+MAX_QUERY_WORDS: Final = 40
+"""Words of a long text (a pasted stack trace, a file) that take part; the first ones."""
+
+MAX_QUERY_CHARACTERS: Final = 20_000
+
+PART_WEIGHT: Final = 0.4
+"""Weight of a word that stands inside an identifier of the query, against 1 for a word as written."""
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Returns the blank-separated words of `text`."""
+    return frozenset(text.split())
+
+
+STOP_WORDS: Final = word_set(
+    "a about all an and any are as at be been being both but by can code did do does each find for from function get gets "
+    "had has have how i if implementation implemented in into is it its me my no not of on or our show so some such than "
+    "that the their them then there these they this those through to up used uses using via was we were what when where "
+    "whether which while who why will with would you your"
+)
+"""Words that say nothing about code where others are there. A query of nothing else keeps them."""
+
+_RUN: Final = re.compile(r"[^\W_]+")
+_IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
+_SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
+
+_ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(].*[>\])]$")
+
+_SUFFIXES: Final = tuple(
+    sorted(
+        word_set("izations ization ations ation ators ator ments ment ings ing ions ion ers ies ors er or ed es al ly s e y"),
+        key=lambda suffix: (-len(suffix), suffix),
+    )
+)
+_MIN_STEM: Final = 4
+_MIN_PREFIX: Final = 4
+
+SAME_WORD: Final = 1.0
+SAME_STEM: Final = 0.9
+SAME_START: Final = 0.6
+
+
+class QueryWord(Struct, frozen=True):
+    """A lower-case word as the index has it, and its weight in the query (0..1)."""
+
+    text: str
+    weight: float
+
+
+def query_words(query: str) -> tuple[QueryWord, ...]:
+    """Returns the distinct words of a query in order, without stop words where anything else is left."""
+    text = well_formed(query[:MAX_QUERY_CHARACTERS])
+    weights = dict.fromkeys(index_tokens(text), 1.0)
+    for run in _RUN.findall(text):
+        parts = split_identifier(run)
+        if len(parts) > 1:
+            for part in parts:
+                weights.setdefault(part, PART_WEIGHT)
+    kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
+    return tuple(QueryWord(word, weight) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+
+
+def identifiers(query: str) -> tuple[str, ...]:
+    """Returns what in a query could be the name of a symbol, qualified ones whole, in order and once each.
+
+    A word that is a stop word does not count, unless the query is that one word.
+    """
+    found = dict.fromkeys(_IDENTIFIER.findall(well_formed(query[:MAX_QUERY_CHARACTERS])))
+    names = [name for name in found if name.lower() not in STOP_WORDS] or list(found)
+    return tuple(names[:MAX_QUERY_WORDS])
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """Returns the parts of a qualified name, whatever the language's separators: `a::B#m` and `a.B.m` are the same."""
+    parts = (_ARGUMENTS.sub("", part).strip("()*&@$!? ") for part in _SEPARATOR.split(name))
+    return tuple(part for part in parts if part)
+
+
+def is_code_name(name: str) -> bool:
+    """Returns whether a word looks like an identifier rather than a word of prose: inner case, `_`, `$`, a separator."""
+    return (
+        any(mark in name for mark in "_$")
+        or _SEPARATOR.search(name) is not None
+        or (any(letter.isupper() for letter in name[1:]) and not name.isupper())
+        or any(letter.isdigit() for letter in name)
+    )
+
+
+def stem(word: str) -> str:
+    """Returns what `route`, `router`, `routes` and `routing` share. Crude, and the same on both sides of a comparison."""
+    for _ in range(2):
+        for suffix in _SUFFIXES:
+            if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM - (len(suffix) == 1):
+                word = word[: -len(suffix)]
+                break
+        else:
+            break
+    if len(word) >= _MIN_STEM and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word
+
+
+class Coverage(Struct, frozen=True):
+    """How two sets of words overlap, both 0..1: `precision` of the name's words are wanted, `recall` of what is wanted."""
+
+    precision: float
+    recall: float
+
+
+class WantedWords:
+    """The words of one query with their worth; remembers what it compared. Belongs to one query."""
+
+    def __init__(self, worth: Mapping[str, float]) -> None:
+        self._words = tuple(worth)
+        self._worth = tuple(worth.values())
+        self._total = sum(self._worth) or 1.0
+        self._exact = {word: index for index, word in enumerate(self._words)}
+        self._stems: dict[str, list[int]] = {}
+        for index, word in enumerate(self._words):
+            self._stems.setdefault(stem(word), []).append(index)
+        self._known: dict[str, tuple[tuple[int, float], ...]] = {}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._exact
+
+    def degree(self, word: str) -> float:
+        """Returns how far `word` is one of the wanted, 0..1."""
+        return max((degree for _, degree in self._matches(word)), default=0.0)
+
+    def coverage(self, words: Iterable[tuple[str, float]]) -> Coverage:
+        """Compares (word, weight) pairs with what is wanted; a word of lower weight counts for less recall."""
+        best: dict[int, float] = {}
+        wanted = total = 0.0
+        for word, weight in words:
+            matches = self._matches(word)
+            total += weight
+            degree = 0.0
+            for index, match in matches:
+                degree = max(degree, match)
+                if best.get(index, 0.0) < match * weight:
+                    best[index] = match * weight
+            wanted += degree * weight
+        recall = sum(self._worth[index] * degree for index, degree in best.items()) / self._total
+        return Coverage(wanted / total if total else 0.0, recall)
+
+    def _matches(self, word: str) -> tuple[tuple[int, float], ...]:
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = self._compare(word)
+        return found
+
+    def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
+        degrees: dict[int, float] = {}
+        for index, wanted in enumerate(self._words):
+            short, long = (word, wanted) if len(word) < len(wanted) else (wanted, word)
+            if len(short) >= _MIN_PREFIX and long.startswith(short):
+                degrees[index] = SAME_START
+        for index in self._stems.get(stem(word), ()):
+            degrees[index] = SAME_STEM
+        if word in self._exact:
+            degrees[self._exact[word]] = SAME_WORD
+        return tuple(degrees.items())
