@@ -36,6 +36,7 @@ def test_a_binary_file_that_begins_like_utf16_is_binary():
 
 def test_utf32_is_binary():
     assert classify("text".encode("utf-32")) == "binary"
+    assert looks_binary("text".encode("utf-32"))
 
 
 def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():

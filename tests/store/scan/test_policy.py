@@ -5,7 +5,7 @@ import pytest
 from codecompass.store.scan.walk import scan
 from codecompass.store.scan.workspace import ScanRules
 
-from .trees import indexed, repository, skipped, write
+from .trees import git, indexed, repository, skipped, write
 
 
 def test_without_git_everything_visible_is_indexed(tmp_path: Path):
@@ -156,6 +156,29 @@ def test_the_git_directory_cannot_be_taken_back(tmp_path: Path):
     write(tmp_path, {".codecompassignore": "!.git/\n!.git\n!.git/config\n"})
 
     assert indexed(tmp_path) == [".codecompassignore", "a.py"]
+
+
+def test_the_git_file_of_a_linked_worktree_cannot_be_taken_back(tmp_path: Path):
+    main = repository(tmp_path / "main", tracked=["a.py"])
+    git(main, "worktree", "add", "--quiet", "../feature")
+    write(tmp_path / "feature", {".codecompassignore": "!.git\n"})
+
+    assert indexed(tmp_path / "feature") == [".codecompassignore", "a.py"]
+
+
+def test_a_part_of_an_ignored_clone_can_be_taken_back(tmp_path: Path):
+    repository(tmp_path, tracked={".gitignore": "/libs/\n"})
+    repository(tmp_path / "libs/clone", tracked=["docs/a.md", "src/b.py"])
+    write(tmp_path, {".codecompassignore": "!libs/clone/docs/\n"})
+
+    assert indexed(tmp_path) == [".codecompassignore", ".gitignore", "libs/clone/docs/a.md"]
+
+
+def test_what_an_own_ignore_file_takes_back_counts_from_its_directory(tmp_path: Path):
+    write(tmp_path, {"app/.codecompassignore": "!vendor/ours/\n"})
+    write(tmp_path, ["app/vendor/ours/a.go", "app/vendor/theirs/b.go", "vendor/ours/c.go"])
+
+    assert indexed(tmp_path) == ["app/.codecompassignore", "app/vendor/ours/a.go"]
 
 
 def test_secrets_are_skipped_even_when_tracked_and_said(tmp_path: Path):

@@ -40,6 +40,14 @@ def test_the_commit_is_found_among_packed_refs(tmp_path: Path):
     assert read_head(str(tmp_path)) == Head("main", commit_of(tmp_path))
 
 
+def test_a_packed_ref_is_not_mistaken_for_one_that_begins_alike(tmp_path: Path):
+    repository(tmp_path, tracked=["a"])
+    git(tmp_path, "pack-refs", "--all")
+    git(tmp_path, "checkout", "--quiet", "--orphan", "mai")
+
+    assert read_head(str(tmp_path)) == Head("mai", None)
+
+
 def test_a_loose_ref_wins_over_a_packed_one(tmp_path: Path):
     repository(tmp_path, tracked=["a"])
     git(tmp_path, "pack-refs", "--all")
@@ -157,8 +165,9 @@ def test_nothing_is_tracked_by_a_repository_without_files(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_a_repository_of_another_user_is_read(tmp_path: Path):
+def test_a_repository_of_another_user_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """git calls it `dubious ownership`: a container's mount, a shared disk."""
+    monkeypatch.setenv("HOME", "/nonexistent")  # whoever runs the tests may have trusted every directory
     repository(tmp_path, tracked=["a.py"])
     for path in [tmp_path, tmp_path / ".git"]:
         os.chown(path, NOBODY, NOBODY)
