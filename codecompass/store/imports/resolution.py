@@ -85,7 +85,7 @@ def languages_of(ecosystem: str) -> tuple[str, ...]:
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the strings on which the target of an import depends: none, one or two."""
     rules = _RULES.get(language)
-    return () if rules is None else rules.tails(item, from_path)
+    return () if rules is None else tuple(tail for tail in rules.tails(item, from_path) if tail)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
