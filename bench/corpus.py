@@ -1,0 +1,99 @@
+"""The trees that are measured: one made from a seed, or a copy of somebody's repository. Never somebody's repository
+itself, where a measurement edits files.
+
+Trees lie under `bench/out/trees` and are kept: making 20,000 files takes longer than some of what is measured on them.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from bench import synthetic
+from codecompass.store.scan.walk import scan
+from codecompass.store.scan.workspace import ScanRules
+
+OUT: Final = Path(__file__).resolve().parent / "out"
+"""Everything that a measurement leaves behind. Ignored by git, removed by `make clean`."""
+
+SEED: Final = 20261121
+
+COMPLETE: Final = ".complete"
+"""Stands beside a tree (its name and this suffix) once all of it is written."""
+
+
+class Tree(Struct, frozen=True, kw_only=True):
+    """A directory to measure on. `is_ours`: files in it may be edited (and are put back)."""
+
+    name: str
+    root: Path
+    is_ours: bool
+
+
+def synthetic_tree(files: int, seed: int = SEED) -> Tree:
+    """Returns the tree of files 0..files-1 of `seed`, a git repository where git is installed. Made once."""
+    sources = [Path(__file__).with_name(name).read_bytes() for name in ("synthetic.py", "vocabulary.py")]
+    recipe = hashlib.blake2b(b"".join(sources), digest_size=4).hexdigest()
+    root = OUT / "trees" / f"synthetic-{recipe}-{seed}-{files}"
+    if not _is_complete(root):
+        _begin(root)
+        _write(root, (*synthetic.project_files(), *synthetic.source_files(seed, files)))
+        _commit(root)
+        _end(root)
+    return Tree(name=f"{files:,} synthetic files", root=root, is_ours=True)
+
+
+def given_tree(root: Path) -> Tree:
+    """Returns somebody's directory, to be read only. Raises NotADirectoryError where it is none."""
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is not a directory")
+    return Tree(name=root.resolve().name, root=root.resolve(), is_ours=False)
+
+
+def copy_of(tree: Tree) -> Tree:
+    """Returns a fresh copy of what would be indexed of `tree`, as a git repository of its own."""
+    root = OUT / "trees" / f"copy-of-{tree.root.name}"
+    _begin(root)
+    for file in scan(str(tree.root), ScanRules()).files:
+        target = root / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(tree.root / file.path, target)
+    _commit(root)
+    return Tree(name=f"copy of {tree.name}", root=root, is_ours=True)
+
+
+def _write(root: Path, files: Iterable[synthetic.SourceFile]) -> None:
+    for file in files:
+        target = root / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(file.text, encoding="utf-8")
+
+
+def _begin(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+
+
+def _end(root: Path) -> None:
+    root.with_name(root.name + COMPLETE).touch()
+
+
+def _is_complete(root: Path) -> bool:
+    return root.with_name(root.name + COMPLETE).exists() and root.is_dir()
+
+
+def _commit(root: Path) -> None:
+    git = shutil.which("git")
+    if git is None:
+        return
+    # Without the user's configuration: no hooks, no signing, no filters.
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    settings = ["user.name=bench", "user.email=bench@example.invalid", "core.compression=0", "gc.auto=0"]
+    options = [part for setting in settings for part in ("-c", setting)]
+    for arguments in (("init", "-q", "-b", "main"), ("add", "--force", "--all"), ("commit", "-q", "-m", "made")):
+        subprocess.run([git, *options, *arguments], cwd=root, env=environment, check=True, capture_output=True)

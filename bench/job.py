@@ -1,0 +1,181 @@
+"""One index job in this process, told in JSON on stdout: `python -m bench.job ROOT --home DIR`.
+
+What a measurement starts as a process of its own. The job, its workers and its stores are the real ones; only the store
+lies elsewhere. With `--edit-list FILE` (a path a line) the process goes on as a server would, its workers warm: the next
+`--edits` files of the list are edited, indexed and put back, until the list ends.
+"""
+
+import argparse
+import os
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+from msgspec import Struct
+
+from bench.edits import Edit, edit_files, undo
+from bench.measure import descendants
+from codecompass.actors.indexing import IndexJob, IndexLimits, JobReport
+from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+from codecompass.store.identity import canonical_root, project_id
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.scan.workspace import ScanRules
+from codecompass.store.writer import Step
+from codecompass.units import NANOSECONDS_PER_SECOND
+
+CPU_CLOCK: Final = 2
+"""Linux makes the number of another process's CPU clock out of its pid and this (`man 3 clock_getcpuclockid`)."""
+
+
+class UpdateRun(Struct, frozen=True, kw_only=True):
+    """One update in a warm process. Times in seconds; CPU is that of the process and all its workers, None where the
+    system does not tell the time of a process that still runs."""
+
+    wall_seconds: float
+    cpu_seconds: float | None
+    report: JobReport
+
+
+class JobRun(Struct, frozen=True, kw_only=True):
+    """What a job did and left. Times in seconds, sizes in bytes.
+
+    `searchable_seconds` runs from `--started` (or the beginning of the job) to the first publication, which may be of the
+    text alone; `skipped` and `text_only` count files by reason, `languages` by language. `checks` are runs in the same warm
+    process as `updates` that found nothing changed.
+    """
+
+    report: JobReport
+    searchable_seconds: float
+    publications: int
+    index_bytes: int
+    skipped: dict[str, int]
+    text_only: dict[str, int]
+    languages: dict[str, int]
+    updates: tuple[UpdateRun, ...] = ()
+    checks: tuple[UpdateRun, ...] = ()
+
+
+class UpdateLost(Exception):
+    """An update ended well, and what was written cannot be found: no figure is worth anything then."""
+
+
+def decode(stdout: bytes) -> JobRun:
+    """Returns what the process wrote."""
+    return msgspec.json.decode(stdout, type=JobRun)
+
+
+def layout_for(root: Path, home: Path) -> ProjectLayout:
+    """Returns where the index of `root` lies in the store `home`."""
+    return HomeLayout(home).project(project_id(canonical_root(root)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--workers", type=int, default=default_pool_size())
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("--started", type=float, default=None, help="time.monotonic() of whoever waits")
+    parser.add_argument("--include", action="append", default=[], help="pattern of files to take in whatever excludes them")
+    parser.add_argument("--edit-list", type=Path, default=None)
+    parser.add_argument("--edits", type=int, default=10)
+    options = parser.parse_args(arguments)
+    run = trio.run(_run, options)
+    sys.stdout.buffer.write(msgspec.json.encode(run))
+
+
+async def _run(options: argparse.Namespace) -> JobRun:
+    started = time.monotonic() if options.started is None else options.started
+    root = canonical_root(options.root)
+    layout = layout_for(root, options.home)
+    limits = IndexLimits(rules=ScanRules(extra_includes=tuple(options.include)))
+    published: list[float] = []
+
+    def on_step(step: Step) -> None:
+        # The clean-up is the first thing after a publication that an observer is told of.
+        if step == "clean_up":
+            published.append(time.monotonic())
+
+    async with open_worker_pool(options.workers) as pool:
+
+        async def update() -> UpdateRun:
+            cpu, began = _cpu_seconds(), time.monotonic()
+            report = await IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench").run()
+            wall, cpu_after = time.monotonic() - began, _cpu_seconds()
+            spent = None if cpu is None or cpu_after is None else cpu_after - cpu
+            return UpdateRun(wall_seconds=wall, cpu_seconds=spent, report=report)
+
+        job = IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench", force=options.force, on_step=on_step)
+        report = await job.run()
+        updates: tuple[UpdateRun, ...] = ()
+        checks: tuple[UpdateRun, ...] = ()
+        if options.edit_list is not None:
+            paths = options.edit_list.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+            updates, checks = await _updates(update, root, layout, paths, options.edits)
+    with WorkspaceIndex(layout, layout.root.name).snapshot() as snapshot:
+        facts = snapshot.facts
+        return JobRun(
+            report=report,
+            searchable_seconds=(published[0] if published else time.monotonic()) - started,
+            publications=len(published),
+            index_bytes=size_of(layout.root),
+            skipped=dict(facts.skipped_by_reason()),
+            text_only=dict(facts.text_only_by_reason()),
+            languages=dict(facts.files_by_language()),
+            updates=updates,
+            checks=checks,
+        )
+
+
+async def _updates(
+    update: Callable[[], Awaitable[UpdateRun]], root: Path, layout: ProjectLayout, paths: Sequence[str], count: int
+) -> tuple[tuple[UpdateRun, ...], tuple[UpdateRun, ...]]:
+    """The first round is not counted: it starts the workers and loads their grammars."""
+    updates, checks = [], []
+    for number, start in enumerate(range(0, len(paths) - count + 1, count)):
+        edits = edit_files(root, paths[start : start + count], tag=number)
+        try:
+            updates.append(await update())
+            require_visible(layout, edits)
+        finally:
+            undo(edits)
+        await update()
+        checks.append(await update())
+    return tuple(updates[1:]), tuple(checks[1:])
+
+
+def require_visible(layout: ProjectLayout, edits: Sequence[Edit]) -> None:
+    """Raises UpdateLost unless every edit's new definition is in the index."""
+    with WorkspaceIndex(layout, "").snapshot() as snapshot:
+        for edit in edits:
+            if not any(row.path == edit.path for row in snapshot.facts.symbols_named(edit.name, 10)):
+                raise UpdateLost(f"{edit.name} was written to {edit.path} and is not in the index")
+
+
+def size_of(directory: Path) -> int:
+    """Returns the bytes of all files below `directory`."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def _cpu_seconds() -> float | None:
+    """CPU time so far of this process, of children that have ended and of those that have not; None where not Linux."""
+    if sys.platform != "linux":
+        return None
+    total = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        total += usage.ru_utime + usage.ru_stime
+    for pid in descendants(os.getpid())[1:]:
+        total += time.clock_gettime_ns((~pid << 3) | CPU_CLOCK) / NANOSECONDS_PER_SECOND
+    return total
+
+
+if __name__ == "__main__":
+    main()

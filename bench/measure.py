@@ -1,0 +1,137 @@
+"""Runs a command in a process of its own and says what it cost, all its descendants included.
+
+CPU time and the largest process come from the kernel's own accounts when the process is reaped. The memory of all
+processes together is sampled, where the system shows it; the sampling costs this process, not the measured one.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from msgspec import Struct
+
+from codecompass.units import KIB
+
+SAMPLE_SECONDS: Final = 0.05
+"""Between two looks at the memory of all processes: they grow over seconds, and a look costs about 0.1 ms."""
+
+MAX_RSS_UNIT: Final = 1 if sys.platform == "darwin" else KIB
+"""What `ru_maxrss` counts in, in bytes."""
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """The cost of a run. Times in seconds, memory in bytes.
+
+    `cpu_seconds` is user and system time of the process and of the descendants that it waited for. `peak_rss` is that
+    of the largest single process; `peak_rss_all` the highest sum over processes seen at one moment (pages that they share
+    count once for each), None where the system does not show it.
+    """
+
+    wall_seconds: float
+    cpu_seconds: float
+    peak_rss: int
+    peak_rss_all: int | None = None
+
+
+class Finished(Struct, frozen=True, kw_only=True):
+    """A run that ended well, and what it wrote to stdout."""
+
+    usage: Usage
+    stdout: bytes
+
+
+class RunFailed(Exception):
+    """The command did not end well; the message carries the end of its stderr."""
+
+
+def run(
+    command: Sequence[str | os.PathLike[str]], *, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Finished:
+    """Runs `command` to its end. `environment` is added to ours. Raises RunFailed where it exits with another code than 0."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+        )
+        with _MemorySampler(process.pid) as sampler:
+            try:
+                _, status, resources = os.wait4(process.pid, 0)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+        wall = time.monotonic() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode != 0:
+            tail = err.read().decode("utf-8", "replace")[-2000:]
+            raise RunFailed(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{tail}")
+        usage = Usage(
+            wall_seconds=wall,
+            cpu_seconds=resources.ru_utime + resources.ru_stime,
+            peak_rss=resources.ru_maxrss * MAX_RSS_UNIT,
+            peak_rss_all=sampler.peak or None,
+        )
+        return Finished(usage=usage, stdout=out.read())
+
+
+def python(*arguments: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
+    """Returns the command line that runs this Python with `arguments`."""
+    return [sys.executable, *arguments]
+
+
+class _MemorySampler:
+    """Watches a process and its descendants from a thread. `peak` is 0 where nothing could be seen."""
+
+    def __init__(self, pid: int) -> None:
+        self.peak = 0
+        self._pid = pid
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        if Path("/proc/self/statm").exists():
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(SAMPLE_SECONDS):
+            self.peak = max(self.peak, sum(map(_resident, descendants(self._pid))))
+
+
+def descendants(pid: int) -> list[int]:
+    """Returns `pid` and the processes below it that are alive now. Linux only; elsewhere `pid` alone."""
+    found, position = [pid], 0
+    while position < len(found):
+        try:
+            for task in Path(f"/proc/{found[position]}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+        except OSError:
+            pass  # it has just ended
+        position += 1
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
