@@ -32,7 +32,6 @@ ALWAYS: Final = frozenset(
         ".eggs",
         ".gradle",
         ".terraform",
-        ".idea",
         ".hg",
         ".svn",
         ".bzr",

@@ -67,10 +67,10 @@ def test_tracked_files_are_indexed_although_ignored(tmp_path: Path):
 
 
 def test_tracked_hidden_files_are_indexed_and_untracked_are_not(tmp_path: Path):
-    repository(tmp_path, tracked=[".tool/config.py", ".flags", "a.py"])
+    repository(tmp_path, tracked=[".tool/config.py", ".idea/vcs.xml", ".flags", "a.py"])
     write(tmp_path, [".cache/b.py", ".scratch", ".tool/.scratch"])
 
-    assert indexed(tmp_path) == [".flags", ".tool/config.py", "a.py"]
+    assert indexed(tmp_path) == [".flags", ".idea/vcs.xml", ".tool/config.py", "a.py"]
 
 
 def test_a_new_file_in_a_tracked_hidden_directory_is_indexed(tmp_path: Path):
