@@ -34,6 +34,8 @@ class Context(Struct):
 
     The keys are the language's own; the walk visits nodes in source order and never looks in here.
     """
+    marks: tuple[int, ...] | None = None
+    """Byte offsets, ascending, at which a language expects definitions inside functions; None until it has looked."""
 
     def text(self, node: Node) -> str:
         """Returns the source of `node`; bytes that are not UTF-8 become U+FFFD."""

@@ -1,0 +1,18 @@
+"""JavaScript, with JSX; CommonJS and ECMAScript modules."""
+
+from codecompass.store.languages.base import Language
+from codecompass.store.languages.ecmascript import SCRIPT_RULES
+from codecompass.store.languages.ecmascript_modules import module_of, note_exports
+from codecompass.store.languages.ecmascript_scopes import doc_comment
+
+JAVASCRIPT = Language(
+    name="javascript",
+    grammar="javascript",
+    extensions=(".js", ".cjs", ".es6", ".jsx", ".mjs"),
+    filenames=("Jakefile",),
+    interpreters=("node", "nodejs", "qjs"),
+    rules=SCRIPT_RULES,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)

@@ -1,0 +1,16 @@
+"""TypeScript with JSX, which has a grammar of its own because `<T>x` means something else there."""
+
+from codecompass.store.languages.base import Language
+from codecompass.store.languages.ecmascript import TYPED_RULES
+from codecompass.store.languages.ecmascript_modules import module_of, note_exports
+from codecompass.store.languages.ecmascript_scopes import doc_comment
+
+TSX = Language(
+    name="tsx",
+    grammar="tsx",
+    extensions=(".tsx",),
+    rules=TYPED_RULES,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)

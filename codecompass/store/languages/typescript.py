@@ -1,0 +1,17 @@
+"""TypeScript, declaration files among it."""
+
+from codecompass.store.languages.base import Language
+from codecompass.store.languages.ecmascript import TYPED_RULES
+from codecompass.store.languages.ecmascript_modules import module_of, note_exports
+from codecompass.store.languages.ecmascript_scopes import doc_comment
+
+TYPESCRIPT = Language(
+    name="typescript",
+    grammar="typescript",
+    extensions=(".ts", ".cts", ".mts"),
+    interpreters=("bun", "deno", "ts-node", "tsx"),
+    rules=TYPED_RULES,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)
