@@ -11,19 +11,23 @@ ECOSYSTEM: Final = "dotnet"
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name, be it a type or a namespace."""
-    return (_parts(item)[-1],)
+    """Returns the last name, be it a type or a namespace, and the namespace that a type would be in."""
+    parts = _parts(item)
+    return tuple(dict.fromkeys(parts[:-3:-1] if item.name else parts[-1:]))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the directory of a namespace, or the file of a type that is imported by name."""
+    """Returns the directory of a namespace; for a type imported by name its file, or again its namespace."""
     parts = _parts(item)
     found = list(_namespaces(parts, paths))
     if found:
         return nearest(found, from_path) or ROOT_TARGET
     name = f"{parts[-1]}.cs"
     files = [path for path in paths.files_with_tail(parts[-1]) if _is_in(path, name, parts[:-1], paths)]
-    return nearest(files, from_path)
+    if files or not item.name:
+        return nearest(files, from_path)
+    around = list(_namespaces(parts[:-1], paths)) if len(parts) > 1 else []
+    return nearest(around, from_path) or (ROOT_TARGET if around else "")
 
 
 def _parts(item: Import) -> list[str]:

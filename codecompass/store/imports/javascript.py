@@ -114,8 +114,8 @@ def _named(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -> str:
     return ""
 
 
-def _mapped(spec: str, from_path: str, roots: Roots) -> list[str]:
-    """Returns where the configuration says that a name leads, the most specific first."""
+def _mapped(spec: str, from_path: str, roots: Roots) -> Iterator[str]:
+    """Yields where the configuration says that a name leads, the most specific first."""
     matches: list[tuple[ModuleRoot, str]] = [(root, "") for root in roots.by_prefix.get(spec, ())]
     for length in roots.head_lengths:
         if length >= len(spec):
@@ -124,20 +124,22 @@ def _mapped(spec: str, from_path: str, roots: Roots) -> list[str]:
             rest = root.prefix[length + 1 :]
             if spec.endswith(rest) and len(spec) > length + len(rest):
                 matches.append((root, spec[length : len(spec) - len(rest)]))
-    if not matches:
-        return []
     matches = [match for match in matches if from_path.startswith(match[0].scope)]
-    matches.sort(
-        key=lambda match: (
-            -len(match[0].scope),
-            match[1] != "",
-            -len(match[0].prefix),
-            -shared_parts(match[0].directory, from_path),
-            match[0].rank,
-        )
-    )
-    places = (join("", root.directory.replace("*", matched)) for root, matched in matches)
-    return [place + "/" if root.directory.endswith("/") and place else place for place in places if place is not None]
+    matches.sort(key=_specificity)
+    if len({(root.prefix, root.rank) for root, _ in matches}) < len(matches):
+        # Two packages of one name: the nearer one is meant.
+        matches.sort(key=lambda match: (*_specificity(match), -shared_parts(match[0].directory, from_path)))
+    for root, matched in matches:
+        place = root.directory.replace("*", matched)
+        if ".." not in matched or (joined := join("", place)) is None:
+            yield place
+        else:
+            yield joined
+
+
+def _specificity(match: tuple[ModuleRoot, str]) -> tuple[int, bool, int, int]:
+    root, matched = match
+    return -len(root.scope), matched != "", -len(root.prefix), root.rank
 
 
 def _file(place: str, is_typed: bool, paths: PathIndex) -> str:

@@ -77,7 +77,9 @@ def package_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
         yield ModuleRoot(ECOSYSTEM, name, directory + place, scope)
     yield ModuleRoot(ECOSYSTEM, name + "/*", directory + "*", scope)
     yield ModuleRoot(ECOSYSTEM, name + "/*", directory + "src/*", scope)
+    # What is not found inside is at least known to be of this package.
     yield ModuleRoot(ECOSYSTEM, name, directory, scope)
+    yield ModuleRoot(ECOSYSTEM, name + "/*", directory, scope)
 
 
 def _exports(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
