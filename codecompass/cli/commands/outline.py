@@ -1,0 +1,62 @@
+"""`codecompass outline`: the tool `get_file_outline` for people."""
+
+from pathlib import Path
+
+import asyncclick
+
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.query_options import given
+from codecompass.protocol.requests import OUTLINE_DEPTHS
+
+HELP = """
+    List what a file defines and imports, as a tree with line numbers.
+
+    FILE is a path from here or from the project's directory.
+"""
+
+
+@make_command(
+    "outline",
+    text=HELP,
+    examples=(
+        Example("codecompass outline src/auth/jwt.py", "everything that the file defines"),
+        Example("codecompass outline src/auth/jwt.py --depth top", "only the top level"),
+        Example("codecompass outline main.go --json | jq -r '.symbols[].name'", "for programs"),
+    ),
+)
+@asyncclick.argument("file", type=asyncclick.Path())
+@asyncclick.option(
+    "--depth", type=asyncclick.Choice(OUTLINE_DEPTHS), metavar="DEPTH", help="top, or all that is nested too [all]."
+)
+@asyncclick.option("--limit", "-n", metavar="N", help="Show so many definitions at most.")
+@asyncclick.option("--language", "-l", metavar="NAME", help="Taken for compatibility; the file's language is known.")
+@asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")
+def command(
+    invocation: Invocation, file: str, depth: str | None, limit: str | None, language: str | None, ref: str | None
+) -> None:
+    """Shows the outline."""
+    from codecompass.cli.answering import Question, answer
+    from codecompass.cli.paths import path_in_project
+    from codecompass.cli.render import write_outline
+    from codecompass.protocol.encode import encode
+    from codecompass.protocol.replies import FileOutlineReply
+    from codecompass.protocol.requests import GetFileOutline
+    from codecompass.store.query.outline import get_file_outline
+
+    def query(request: GetFileOutline, question: Question) -> FileOutlineReply:
+        import msgspec
+
+        path = path_in_project(request.path, Path(question.state.workspace))
+        asked = msgspec.structs.replace(request, path=path)
+        return get_file_outline(question.snapshot, asked, question.state, question.settings)
+
+    arguments = given({"path": file, "depth": depth, "limit": limit, "language": language, "ref": ref})
+    found = answer(invocation, GetFileOutline, arguments, query)
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(found.reply))
+        return
+    write_outline(invocation.terminal, found.project.root, found.reply)
+    for warning in found.reply.metadata.warnings:
+        invocation.terminal.warn(warning)

@@ -1,0 +1,48 @@
+"""`codecompass search`: the tool `search_code` for people."""
+
+from typing import Any, Final
+
+import asyncclick
+
+from codecompass.cli import failure
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.query_options import given, hit_options
+from codecompass.protocol.requests import SEARCH_MODES
+
+HELP = """
+    Search by words, by a literal text or by a regular expression.
+
+    QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
+    quotes. Hits come best first, definitions before mentions, your code before tests and dependencies.
+
+    With --mode literal or regex the hits are exactly the lines that match, as grep would find them. The exit code is 3
+    where nothing is found.
+"""
+
+LITERAL: Final = "literal"
+
+
+@make_command(
+    "search",
+    text=HELP,
+    examples=(
+        Example("codecompass search where are tokens validated", "by words"),
+        Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
+        Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
+        Example("codecompass search session -k class -p 'src/**'", "classes below src"),
+        Example("codecompass search retry policy --json -d context -n 3", "three hits with their code, for programs"),
+    ),
+)
+@asyncclick.argument("query", nargs=-1, required=True)
+@asyncclick.option(
+    "--mode", "-m", type=asyncclick.Choice(SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal or regex."
+)
+@hit_options
+@asyncclick.option("--timeout-ms", metavar="MS", help="End a long search after this, with what it has.")
+def command(invocation: Invocation, query: tuple[str, ...], **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
+    """Searches."""
+    from codecompass.cli.searching import search
+
+    return failure.DONE if search(invocation, given({"query": " ".join(query), **arguments})) else failure.NOT_FOUND

@@ -1,0 +1,177 @@
+"""`codecompass status`: the tool `index_status` for people, and why one file is or is not indexed."""
+
+from typing import TYPE_CHECKING, Final
+
+import asyncclick
+
+from codecompass.cli import failure
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.query_options import given
+from codecompass.cli.terminal import Style, printable
+
+if TYPE_CHECKING:
+    from codecompass.cli.workspace import Choice
+    from codecompass.protocol.replies import IndexStatusReply
+
+LISTED: Final = 6
+"""Languages or reasons that are named; the JSON has them all."""
+
+HELP = """
+    Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
+
+    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
+    whether it is indexed, and if not, which rule leaves it out.
+"""
+
+_STATES: Final[dict[str, tuple[Style, ...]]] = {
+    "ready": ("green", "bold"),
+    "indexing": ("cyan", "bold"),
+    "failed": ("red", "bold"),
+    "not_indexed": ("yellow", "bold"),
+    "fresh": ("green",),
+    "stale": ("yellow",),
+    "syncing": ("cyan",),
+    "published": ("green",),
+    "interrupted": ("yellow",),
+}
+
+
+@make_command(
+    "status",
+    text=HELP,
+    examples=(
+        Example("codecompass status", "this project"),
+        Example("codecompass status --path dist/app.js", "why a file is not found"),
+        Example("codecompass status --json | jq .skipped", "how many files were left out, by reason"),
+    ),
+)
+@asyncclick.option("--path", "-p", metavar="FILE", type=asyncclick.Path(), help="Explain one file.")
+@asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")
+def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
+    """Shows the status."""
+    from codecompass.cli.paths import path_in_project
+    from codecompass.cli.standing import index_standing
+    from codecompass.cli.workspace import choose
+    from codecompass.protocol.decode import decode
+    from codecompass.protocol.encode import encode
+    from codecompass.protocol.requests import IndexStatus
+
+    options = invocation.options
+    with invocation.registry() as registry:
+        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        settings = invocation.settings_for(choice.root)
+        relative = None if path is None else path_in_project(path, choice.root)
+        decoded = decode("index_status", given({"path": relative, "ref": ref, "project_id": options.project_id}))
+        assert isinstance(decoded.request, IndexStatus)
+        reply = index_standing(invocation, registry, choice, settings, decoded.request)
+    if options.as_json:
+        invocation.terminal.json(encode(reply))
+    elif relative is not None:
+        return _explain(invocation, choice, relative, reply)
+    else:
+        _write(invocation, choice, reply)
+    return failure.NOT_FOUND if reply.index_status == "not_indexed" else failure.DONE
+
+
+def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
+    from codecompass.cli import amounts
+    from codecompass.cli.jobs import index_limits
+    from codecompass.store.scan.explain import explain
+
+    terminal = invocation.terminal
+    explanation = explain(str(choice.root), path, index_limits(invocation.settings_for(choice.root).index).rules)
+    is_wanted = explanation.verdict == "indexed"
+    file = reply.file
+    is_there = file is not None and file.status == "indexed"
+    if is_wanted and not is_there:
+        terminal.line(f"{printable(path)}: it belongs into the index and is not in it yet")
+        terminal.note("next: codecompass sync", "dim")
+        return failure.NOT_FOUND
+    terminal.line(explanation.sentence)
+    if file is not None and is_there:
+        facts = [file.language, amounts.size(file.size or 0), amounts.count(file.line_count or 0, "line")]
+        facts.append(amounts.count(file.symbol_count or 0, "symbol") + (f" ({file.reason})" if file.reason else ""))
+        terminal.line("  " + terminal.style(", ".join(facts), "dim"))
+        if not is_wanted:
+            terminal.note("it is still in the index. Next: codecompass sync", "dim")
+    return failure.DONE if is_there else failure.NOT_FOUND
+
+
+def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
+    from codecompass.cli import amounts
+    from codecompass.cli.table import write_pairs
+    from codecompass.store.housekeeping import disk_usage
+
+    terminal = invocation.terminal
+
+    def styled(word: str) -> str:
+        return terminal.style(word.replace("_", " "), *_STATES.get(word, ("yellow",)))
+
+    name = "" if choice.project is None or choice.project.alias is None else f"  {terminal.style(choice.name, 'bold')}"
+    terminal.line(terminal.style(printable(reply.repo_root), "bold") + name)
+    terminal.line()
+    state = styled(reply.index_status)
+    if reply.index_status not in ("not_indexed", "failed"):
+        state += f", {styled(reply.metadata.freshness_status)}"
+    pairs = [("index", f"{state}, on {printable(reply.ref)}")]
+    if reply.schema_status in ("reindex_required", "corrupt_manifest"):
+        pairs.append(("", f"{styled(reply.schema_status)}; next: codecompass index --force"))
+    if reply.last_indexed_at:
+        disk = disk_usage(invocation.home.project(choice.project_id).root)
+        times = f" ({disk / reply.source_bytes:.1f} times the source)" if reply.source_bytes else ""
+        pairs += [
+            (
+                "content",
+                f"{amounts.count(reply.file_count, 'file')}, {amounts.count(reply.symbol_count, 'symbol')}, "
+                f"{amounts.size(reply.source_bytes)} of source",
+            ),
+            ("built", f"{_ago(reply.last_indexed_at)}, generation {reply.metadata.generation}"),
+            ("disk", amounts.size(disk) + times),
+            ("languages", _listed(reply.languages)),
+            ("left out", _listed(reply.skipped) or "nothing"),
+        ]
+    if reply.text_only:
+        pairs.append(("text only", _listed(reply.text_only)))
+    if reply.pending_files:
+        pairs.append(("waiting", f"{amounts.count(reply.pending_files, 'file')} still without symbols"))
+    if reply.active_job is not None:
+        job = reply.active_job
+        done = f"{job.estimated_completion_pct} %, {job.files_indexed:,} of {job.files_scanned:,} files"
+        pairs.append(("now", f"{styled(job.status)} {job.mode} job {job.job_id}: {done}"))
+    if reply.recent_jobs:
+        lines = [
+            f"{_ago(job.created_at):<16} {job.mode:<11} {styled(job.status)}"
+            + (f" in {amounts.duration(job.duration_ms / 1000)}" if job.duration_ms is not None else "")
+            + (f", {amounts.count(job.changed_files, 'file')}" if job.changed_files else "")
+            + (f": {printable(job.error_message)}" if job.error_message else "")
+            for job in reply.recent_jobs
+        ]
+        pairs.append(("jobs", "\n".join(lines)))
+    write_pairs(terminal, pairs)
+    for warning in reply.metadata.warnings:
+        terminal.warn(warning)
+    interrupted = reply.interrupted_recovery_report
+    if interrupted is not None:
+        jobs = amounts.count(interrupted.interrupted_jobs, "job")
+        terminal.warn(f"{jobs} ended with the process, last seen {_ago(interrupted.last_interrupted_at)}. Run: codecompass sync")
+    if reply.index_status == "not_indexed":
+        terminal.note("next: codecompass index", "dim")
+
+
+def _listed(counts: dict[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    named = [f"{name.replace('_', ' ')} {number:,}" for name, number in ordered[:LISTED]]
+    rest = ordered[LISTED:]
+    if rest:
+        named.append(f"{len(rest)} more {sum(number for _, number in rest):,}")
+    return ", ".join(named)
+
+
+def _ago(moment: str) -> str:
+    from datetime import datetime
+
+    from codecompass.cli import amounts
+
+    return amounts.ago(datetime.fromisoformat(moment).timestamp())

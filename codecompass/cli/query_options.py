@@ -1,0 +1,56 @@
+"""The options that `search` and `locate` share: the parameters of the tools under the names that a shell knows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import asyncclick
+
+from codecompass.protocol.kinds import KINDS_ON_INPUT
+from codecompass.protocol.requests import DETAIL_LEVELS, EXPLAIN_LEVELS, FRESHNESS_POLICIES
+
+
+def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of every command that lists hits."""
+    for option in reversed(
+        (
+            asyncclick.option("--limit", "-n", metavar="N", help="Show so many hits at most, 1 to 100 [10]."),
+            asyncclick.option("--language", "-l", metavar="NAME", help="Only files of this language: python, go, .."),
+            asyncclick.option("--path", "-p", metavar="GLOB", help="Only files whose path fits: 'src/**', '*.rs', lib/."),
+            asyncclick.option(
+                "--kind",
+                "-k",
+                metavar="KIND",
+                type=asyncclick.Choice(KINDS_ON_INPUT),
+                help="Only definitions of this kind: fn, class, const, ..",
+            ),
+            asyncclick.option(
+                "--detail-level",
+                "-d",
+                metavar="LEVEL",
+                type=asyncclick.Choice(DETAIL_LEVELS),
+                help="How much to show of each hit: location, signature or context.",
+            ),
+            asyncclick.option("--compact", is_flag=True, help="Leave out everything but what a program needs."),
+            asyncclick.option(
+                "--freshness-policy",
+                metavar="POLICY",
+                type=asyncclick.Choice(FRESHNESS_POLICIES),
+                help="When files have changed: balanced takes them in first, strict refuses, best_effort answers "
+                "from what is indexed.",
+            ),
+            asyncclick.option(
+                "--ranking-explain-level",
+                metavar="LEVEL",
+                type=asyncclick.Choice(EXPLAIN_LEVELS),
+                help="Say why a hit stands where it stands: off, basic or full.",
+            ),
+            asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def given(arguments: dict[str, object]) -> dict[str, object]:
+    """Returns the arguments that were given on the command line, as a tool takes them."""
+    return {name: value for name, value in arguments.items() if value is not None and value is not False}

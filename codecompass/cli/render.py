@@ -1,0 +1,126 @@
+"""Hits and outlines as people read them: `path:line` first, so that a terminal or an editor can follow it."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from codecompass.cli.excerpts import Excerpt
+from codecompass.cli.paths import shown_path
+from codecompass.cli.terminal import Style, Terminal, cut, printable
+from codecompass.protocol.replies import FileOutlineReply, OutlineNode, Result
+
+MAX_LINE_COLUMNS: Final = 200
+"""Where the output is no terminal. A line of code beyond this is data."""
+
+_TYPES: Final[tuple[Style, ...]] = ("magenta",)
+KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
+    "fn": ("blue",),
+    "method": ("blue",),
+    "macro": ("blue",),
+    **dict.fromkeys(("class", "struct", "enum", "trait", "interface", "impl", "type"), _TYPES),
+    "use": ("dim",),
+}
+
+
+def write_hits(
+    terminal: Terminal,
+    root: Path,
+    results: Sequence[Result],
+    excerpts: Sequence[Excerpt],
+    pattern: re.Pattern[str] | None,
+) -> None:
+    """Writes one block a hit: where and what, the signature, the lines that matter."""
+    for index, (result, excerpt) in enumerate(zip(results, excerpts, strict=True)):
+        is_block = bool(result.signature or excerpt.lines)
+        if index and is_block:
+            terminal.line()
+        terminal.line(_heading(terminal, root, result))
+        if result.signature and result.signature.strip() != result.name:
+            _write_code(terminal, "    ", result.signature, None)
+        width = max(4, len(str(excerpt.lines[-1].number)) if excerpt.lines else 0)
+        code = textwrap.dedent("\n".join(line.text.expandtabs(4) for line in excerpt.lines)).split("\n")
+        for line, text in zip(excerpt.lines, code, strict=False):
+            number = terminal.style(str(line.number).rjust(width), "dim")
+            _write_code(terminal, f"{number}  ", text, pattern, indent=width + 2)
+        if excerpt.is_cut:
+            terminal.line(terminal.style(" " * width + "  …", "dim"))
+
+
+def _heading(terminal: Terminal, root: Path, result: Result) -> str:
+    directory, slash, name = shown_path(root, result.path).rpartition("/")
+    place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold")
+    place += terminal.style(f":{result.line_start}", "cyan")
+    if not result.name:
+        return f"{place}  {terminal.style(f'lines {result.line_start}-{result.line_end}', 'dim')}"
+    kind = terminal.style(result.kind, *KIND_STYLES.get(result.kind, ("yellow",)))
+    is_symbol = bool(result.symbol_id)
+    named = printable(result.qualified_name or result.name)
+    before, _, last = named.rpartition(result.name)
+    shown = (terminal.style(before, "dim") + terminal.style(last or result.name, "bold")) if before else named
+    if not before:
+        shown = terminal.style(named, "bold")
+    return f"{place}  {kind} {shown}" if is_symbol else f"{place}  {terminal.style('in', 'dim')} {kind} {shown}"
+
+
+def _write_code(terminal: Terminal, prefix: str, text: str, pattern: re.Pattern[str] | None, indent: int | None = None) -> None:
+    room = MAX_LINE_COLUMNS if terminal.width is None else max(20, terminal.width - (indent or len(prefix)))
+    code = cut(printable(text.rstrip()), room)
+    terminal.line(prefix + "".join(_highlighted(terminal, code, pattern)))
+
+
+def _highlighted(terminal: Terminal, code: str, pattern: re.Pattern[str] | None) -> Iterator[str]:
+    end = 0
+    for match in pattern.finditer(code) if pattern is not None else ():
+        if match.end() > match.start():
+            yield code[end : match.start()]
+            yield terminal.style(match[0], "yellow", "bold")
+            end = match.end()
+    yield code[end:]
+
+
+def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> None:
+    """Writes the tree: line numbers to the left, nesting by indentation, signatures where there are any."""
+    place = terminal.style(shown_path(root, reply.file_path), "cyan", "bold")
+    terminal.line(f"{place}  {terminal.style(reply.language, 'dim')}")
+    nodes = list(_flattened(_gathered(reply.symbols), 0))
+    width = max(4, max((len(str(node.line_start)) for _, node in nodes), default=0))
+    for depth, node in nodes:
+        number = terminal.style(str(node.line_start).rjust(width), "dim")
+        indent = "  " * depth
+        room = MAX_LINE_COLUMNS if terminal.width is None else max(20, terminal.width - width - 2 - len(indent))
+        terminal.line(f"{number}  {indent}{_node(terminal, node, room)}")
+
+
+def _gathered(nodes: Sequence[OutlineNode]) -> list[OutlineNode]:
+    """The nodes with each run of imports as one: a reader wants the definitions."""
+    gathered: list[OutlineNode] = []
+    for node in nodes:
+        previous = gathered[-1] if gathered else None
+        if node.kind == "use" and previous is not None and previous.kind == "use":
+            gathered[-1] = msgspec.structs.replace(previous, name=f"{previous.name}, {node.name}", line_end=node.line_end)
+        else:
+            gathered.append(msgspec.structs.replace(node, children=tuple(_gathered(node.children))))
+    return gathered
+
+
+def _flattened(nodes: Sequence[OutlineNode], depth: int) -> Iterator[tuple[int, OutlineNode]]:
+    for node in nodes:
+        yield depth, node
+        yield from _flattened(node.children, depth + 1)
+
+
+def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
+    styles = KIND_STYLES.get(node.kind, ("yellow",))
+    name = printable(node.name)
+    signature = printable(node.signature)
+    # A signature that says the name says the rest too; without one, the kind has to.
+    text = signature if name in signature else f"{node.kind} {name}"
+    text = cut(text, room)
+    before, found, after = text.partition(name)
+    if not found or node.kind == "use":
+        return terminal.style(text, *styles)
+    return terminal.style(before, *styles) + terminal.style(found, "bold") + terminal.style(after, "dim")

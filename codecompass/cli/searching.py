@@ -1,0 +1,100 @@
+"""What `search` and `locate` do once they are asked: the query, and its answer for people or programs."""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from codecompass.cli import amounts
+from codecompass.cli.answering import Question, answer
+from codecompass.cli.excerpts import Excerpt, excerpts, word_pattern
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.render import write_hits
+from codecompass.cli.terminal import printable
+from codecompass.protocol.encode import encode
+from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
+from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.store.query.lookup import locate_symbol
+from codecompass.store.query.search import search_code
+from codecompass.store.registry import Project
+
+
+class Shown(Struct, frozen=True):
+    """A reply with the lines that a person gets to see besides."""
+
+    reply: SearchCodeReply | LocateSymbolReply
+    excerpts: tuple[Excerpt, ...]
+
+
+def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
+    """Answers a `search_code`; returns whether anything was found."""
+    as_json = invocation.options.as_json
+
+    def query(request: SearchCode, question: Question) -> Shown:
+        reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
+        if as_json or request.detail_level == "location" or request.compact:
+            return Shown(reply, (Excerpt(()),) * len(reply.results))
+        pattern = word_pattern(request.query) if request.mode == "auto" else None
+        has_context = request.detail_level == "context"
+        return Shown(reply, excerpts(question.snapshot, reply.results, pattern, has_context=has_context))
+
+    found = answer(invocation, SearchCode, arguments, query)
+    text = str(arguments["query"])
+    return _write(invocation, found.project, found.reply, _pattern(text, str(arguments.get("mode", "auto"))), text)
+
+
+def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
+    """Answers a `locate_symbol`; returns whether anything was found."""
+    as_json = invocation.options.as_json
+
+    def query(request: LocateSymbol, question: Question) -> Shown:
+        reply = locate_symbol(question.snapshot, request, question.state, question.settings)
+        if as_json or request.detail_level != "context" or request.compact:
+            return Shown(reply, (Excerpt(()),) * len(reply.results))
+        return Shown(reply, excerpts(question.snapshot, reply.results, None, has_context=True))
+
+    found = answer(invocation, LocateSymbol, arguments, query)
+    return _write(invocation, found.project, found.reply, None, str(arguments["name"]))
+
+
+def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.Pattern[str] | None, asked: str) -> bool:
+    reply, terminal = shown.reply, invocation.terminal
+    if invocation.options.as_json:
+        terminal.json(encode(reply))
+        return bool(reply.results)
+    write_hits(terminal, project.root, reply.results, shown.excerpts, pattern)
+    for warning in reply.metadata.warnings:
+        terminal.warn(warning)
+    if not reply.results:
+        terminal.note(f"nothing found for {printable(asked)!r}")
+    elif len(reply.results) < reply.total_candidates:
+        total = amounts.count(reply.total_candidates, "place")
+        terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
+    if reply.metadata.freshness_status != "fresh":
+        terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
+    if reply.metadata.result_completeness == "partial":
+        terminal.warn("the answer is not complete: the index is still being built, or time was up")
+    if not reply.results:
+        for action in reply.suggested_next_actions:
+            terminal.note(f"try: {_command_line(action)}", "dim")
+    for reason in reply.metadata.ranking_reasons:
+        terminal.note(f"{reason.result_index + 1}: {encode(reason).decode()}", "dim")
+    return bool(reply.results)
+
+
+def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
+    """What to highlight in the lines of a hit."""
+    if mode == "auto":
+        return word_pattern(query)
+    try:
+        return re.compile(query if mode == "regex" else re.escape(query))
+    except re.error:
+        return None  # the search knows another dialect; only the colour is missing
+
+
+def _command_line(action: NextAction) -> str:
+    commands = {"search_code": "search", "locate_symbol": "locate", "get_file_outline": "outline"}
+    words = ["codecompass", commands.get(action.tool, action.tool), action.query or action.name or action.path]
+    words += ["--mode", action.mode] if action.mode else []
+    words += ["-n", str(action.limit)] if action.limit else []
+    return printable(" ".join(word for word in words if word))
