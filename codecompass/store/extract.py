@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import tree_sitter
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from codecompass.store.languages.base import (
     CLASS_LIKE,
@@ -61,8 +61,8 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     if language.before is not None:
         language.before(root, context)
     top: list[Node | Found] = list(root.named_children)
-    if language.recover is not None and root.has_error:
-        top = sorted((*top, *language.recover(root, context)), key=_first_line)
+    recovered = tuple(language.recover(root, context)) if language.recover is not None and root.has_error else ()
+    top.extend(recovered)
     # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
     stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(top), _Scope(-1, (), (), ""))]
     rules = language.rules
@@ -102,15 +102,16 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                     break
         else:
             stack.pop()
+    if recovered:
+        symbols = _by_line(symbols)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
-def _first_line(item: Node | Found) -> int:
-    if isinstance(item, Import):
-        return item.line_start
-    if isinstance(item, Definition) and item.start_line is not None:
-        return item.start_line
-    return (item if isinstance(item, Node) else item.node).start_point[0] + 1
+def _by_line(symbols: list[Symbol]) -> list[Symbol]:
+    """Puts what was recovered from the text among the rest; parents stay before their members."""
+    order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
+    place = {old: new for new, old in enumerate(order)}
+    return [structs.replace(symbols[old], parent=place.get(symbols[old].parent, -1)) for old in order]
 
 
 def _apply(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:

@@ -147,7 +147,7 @@ class Language(Struct, frozen=True, kw_only=True):
     `prepare` gives the parser other bytes than the source, equally long and with the same line breaks, where the
     grammar would stumble over what is written (C macros); rules still see the source.
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
-    `recover` is asked when the tree has errors: what it finds in the text is walked among the top nodes, by line.
+    `recover` is asked when the tree has errors: what it finds in the text stands at top level, in its place by line.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 
