@@ -26,6 +26,10 @@ LOG_SIZE_DEVIATION: Final = 0.8
 
 MAX_DEFINITIONS: Final = 70
 
+LONG_FILE_EVERY: Final = 500
+LONG_FILE_DEFINITIONS: Final = 170
+"""One file in so many is long: with the classes around its methods it has about 200 symbols."""
+
 
 DOCS: Final = (
     "Returns the {n0} of a {n1}, or nothing while its {n2} is {a0}.",
@@ -182,7 +186,7 @@ def source_file(seed: int, number: int) -> SourceFile:
     ]
     if dialect is DIALECTS["go"]:
         text.append(")\n")
-    text += _definitions(dialect, words, place)
+    text += _definitions(dialect, words, place, _definition_count(words, number))
     return SourceFile(source_path(number), "".join(text))
 
 
@@ -199,8 +203,13 @@ def _language(number: int) -> str:
     return LANGUAGE_OF_PACKAGE[number // PACKAGE_FILES % len(LANGUAGE_OF_PACKAGE)]
 
 
-def _definitions(dialect: Dialect, words: "_Words", place: Mapping[str, str]) -> Iterator[str]:
-    wanted = min(MAX_DEFINITIONS, max(1, round(words.random.lognormvariate(LOG_SIZE_MEAN, LOG_SIZE_DEVIATION))))
+def _definition_count(words: "_Words", number: int) -> int:
+    if number % LONG_FILE_EVERY == LONG_FILE_EVERY - 1:
+        return LONG_FILE_DEFINITIONS
+    return min(MAX_DEFINITIONS, max(1, round(words.random.lognormvariate(LOG_SIZE_MEAN, LOG_SIZE_DEVIATION))))
+
+
+def _definitions(dialect: Dialect, words: "_Words", place: Mapping[str, str], wanted: int) -> Iterator[str]:
     has_open_class = not dialect.has_functions
     if has_open_class:
         yield dialect.class_opening.format(**{**words.draw(), **place, "doc": words.sentence()})

@@ -1,0 +1,196 @@
+"""Asks an index in this process and says how long each answer took: `python -m bench.probe ROOT --home DIR`.
+
+What `bench.latency` starts as a process of its own. A query is what a server does for one request: a snapshot, the query,
+the answer as JSON bytes. The questions come from the index itself, drawn by a seed.
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from bench.job import layout_for
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
+from codecompass.store.facts import SymbolRow
+from codecompass.store.identity import canonical_root, project_id
+from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.query import get_code_context, get_file_outline, locate_symbol, search_code
+from codecompass.store.words import split_identifier
+from codecompass.units import NANOSECONDS_PER_MILLISECOND
+
+Query = Callable[[Snapshot], Struct]
+
+WARM_UP: Final = 10
+"""Queries of each kind before the clock counts."""
+
+OPENINGS: Final = 20
+OUTLINE_SYMBOLS: Final = 200
+OUTLINE_FILES: Final = 10
+"""Outlines are asked of this many files, those whose number of symbols is nearest to the one above."""
+
+MIN_WORDS: Final = 4
+"""Of a comment's sentence, to be a question in natural language."""
+
+
+class Timings(Struct, frozen=True, kw_only=True):
+    """One kind of query: milliseconds of each answer in the order asked, CPU milliseconds and bytes of a mean answer."""
+
+    kind: str
+    milliseconds: tuple[float, ...]
+    cpu_milliseconds: float
+    answer_bytes: tuple[int, ...]
+
+
+class ProbeRun(Struct, frozen=True, kw_only=True):
+    """All kinds, and some of the names that were asked, for asking others."""
+
+    timings: tuple[Timings, ...]
+    names: tuple[str, ...]
+    outline_symbols: tuple[int, ...]
+
+
+class Questions(Struct, frozen=True, kw_only=True):
+    """What is asked. `sentences` may be fewer than asked for, or none, where a repository has few comments."""
+
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def decode(stdout: bytes) -> ProbeRun:
+    """Returns what the process wrote."""
+    return msgspec.json.decode(stdout, type=ProbeRun)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--queries", type=int, default=100)
+    options = parser.parse_args(arguments)
+    root = canonical_root(options.root)
+    index = WorkspaceIndex(layout_for(root, options.home), project_id(root))
+    state = AnswerState(workspace=str(root), project_id=project_id(root), ref="live")
+    with index.snapshot() as snapshot:
+        asked = questions(snapshot, random.Random(options.seed), options.queries)
+        long_files = _files_of_size(snapshot, OUTLINE_SYMBOLS, OUTLINE_FILES)
+    outlines = [_outline(path, state) for path, _ in long_files]
+    timings = [
+        _time(index, "locate_symbol", [_locate(name, state) for name in asked.names]),
+        _time(index, "search_code, symbol names", [_search(name, state) for name in asked.names]),
+        _time(index, "search_code, phrases", [_search(phrase, state) for phrase in asked.phrases]),
+        _time(index, "search_code, natural language", [_search(sentence, state) for sentence in asked.sentences]),
+        _time(
+            index, "get_file_outline", [_outline(path, state) for path, _ in long_files] * (options.queries // OUTLINE_FILES + 1)
+        ),
+        _time(index, "get_code_context", [_context(phrase, state) for phrase in asked.phrases]),
+        _time_openings(index, [_locate(name, state) for name in asked.names[:OPENINGS]]),
+    ]
+    run = ProbeRun(
+        timings=tuple(timing for timing in timings if timing is not None),
+        names=asked.names[:20],
+        outline_symbols=tuple(count for _, count in long_files),
+    )
+    sys.stdout.buffer.write(msgspec.json.encode(run))
+
+
+def questions(snapshot: Snapshot, source: random.Random, count: int) -> Questions:
+    """Returns `count` questions of each kind about symbols of `snapshot`, at most one a file."""
+    paths = snapshot.facts.paths()
+    source.shuffle(paths)
+    rows: list[SymbolRow] = []
+    sentences: list[str] = []
+    for file_id, _ in paths:
+        if len(rows) >= count and len(sentences) >= count:
+            break
+        symbols = [row for row in snapshot.facts.symbols_in_file(file_id) if row.kind not in ("use", "impl")]
+        if not symbols:
+            continue
+        row = source.choice(symbols)
+        if len(rows) < count:
+            rows.append(row)
+        if len(sentences) < count and len(row.doc.split()) >= MIN_WORDS:
+            sentences.append(row.doc.partition(". ")[0][:200])
+    return Questions(
+        names=tuple(row.name for row in rows), phrases=tuple(_phrase(row) for row in rows), sentences=tuple(sentences)
+    )
+
+
+def _phrase(row: SymbolRow) -> str:
+    """Two or three words of what the symbol is called and where it stands, as a person would type them."""
+    parts = [part for name in row.qualified_name.replace("::", ".").replace("/", ".").split(".")[-2:] for part in _words(name)]
+    return " ".join(parts[-3:]) or row.name
+
+
+def _words(name: str) -> list[str]:
+    return [part.lower() for piece in name.split("_") for part in (split_identifier(piece) or [piece]) if part]
+
+
+def _files_of_size(snapshot: Snapshot, symbols: int, count: int) -> list[tuple[str, int]]:
+    files = [(row.path, row.symbol_count) for row in snapshot.facts.files() if row.symbol_count]
+    return sorted(files, key=lambda file: (abs(file[1] - symbols), file[0]))[:count]
+
+
+def _locate(name: str, state: AnswerState) -> Query:
+    return lambda snapshot: locate_symbol(snapshot, LocateSymbol(name=name), state)
+
+
+def _search(query: str, state: AnswerState) -> Query:
+    return lambda snapshot: search_code(snapshot, SearchCode(query=query), state)
+
+
+def _outline(path: str, state: AnswerState) -> Query:
+    return lambda snapshot: get_file_outline(snapshot, GetFileOutline(path=path), state)
+
+
+def _context(query: str, state: AnswerState) -> Query:
+    return lambda snapshot: get_code_context(snapshot, GetCodeContext(query=query), state)
+
+
+def _time(index: WorkspaceIndex, kind: str, queries: Sequence[Query]) -> Timings | None:
+    for query in queries[:WARM_UP]:
+        _answer(index, query)
+    return _timed(kind, [(index, query) for query in queries])
+
+
+def _time_openings(index: WorkspaceIndex, queries: Sequence[Query]) -> Timings | None:
+    """The first answer of an index that was not open; the system has its files in memory."""
+    index.close()
+    return _timed("first query after opening", [(WorkspaceIndex(index.layout, index.project_id), query) for query in queries])
+
+
+def _timed(kind: str, queries: Sequence[tuple[WorkspaceIndex, Query]]) -> Timings | None:
+    if not queries:
+        return None
+    times, sizes = [], []
+    cpu = time.process_time()
+    for index, query in queries:
+        began = time.perf_counter_ns()
+        size = _answer(index, query)
+        times.append((time.perf_counter_ns() - began) / NANOSECONDS_PER_MILLISECOND)
+        sizes.append(size)
+    return Timings(
+        kind=kind,
+        milliseconds=tuple(times),
+        cpu_milliseconds=(time.process_time() - cpu) * 1000 / len(queries),
+        answer_bytes=tuple(sizes),
+    )
+
+
+def _answer(index: WorkspaceIndex, query: Query) -> int:
+    with index.snapshot() as snapshot:
+        return len(encode(query(snapshot)))
+
+
+if __name__ == "__main__":
+    main()
