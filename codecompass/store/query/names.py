@@ -18,7 +18,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.filters import has_kind
-from codecompass.store.query.paths import role_of
+from codecompass.store.query.paths import PathReader
 from codecompass.store.query.ranking import KIND_WEIGHT
 from codecompass.store.query.tokens import name_parts, query_words
 from codecompass.store.records import SymbolKind
@@ -27,7 +27,7 @@ from codecompass.store.words import split_identifier
 
 Reading = Literal["exact", "qualified", "case_insensitive", "parts", "fuzzy"]
 
-SAME_NAME_LIMIT: Final = 2000
+SAME_NAME_LIMIT: Final = 1000
 """Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
 
 LOOSE_LIMIT: Final = 100
@@ -46,6 +46,8 @@ READING_SCORE: Final[dict[Reading, float]] = {
 
 DECLARING_LANGUAGES: Final = frozenset({"c", "cpp"})
 """Languages in which a name is declared without a body in one place and defined in another."""
+
+DECLARATION_FILES: Final = (".d.ts", ".d.mts", ".d.cts", ".pyi")
 
 _BODY_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "class", "struct", "enum"})
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "use"})
@@ -75,7 +77,8 @@ def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
     """Returns definitions before declarations and `impl` blocks, product code first, types before members, by path."""
     known = list(rows)
     with_body = {(row.name, row.kind) for row in known if row.line_end > row.line_start}
-    return sorted(known, key=lambda row: _place_in_order(row, with_body))
+    paths = PathReader()
+    return sorted(known, key=lambda row: _place_in_order(row, with_body, paths))
 
 
 def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
@@ -85,11 +88,11 @@ def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
     return kept or list(rows)
 
 
-def _place_in_order(row: SymbolRow, with_body: set[tuple[str, SymbolKind]]) -> tuple[object, ...]:
+def _place_in_order(row: SymbolRow, with_body: set[tuple[str, SymbolKind]], paths: PathReader) -> tuple[object, ...]:
     return (
         row.kind in _NO_DEFINITION,
         _is_declaration(row, with_body),
-        role_of(row.path).rank,
+        paths.role(row.path).rank,
         -KIND_WEIGHT[row.kind],
         row.visibility == "private",
         row.path.count("/"),
@@ -100,8 +103,8 @@ def _place_in_order(row: SymbolRow, with_body: set[tuple[str, SymbolKind]]) -> t
 
 
 def _is_declaration(row: SymbolRow, with_body: set[tuple[str, SymbolKind]]) -> bool:
-    """A one-line C or C++ thing of which a longer one of the same name is known: a prototype, a forward declaration."""
-    return (
+    """A file of declarations alone, or a one-line C or C++ thing of which a longer one of the same name is known."""
+    return row.path.endswith(DECLARATION_FILES) or (
         row.language in DECLARING_LANGUAGES
         and row.kind in _BODY_KINDS
         and row.line_start == row.line_end

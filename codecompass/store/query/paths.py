@@ -80,24 +80,52 @@ class PathWords(Struct, frozen=True):
     above: tuple[str, ...]
 
 
+class PathReader:
+    """Reads the paths of one request; what a directory says is worked out once for all its files."""
+
+    def __init__(self) -> None:
+        self._directories: dict[str, _Directory] = {}
+
+    def role(self, path: str) -> PathRole:
+        """Returns what `path` (relative, `/` separators) says the file is."""
+        directory, _, name = path.rpartition("/")
+        above = self._directory(directory).role
+        return PathRole(
+            is_test=above.is_test or _TEST_FILE.match(name) is not None,
+            is_example=above.is_example,
+            is_generated=above.is_generated or _GENERATED_FILE.match(name) is not None,
+            is_vendored=above.is_vendored,
+            is_prose=_PROSE_FILE.match(name) is not None,
+            is_data=_DATA_FILE.match(name) is not None,
+        )
+
+    def words(self, path: str) -> PathWords:
+        """Returns the words of a path. Where the stem says nothing (`index.ts`), the directory's name stands for it."""
+        directory, _, name = path.rpartition("/")
+        stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
+        if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
+            stem = self._directory(directory).own
+            directory = directory.rpartition("/")[0]
+        above = self._directory(directory)
+        return PathWords(stem, above.own, above.above)
+
+    def _directory(self, path: str) -> "_Directory":
+        known = self._directories.get(path)
+        if known is None:
+            above, _, name = path.rpartition("/")
+            known = _in_directory(self._directory(above), name) if path else _ROOT
+            self._directories[path] = known
+        return known
+
+
 def role_of(path: str) -> PathRole:
-    """Returns what `path` (relative, `/` separators) says the file is."""
-    *directories, name = path.split("/")
-    segments = {segment.lower() for segment in directories}
-    return PathRole(
-        is_test=is_test(path),
-        is_example=not segments.isdisjoint(EXAMPLE_DIRECTORIES),
-        is_generated=not segments.isdisjoint(GENERATED_DIRECTORIES) or _GENERATED_FILE.match(name) is not None,
-        is_vendored=not segments.isdisjoint(VENDORED_DIRECTORIES),
-        is_prose=_PROSE_FILE.match(name) is not None,
-        is_data=_DATA_FILE.match(name) is not None,
-    )
+    """Returns what one path says the file is."""
+    return PathReader().role(path)
 
 
 def is_test(path: str) -> bool:
     """Returns whether a path is that of a test, a benchmark or their data."""
-    *directories, name = path.split("/")
-    return any(_is_test_directory(segment) for segment in directories) or _TEST_FILE.match(name) is not None
+    return role_of(path).is_test
 
 
 def is_generated(path: str) -> bool:
@@ -110,15 +138,24 @@ def is_vendored(path: str) -> bool:
     return role_of(path).is_vendored
 
 
-def path_words(path: str) -> PathWords:
-    """Returns the words of a path. Where the stem says nothing (`index.ts`, `mod.rs`), the directory's name is the stem."""
-    *directories, name = path.split("/")
-    stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
-    if directories and (not stem or GENERIC_STEMS.issuperset(stem)):
-        stem = tuple(split_identifier(directories.pop()))
-    directory = tuple(split_identifier(directories[-1])) if directories else ()
-    above = tuple(word for segment in directories[:-1] for word in split_identifier(segment))
-    return PathWords(stem, directory, above)
+class _Directory(Struct, frozen=True):
+    role: PathRole
+    own: tuple[str, ...]
+    above: tuple[str, ...]
+
+
+_ROOT: Final = _Directory(PathRole(), (), ())
+
+
+def _in_directory(above: _Directory, name: str) -> _Directory:
+    lower = name.lower()
+    role = PathRole(
+        is_test=above.role.is_test or _is_test_directory(name),
+        is_example=above.role.is_example or lower in EXAMPLE_DIRECTORIES,
+        is_generated=above.role.is_generated or lower in GENERATED_DIRECTORIES,
+        is_vendored=above.role.is_vendored or lower in VENDORED_DIRECTORIES,
+    )
+    return _Directory(role, tuple(split_identifier(name)), above.above + above.own)
 
 
 def _is_test_directory(segment: str) -> bool:

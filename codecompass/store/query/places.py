@@ -4,7 +4,6 @@ BM25 finds chunks, whose ends are where the cut fell; a reader wants the definit
 definitions around it, so it is done for the places of a page only.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,7 +16,6 @@ from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import lines_of
 from codecompass.store.query.tokens import WantedWords
 from codecompass.store.records import SymbolKind
-from codecompass.store.words import split_identifier
 
 MAX_SYMBOL_LINES: Final = 60
 """A definition up to this long is shown whole in place of a chunk of it."""
@@ -30,8 +28,6 @@ SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
 )
 ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
 
-_RUN: Final = re.compile(r"[^\W_]+")
-
 
 def refine(
     snapshot: Snapshot, place: RankedPlace, wanted: WantedWords, kinds: frozenset[SymbolKind] | None = None
@@ -40,7 +36,7 @@ def refine(
     if place.type != "snippet":
         return place
     lines = lines_of(snapshot, place.place.id, place.line_start, place.line_end)
-    worth = [_line_worth(line, wanted) for line in lines]
+    worth = [wanted.recall(line) for line in lines]
     focus = place.line_start + max(range(len(worth)), key=lambda index: (worth[index], -index), default=0)
     around = snapshot.facts.symbols_around(place.place.id, place.line_start, place.line_end)
     symbol = narrowest(around, place.line_start, worth, kinds)
@@ -85,14 +81,3 @@ def enclosing_symbol(around: Sequence[SymbolRow], first: int, last: int) -> Symb
     """Returns the innermost definition around all of the lines."""
     outer = [row for row in around if row.kind in ENCLOSING_KINDS and row.line_start <= first and row.line_end >= last]
     return max(outer, key=lambda row: (row.line_start, -row.line_end, row.id), default=None)
-
-
-def _line_worth(line: str, wanted: WantedWords) -> float:
-    words: dict[str, float] = {}
-    for run in _RUN.findall(line):
-        lower = run.lower()
-        words[lower] = 1.0
-        if lower != run:
-            for part in split_identifier(run):
-                words[part] = 1.0
-    return wanted.coverage(words.items()).recall if words else 0.0

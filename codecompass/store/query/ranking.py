@@ -14,7 +14,7 @@ from msgspec import Struct
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.query.candidates import Candidates, FileCandidate, NamedSymbol
 from codecompass.store.query.filters import has_kind
-from codecompass.store.query.paths import PathRole, path_words, role_of
+from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
 from codecompass.store.query.tokens import WantedWords, is_code_name, name_parts
 from codecompass.store.records import SymbolKind
@@ -120,9 +120,10 @@ def rank(found: Candidates, weights: Weights, kinds: frozenset[SymbolKind] | Non
     """Returns the places of all candidates, best first; ties by path and line. `kinds` leaves only such definitions."""
     best_chunk = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0)
     best_mass = max((_mass(file) for file in found.files), default=0.0)
+    paths = PathReader()
     places: list[RankedPlace] = []
     for file in found.files:
-        scored = _score(file, found, weights, best_chunk, best_mass)
+        scored = _score(file, found, weights, best_chunk, best_mass, paths)
         if scored.score > 0.0:
             places += _places(file, scored, weights, kinds)
     places.sort(key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
@@ -148,9 +149,11 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
     return scale
 
 
-def _score(file: FileCandidate, found: Candidates, weights: Weights, best_chunk: float, best_mass: float) -> _FileScore:
+def _score(
+    file: FileCandidate, found: Candidates, weights: Weights, best_chunk: float, best_mass: float, paths: PathReader
+) -> _FileScore:
     wanted = found.wanted
-    words = path_words(file.place.path)
+    words = paths.words(file.place.path)
     weighted = [(word, 1.0) for word in words.stem]
     weighted += [(word, DIRECTORY_WEIGHT) for word in words.directory]
     weighted += [(word, ABOVE_WEIGHT) for word in words.above]
@@ -162,7 +165,7 @@ def _score(file: FileCandidate, found: Candidates, weights: Weights, best_chunk:
         score += weights.text * file.chunks[0].score / best_chunk + weights.spread * _mass(file) / best_mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    return _FileScore(score * role_scale(role_of(file.place.path), wanted), path, definitions)
+    return _FileScore(score * role_scale(paths.role(file.place.path), wanted), path, definitions)
 
 
 def _mass(file: FileCandidate) -> float:

@@ -18,7 +18,7 @@ from codecompass.store.index import Snapshot
 from codecompass.store.query.hits import Hits
 from codecompass.store.query.intent import classify
 from codecompass.store.query.matchers import literal_matcher, regex_matcher
-from codecompass.store.query.paths import role_of
+from codecompass.store.query.paths import PathReader
 from codecompass.store.query.places import as_symbol, enclosing_symbol, narrowest
 from codecompass.store.query.ranking import RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
@@ -76,7 +76,8 @@ def scan(
         for row in snapshot.facts.symbols_named(query.strip(), DEFINITION_LIMIT)
         if row.name == query.strip()
     }
-    ranked = sorted(scanned.matches, key=lambda match: _order(match, places, defined))
+    paths = PathReader()
+    ranked = sorted(scanned.matches, key=lambda match: _order(match, places, defined, paths))
     shown = _page(snapshot, ranked, places, kinds, limit)
     return Hits(
         shown=tuple(shown),
@@ -131,10 +132,12 @@ def _literal_blocks(snapshot: Snapshot, literal: str, where: Filter) -> _Blocks:
             yield whole, "".join(part.text for part in chunks)
 
 
-def _order(match: _Match, places: Mapping[int, FilePlace], defined: set[tuple[int, int]]) -> tuple[int, bool, str, int]:
+def _order(
+    match: _Match, places: Mapping[int, FilePlace], defined: set[tuple[int, int]], paths: PathReader
+) -> tuple[int, bool, str, int]:
     path = places[match.chunk.file_id].path
     is_definition = any((match.chunk.file_id, line.line) in defined for line in match.lines)
-    return role_of(path).rank, not is_definition, path, match.chunk.line_start
+    return paths.role(path).rank, not is_definition, path, match.chunk.line_start
 
 
 def _page(

@@ -49,6 +49,7 @@ _SUFFIXES: Final = tuple(
     )
 )
 _MIN_STEM: Final = 4
+_SHORTEST_STEM: Final = 3
 _MIN_PREFIX: Final = 4
 
 SAME_WORD: Final = 1.0
@@ -131,41 +132,63 @@ class WantedWords:
         self._worth = tuple(worth.values())
         self._total = sum(self._worth) or 1.0
         self._exact = {word: index for index, word in enumerate(self._words)}
+        self._starts = {word[:_SHORTEST_STEM] for word in self._words}
         self._stems: dict[str, list[int]] = {}
         for index, word in enumerate(self._words):
             self._stems.setdefault(stem(word), []).append(index)
         self._known: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._runs: dict[str, tuple[tuple[int, float], ...]] = {}
 
     def __contains__(self, word: str) -> bool:
         return word in self._exact
-
-    def degree(self, word: str) -> float:
-        """Returns how far `word` is one of the wanted, 0..1."""
-        return max((degree for _, degree in self._matches(word)), default=0.0)
 
     def coverage(self, words: Iterable[tuple[str, float]]) -> Coverage:
         """Compares (word, weight) pairs with what is wanted; a word of lower weight counts for less recall."""
         best: dict[int, float] = {}
         wanted = total = 0.0
+        known = self._known
         for word, weight in words:
-            matches = self._matches(word)
             total += weight
+            matches = known.get(word)
+            if matches is None:
+                matches = known[word] = self._compare(word)
+            if not matches:
+                continue
             degree = 0.0
             for index, match in matches:
                 degree = max(degree, match)
                 if best.get(index, 0.0) < match * weight:
                     best[index] = match * weight
             wanted += degree * weight
-        recall = sum(self._worth[index] * degree for index, degree in best.items()) / self._total
-        return Coverage(wanted / total if total else 0.0, recall)
+        return Coverage(wanted / total if total else 0.0, self._recall(best))
 
-    def _matches(self, word: str) -> tuple[tuple[int, float], ...]:
-        found = self._known.get(word)
-        if found is None:
-            found = self._known[word] = self._compare(word)
-        return found
+    def recall(self, line: str) -> float:
+        """Returns how much of what is wanted a line of text says, 0..1, words inside its identifiers included."""
+        best: dict[int, float] = {}
+        runs = self._runs
+        for run in _RUN.findall(line):
+            matches = runs.get(run)
+            if matches is None:
+                matches = runs[run] = self._run_matches(run)
+            for index, match in matches:
+                if best.get(index, 0.0) < match:
+                    best[index] = match
+        return self._recall(best)
+
+    def _recall(self, best: Mapping[int, float]) -> float:
+        return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0
+
+    def _run_matches(self, run: str) -> tuple[tuple[int, float], ...]:
+        lower = run.lower()
+        found = list(self._compare(lower))
+        if lower != run:
+            found += [match for part in split_identifier(run) for match in self._compare(part)]
+        return tuple(found)
 
     def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
+        # A stem is a beginning of its word, three letters at least, so words that begin differently have none in common.
+        if word[:_SHORTEST_STEM] not in self._starts:
+            return ()
         degrees: dict[int, float] = {}
         for index, wanted in enumerate(self._words):
             short, long = (word, wanted) if len(word) < len(wanted) else (wanted, word)
