@@ -29,6 +29,9 @@ MAX_SYMBOLS_PER_FILE: Final = 50_000
 MAX_NAME_LENGTH: Final = 512
 """Characters. Longer 'names' are parse errors, never something to look up."""
 
+MAX_NESTING: Final = 100
+"""Definitions within definitions. Deeper ones are generated, and their qualified names would grow with the square."""
+
 ENTERED_WHEN_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "const", "var", "field"})
 """Kinds whose body is entered only when it holds one of the language's `nested_markers`."""
 
@@ -61,11 +64,12 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     if language.before is not None:
         language.before(root, context)
     top: list[Node | Found] = list(root.named_children)
-    recovered = tuple(language.recover(root, context)) if language.recover is not None and root.has_error else ()
-    top.extend(recovered)
+    if language.recover is not None and root.has_error:
+        top.extend(language.recover(root, context))
     # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
     stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(top), _Scope(-1, (), (), ""))]
     rules = language.rules
+    is_ordered = True
     while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
         pending, scope = stack[-1]
         for item in pending:
@@ -87,14 +91,17 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 imports.append(item)
             elif isinstance(item, Inside):
                 if item.kind is not None:
+                    if len(scope.kinds) >= MAX_NESTING:
+                        continue
                     scope = _Scope(scope.index, (*scope.kinds, item.kind), scope.names, scope.visibility)
                 stack.append((iter(item.node.named_children), scope))
                 break
             elif item.name and len(item.name) <= MAX_NAME_LENGTH:
                 symbol = _symbol(language, item, scope, context)
+                is_ordered = is_ordered and (not symbols or symbols[-1].line_start <= symbol.line_start)
                 symbols.append(symbol)
                 bodies = [body for body in item.bodies if _worth_entering(language, item.kind, body, source)]
-                if bodies:
+                if bodies and len(scope.kinds) < MAX_NESTING:
                     outer = scope.names if item.qualifier is None else item.qualifier
                     kinds, names = (*scope.kinds, item.kind), (*outer, item.name)
                     inner = _Scope(len(symbols) - 1, kinds, names, symbol.visibility)
@@ -102,13 +109,16 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                     break
         else:
             stack.pop()
-    if recovered:
+    if not is_ordered:
         symbols = _by_line(symbols)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
 def _by_line(symbols: list[Symbol]) -> list[Symbol]:
-    """Puts what was recovered from the text among the rest; parents stay before their members."""
+    """Puts what was recovered from the text, and the fields that constructors set, in their place among the rest.
+
+    Parents stay before their members.
+    """
     order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
     place = {old: new for new, old in enumerate(order)}
     return [structs.replace(symbols[old], parent=place.get(symbols[old].parent, -1)) for old in order]

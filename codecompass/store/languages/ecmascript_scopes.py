@@ -17,6 +17,7 @@ _HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
 
 _AT_TOP: Final = (b"=>", b"function", b"class", b"require(", b"import(", b") {", b"){")
 _IN_FUNCTIONS: Final = (b"=>", b"function", b"class ", b"require(", b"import(", b"return {", b"interface ", b"enum ", b"type ")
+LINE_BYTES: Final = 200
 _DECLARED: Final = frozenset({b"", b"export", b"declare", b"const", b"export const"})
 
 
@@ -51,7 +52,9 @@ def _marks(source: bytes) -> Iterator[int]:
 
 def _is_definition(source: bytes, word: bytes, at: int) -> bool:
     if word in (b"=>", b"interface ", b"enum ", b"type "):
-        before = source[source.rfind(b"\n", 0, at) + 1 : at].strip()
+        # Lines of generated code can be as long as the file.
+        nearby = max(at - LINE_BYTES, 0)
+        before = source[max(source.rfind(b"\n", nearby, at) + 1, nearby) : at].strip()
         if word == b"=>":
             # Assigned, or the end of parameters that began on a line above.
             return b" = " in before or b"=(" in before or b"=function" in before or before.startswith(b")")
@@ -108,6 +111,11 @@ def member_visibility(node: Node, name: str, context: Context) -> Visibility:
 
 def doc_comment(node: Node, context: Context) -> str:
     """Returns the comment above a definition; decorators of a method stand between as nodes of their own."""
+    above = context.source[max(node.start_byte - LINE_BYTES, 0) : node.start_byte].rstrip()
+    last_line = above[above.rfind(b"\n") + 1 :].lstrip()
+    # Siblings are dear in a deep tree, and most definitions have no comment: so a look at the text first.
+    if not last_line.endswith((b"*/", b")")) and b"//" not in last_line and not last_line.startswith(b"@"):
+        return ""
     previous = node.prev_named_sibling
     while previous is not None and previous.type == "decorator":
         node, previous = previous, previous.prev_named_sibling

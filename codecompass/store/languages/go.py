@@ -156,7 +156,7 @@ def field(node: Node, context: Context) -> Iterator[Found]:
     of = node.child_by_field_name("type")
     names = [context.text(child) for child in node.children_by_field_name("name") if child.is_named]
     if not names and of is not None:
-        names = [context.text(of).split("[", 1)[0].rsplit(".", 1)[-1]]
+        names = [context.text(of).split("[", 1)[0].rsplit(".", 1)[-1].strip()]
     body = members_of(of) if of is not None else None
     for name in names:
         if name != "_":
