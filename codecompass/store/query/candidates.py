@@ -9,12 +9,14 @@ from msgspec import Struct
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
-from codecompass.store.query.tokens import QueryWord, WantedWords, identifiers, name_parts, query_words
+from codecompass.store.query.tokens import QueryWord, WantedWords, identifiers, inflections, name_parts, query_words
 from codecompass.store.schema import CHUNK_RECORD
 from codecompass.store.text import ChunkHit, Filter
 
 SAME_NAME_LIMIT: Final = 200
 """Definitions of one name that are looked at; more of the same name do not change a page."""
+
+MAX_INFLECTIONS: Final = 40
 
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
@@ -49,8 +51,9 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candi
     """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids."""
     words = query_words(query)
     text = snapshot.text
-    chunks = text.search_chunks(plan.chunk_query(words), max(plan.CHUNK_CANDIDATES, 3 * limit), where)
-    symbols = _symbols(snapshot, query, words, limit, where)
+    searched = words + _inflected(snapshot, query, words)
+    chunks = text.search_chunks(plan.chunk_query(searched), max(plan.CHUNK_CANDIDATES, 3 * limit), where)
+    symbols = _symbols(snapshot, query, searched, limit, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(plan.file_query(words), max(plan.FILE_CANDIDATES, limit), where)}
     chunks_by_file: dict[int, list[ChunkHit]] = {}
     for hit in chunks:
@@ -70,6 +73,20 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candi
     )
     names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
     return Candidates(files, words, WantedWords(_worth(snapshot, words)), tuple(parts for parts in names if parts))
+
+
+def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...]) -> tuple[QueryWord, ...]:
+    """Other forms of the query's words of prose that the index has. Names are taken as they are written."""
+    prose = set(query.split())
+    known = {word.text for word in words}
+    text = snapshot.text
+    return tuple(
+        QueryWord(form, plan.INFLECTION_WEIGHT)
+        for word in words
+        if word.text in prose
+        for form in inflections(word.text)
+        if form not in known and (text.document_frequency("body", form) or text.document_frequency("parts", form))
+    )[:MAX_INFLECTIONS]
 
 
 def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit: int, where: Filter) -> list[NamedSymbol]:

@@ -18,6 +18,9 @@ SYMBOL_CANDIDATES: Final = 150
 FILE_CANDIDATES: Final = 50
 """Hits fetched from each lane. More do not change the first page, fewer do."""
 
+INFLECTION_WEIGHT: Final = 0.2
+"""Weight of another form of a word. Enough to find where the word itself is nowhere, too little to outrank it."""
+
 _CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), FieldBoost("path_words", 1.0))
 _SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.5), FieldBoost("doc", 0.7))
 _FILE_FIELDS: Final = (FieldBoost("file_words", 1.0),)

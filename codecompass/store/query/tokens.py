@@ -48,6 +48,17 @@ _SUFFIXES: Final = tuple(
         key=lambda suffix: (-len(suffix), suffix),
     )
 )
+_ENDINGS: Final = (
+    ("ies", ("y",)),
+    ("es", ("", "e")),
+    ("s", ("",)),
+    ("ing", ("", "e")),
+    ("ed", ("", "e")),
+    ("er", ("", "e")),
+    ("ation", ("ate", "e")),
+)
+_MIN_INFLECTED: Final = 4
+
 _MIN_STEM: Final = 4
 _SHORTEST_STEM: Final = 3
 _MIN_PREFIX: Final = 4
@@ -75,6 +86,25 @@ def query_words(query: str) -> tuple[QueryWord, ...]:
                 weights.setdefault(part, PART_WEIGHT)
     kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
     return tuple(QueryWord(word, weight) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+
+
+def inflections(word: str) -> tuple[str, ...]:
+    """Returns other forms that an English word may have in code: `validating` gives `validate`, `validates` and so on."""
+    if len(word) < _MIN_INFLECTED or not word.isascii() or not word.isalpha():
+        return ()
+    bases = {word}
+    for suffix, endings in _ENDINGS:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            bare = word[: -len(suffix)]
+            bases.update(bare + ending for ending in endings)
+            if bare[-1] == bare[-2] and endings:
+                bases.add(bare[:-1])
+    forms = set(bases)
+    for base in bases:
+        stem_of_base = base.removesuffix("e")
+        forms.update((base + "s", stem_of_base + "ed", stem_of_base + "ing", stem_of_base + "er"))
+    forms.discard(word)
+    return tuple(sorted(forms))
 
 
 def identifiers(query: str) -> tuple[str, ...]:
