@@ -78,7 +78,7 @@ def run_checks(invocation: Invocation) -> Iterator[Check]:
     for name, check in checks:
         yield _guarded(name, check)
     for project in _projects(home):
-        yield _guarded(f"project {project.name}", lambda project=project: _project(home, project))  # type: ignore[misc]
+        yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
@@ -277,7 +277,7 @@ def _projects(home: HomeLayout) -> tuple[Project, ...]:
 def _project(home: HomeLayout, project: Project) -> Check:
     from codecompass.cli.project_state import project_state
 
-    name = f"project {project.name}"
+    name = "project"
     state = project_state(home, project)
     path = str(project.root)
     match state.name:

@@ -4,9 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 import asyncclick
+from asyncclick.shell_completion import CompletionItem
 
 from codecompass.protocol.kinds import KINDS_ON_INPUT
 from codecompass.protocol.requests import DETAIL_LEVELS, EXPLAIN_LEVELS, FRESHNESS_POLICIES
+
+
+class Suggested(asyncclick.ParamType[str]):
+    """A value of a list that a shell completes. Whether it is in the list is said by the tool, in the tool's words."""
+
+    name = "text"
+
+    def __init__(self, *values: str) -> None:
+        self._values = values
+
+    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """Returns the values that begin like `incomplete`."""
+        return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
 
 
 def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,28 +34,28 @@ def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--kind",
                 "-k",
                 metavar="KIND",
-                type=asyncclick.Choice(KINDS_ON_INPUT),
+                type=Suggested(*KINDS_ON_INPUT),
                 help="Only definitions of this kind: fn, class, const, ..",
             ),
             asyncclick.option(
                 "--detail-level",
                 "-d",
                 metavar="LEVEL",
-                type=asyncclick.Choice(DETAIL_LEVELS),
+                type=Suggested(*DETAIL_LEVELS),
                 help="How much to show of each hit: location, signature or context.",
             ),
             asyncclick.option("--compact", is_flag=True, help="Leave out everything but what a program needs."),
             asyncclick.option(
                 "--freshness-policy",
                 metavar="POLICY",
-                type=asyncclick.Choice(FRESHNESS_POLICIES),
+                type=Suggested(*FRESHNESS_POLICIES),
                 help="When files have changed: balanced takes them in first, strict refuses, best_effort answers "
                 "from what is indexed.",
             ),
             asyncclick.option(
                 "--ranking-explain-level",
                 metavar="LEVEL",
-                type=asyncclick.Choice(EXPLAIN_LEVELS),
+                type=Suggested(*EXPLAIN_LEVELS),
                 help="Say why a hit stands where it stands: off, basic or full.",
             ),
             asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch."),

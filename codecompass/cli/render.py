@@ -10,7 +10,7 @@ import msgspec
 
 from codecompass.cli.excerpts import Excerpt
 from codecompass.cli.paths import shown_path
-from codecompass.cli.terminal import Style, Terminal, cut, printable
+from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import FileOutlineReply, OutlineNode, Result
 
 MAX_LINE_COLUMNS: Final = 200
@@ -24,6 +24,9 @@ KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
     **dict.fromkeys(("class", "struct", "enum", "trait", "interface", "impl", "type"), _TYPES),
     "use": ("dim",),
 }
+
+
+_SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
 
 
 def write_hits(
@@ -52,18 +55,34 @@ def write_hits(
 
 def _heading(terminal: Terminal, root: Path, result: Result) -> str:
     directory, slash, name = shown_path(root, result.path).rpartition("/")
-    place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold")
-    place += terminal.style(f":{result.line_start}", "cyan")
+    line = f":{result.line_start}"
+    place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold") + terminal.style(line, "cyan")
     if not result.name:
         return f"{place}  {terminal.style(f'lines {result.line_start}-{result.line_end}', 'dim')}"
-    kind = terminal.style(result.kind, *KIND_STYLES.get(result.kind, ("yellow",)))
     is_symbol = bool(result.symbol_id)
-    named = printable(result.qualified_name or result.name)
-    before, _, last = named.rpartition(result.name)
-    shown = (terminal.style(before, "dim") + terminal.style(last or result.name, "bold")) if before else named
-    if not before:
-        shown = terminal.style(named, "bold")
-    return f"{place}  {kind} {shown}" if is_symbol else f"{place}  {terminal.style('in', 'dim')} {kind} {shown}"
+    kind = terminal.style(result.kind, *KIND_STYLES.get(result.kind, ("yellow",)))
+    before = "" if is_symbol else terminal.style("in ", "dim")
+    room = MAX_LINE_COLUMNS
+    if terminal.width is not None:
+        taken = columns(directory + slash + name + line) + 2 + len(result.kind) + 1 + (0 if is_symbol else 3)
+        room = max(len(result.name), terminal.width - taken)
+    named = cut(printable(short_name(result)), room)
+    around, _, own = named.rpartition(printable(result.name))
+    shown = terminal.style(around, "dim") + terminal.style(own or printable(result.name), "bold")
+    return f"{place}  {before}{kind} {shown if around else terminal.style(named, 'bold')}"
+
+
+def short_name(result: Result) -> str:
+    """Returns the qualified name without the parts that the path says already; of a method, the class stays."""
+    name = result.qualified_name
+    if not name.endswith(result.name):
+        return result.name
+    parts = _SEPARATOR.split(name[: -len(result.name)])  # names and separators by turns
+    said = set(re.split(r"[/.]", result.path))
+    least = 3 if result.kind == "method" else 1
+    while len(parts) > least and parts[0] in said:
+        del parts[:2]
+    return "".join(parts) + result.name
 
 
 def _write_code(terminal: Terminal, prefix: str, text: str, pattern: re.Pattern[str] | None, indent: int | None = None) -> None:

@@ -63,6 +63,8 @@ def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.P
         terminal.json(encode(reply))
         return bool(reply.results)
     write_hits(terminal, project.root, reply.results, shown.excerpts, pattern)
+    if reply.results and terminal.width is not None:
+        terminal.line()
     for warning in reply.metadata.warnings:
         terminal.warn(warning)
     if not reply.results:

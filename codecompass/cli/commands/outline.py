@@ -7,7 +7,7 @@ import asyncclick
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import given
+from codecompass.cli.query_options import Suggested, given
 from codecompass.protocol.requests import OUTLINE_DEPTHS
 
 HELP = """
@@ -27,9 +27,7 @@ HELP = """
     ),
 )
 @asyncclick.argument("file", type=asyncclick.Path())
-@asyncclick.option(
-    "--depth", type=asyncclick.Choice(OUTLINE_DEPTHS), metavar="DEPTH", help="top, or all that is nested too [all]."
-)
+@asyncclick.option("--depth", type=Suggested(*OUTLINE_DEPTHS), metavar="DEPTH", help="top, or all that is nested too [all].")
 @asyncclick.option("--limit", "-n", metavar="N", help="Show so many definitions at most.")
 @asyncclick.option("--language", "-l", metavar="NAME", help="Taken for compatibility; the file's language is known.")
 @asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")

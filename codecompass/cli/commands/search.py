@@ -8,7 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import given, hit_options
+from codecompass.cli.query_options import Suggested, given, hit_options
 from codecompass.protocol.requests import SEARCH_MODES
 
 HELP = """
@@ -37,7 +37,7 @@ LITERAL: Final = "literal"
 )
 @asyncclick.argument("query", nargs=-1, required=True)
 @asyncclick.option(
-    "--mode", "-m", type=asyncclick.Choice(SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal or regex."
+    "--mode", "-m", type=Suggested(*SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal or regex."
 )
 @hit_options
 @asyncclick.option("--timeout-ms", metavar="MS", help="End a long search after this, with what it has.")
