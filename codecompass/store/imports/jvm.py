@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import directory_of, ending, last_part, nearest
+from codecompass.store.imports.places import ending, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "jvm"
 
 _EXTENSIONS: Final = (".java", ".kt", ".scala", ".groovy", ".kts", ".sc")
-_SOURCE_ROOTS: Final = frozenset({"app", "groovy", "java", "kotlin", "main", "scala", "source", "sources", "src", "test"})
+_LANGUAGE_ROOTS: Final = frozenset({"groovy", "java", "kotlin", "scala"})
+_ABOVE_LANGUAGE_ROOTS: Final = frozenset({"main", "src", "test"})
+_SOURCE_ROOTS: Final = _LANGUAGE_ROOTS | {"app", "main", "source", "sources", "src", "test"}
 _ALL: Final = frozenset({"*", "_"})
 _SHORT: Final = 2
 
@@ -64,7 +66,7 @@ def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
     found = [
         directory
         for directory in ending(directories, suffix)
-        if paths.package_size(ECOSYSTEM, directory) and _is_root(directory[: -len(suffix)], len(package), from_path)
+        if paths.package_size(ECOSYSTEM, directory) and _is_root(directory[: -len(suffix)], package, from_path)
     ]
     return nearest(found, from_path)
 
@@ -73,12 +75,19 @@ def _files(candidates: Sequence[str], parts: Sequence[str], from_path: str) -> l
     found = []
     for extension in _EXTENSIONS:
         suffix = "/".join(parts) + extension
-        found += [path for path in ending(candidates, suffix) if _is_root(path[: -len(suffix)], len(parts), from_path)]
+        found += [path for path in ending(candidates, suffix) if _is_root(path[: -len(suffix)], parts, from_path)]
     return found
 
 
-def _is_root(directory: str, count: int, from_path: str) -> bool:
-    """Says whether packages may begin in `directory`, for a name of `count` parts."""
-    if count > _SHORT or from_path.startswith(directory):
+def _is_root(directory: str, parts: Sequence[str], from_path: str) -> bool:
+    """Says whether the name of these parts may begin right below `directory`."""
+    places = directory.split("/")[:-1]
+    if parts[0] in _LANGUAGE_ROOTS and places[-1:] and places[-1] in _ABOVE_LANGUAGE_ROOTS:
+        # `src/main/java/util` is the package `util`, not `java.util`.
+        return False
+    if len(parts) > _SHORT or not places or places[-1] in _SOURCE_ROOTS:
         return True
-    return last_part(directory_of(directory)[:-1]) in _SOURCE_ROOTS
+    if not from_path.startswith(directory):
+        return False
+    # A directory above the importing file: where its project begins, in Scala also a package around it.
+    return from_path.endswith((".scala", ".sc")) or not _SOURCE_ROOTS.intersection(places)

@@ -1,0 +1,24 @@
+"""Lua modules below an entry of the search path."""
+
+from tests.support.imports import repository, target
+
+
+def test_a_module_is_found_above_and_in_the_lua_directory_of_a_plugin():
+    paths = repository(
+        "lua/lazy/init.lua lua/lazy/core/config.lua tests/helpers.lua tests/core/spec.lua src/util.lua other/x/a.lua"
+    )
+
+    assert target(paths, "tests/core/spec.lua", "lazy") == "lua/lazy/init.lua"
+    assert target(paths, "tests/core/spec.lua", "lazy.core.config") == "lua/lazy/core/config.lua"
+    assert target(paths, "tests/core/spec.lua", "lazy/core/config") == "lua/lazy/core/config.lua"
+    assert target(paths, "tests/core/spec.lua", "tests.helpers") == "tests/helpers.lua"
+    assert target(paths, "tests/core/spec.lua", "util") == "src/util.lua"
+    assert target(paths, "tests/core/spec.lua", "ffi") == ""
+    assert target(paths, "tests/core/spec.lua", "x.a") == ""
+    assert target(paths, "tests/core/spec.lua", "a") == ""
+
+
+def test_a_plugin_below_another_directory_is_found_by_its_lua_directory():
+    paths = repository("plugins/tree/lua/tree/view.lua init.lua")
+
+    assert target(paths, "init.lua", "tree.view") == "plugins/tree/lua/tree/view.lua"
