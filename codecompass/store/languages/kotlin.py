@@ -1,0 +1,341 @@
+"""Kotlin: classes, interfaces and objects, functions with and without receivers, properties, enum entries, imports."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.comments import comment_above, comment_above_byte, plain_code
+from codecompass.store.languages.kotlin_preparation import prepare
+from codecompass.store.records import Import, SymbolKind, Visibility
+
+_NAMES: Final = frozenset({"simple_identifier", "type_identifier"})
+_BEFORE_START: Final = frozenset({"annotation", "line_comment", "multiline_comment"})
+_BODIES: Final = frozenset({"class_body", "enum_class_body", "function_body", "statements"})
+_ACCESSORS: Final = frozenset({"getter", "setter"})
+_FUNCTIONS: Final = frozenset({"fn", "method"})
+_MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
+"""Scopes whose functions are methods: classes, enum entries with a body, properties that hold an anonymous object."""
+
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+_LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ")
+"""What a function body must hold to be worth entering. `fun` alone would also be found in `function`."""
+
+
+def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the package, which is not tied to the path."""
+    for child in root.named_children:
+        if child.type == "package_header":
+            text = source[child.start_byte : child.end_byte].decode("utf-8", "replace").removeprefix("package")
+            return tuple(part.strip(" `;") for part in text.strip().split("."))
+        if child.type not in ("file_annotation", "line_comment", "multiline_comment", "shebang_line"):
+            break
+    return ()
+
+
+def package(node: Node, context: Context) -> Iterator[Found]:
+    """The package of the file."""
+    if context.module:
+        name = ".".join(context.module)
+        yield Definition(
+            context.module[-1], "module", node, signature=f"package {name}", visibility="public", qualified_name=name
+        )
+
+
+def _visibility(words: str, context: Context) -> Visibility:
+    if context.enclosing in _FUNCTIONS:
+        return ""
+    for word in words.split():
+        if word in ("private", "protected", "internal", "public"):
+            return word  # type: ignore[return-value]
+    return "public"
+
+
+class _Shape(Struct, frozen=True):
+    """What the children of a declaration say, read in one pass: the grammar has no field names."""
+
+    start: Node
+    modifiers: str
+    name: str
+    bodies: tuple[Node, ...]
+    head_end: int
+    tokens: frozenset[str]
+
+
+def _shape(node: Node, context: Context) -> _Shape:
+    start: Node | None = None
+    modifiers = name = ""
+    bodies: list[Node] = []
+    head_end = -1
+    tokens: list[str] = []
+    for child in node.children:
+        kind = child.type
+        tokens.append(kind)
+        if kind == "modifiers":
+            modifiers = context.text(child)
+            if start is None:
+                # Annotations are no part of the declaration proper.
+                start = next((word for word in child.children if word.type != "annotation"), None)
+        elif start is None and kind not in _BEFORE_START:
+            start = child
+        if kind in _NAMES:
+            name = name or context.text(child).strip("`")
+        elif kind in _BODIES:
+            bodies.append(child)
+            head_end = child.start_byte if head_end < 0 else head_end
+        elif kind == "{" and head_end < 0:
+            head_end = child.start_byte
+    return _Shape(start or node, modifiers, name, tuple(bodies), node.end_byte if head_end < 0 else head_end, frozenset(tokens))
+
+
+def _name(node: Node, context: Context, *types: str) -> str:
+    for child in node.named_children:
+        if child.type in types:
+            return context.text(child).strip("`")
+    return ""
+
+
+def _holds_definition(node: Node, context: Context) -> bool:
+    source, start, end = context.source, node.start_byte, node.end_byte
+    return any(source.find(marker, start, end) >= 0 for marker in _LOCAL_MARKERS)
+
+
+def _define(
+    node: Node,
+    shape: _Shape,
+    name: str,
+    kind: SymbolKind,
+    context: Context,
+    parts: tuple[Node, ...] = (),
+    *,
+    is_whole: bool = False,
+) -> Definition:
+    bodies = shape.bodies
+    if kind in _FUNCTIONS:
+        bodies = tuple(body for body in bodies if _holds_definition(body, context))
+    start = shape.start
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=(*parts, *bodies),
+        signature=plain_code(context.source[start.start_byte : node.end_byte if is_whole else shape.head_end]),
+        visibility=_visibility(shape.modifiers, context),
+        start_line=start.start_point[0] + 1,
+    )
+
+
+def class_like(node: Node, context: Context) -> Iterator[Found]:
+    """Classes, interfaces and enums, `object`s and companions; the properties of the constructor are members."""
+    shape = _shape(node, context)
+    kind: SymbolKind = "interface" if "interface" in shape.tokens else "enum" if "enum" in shape.tokens else "class"
+    name = shape.name or ("Companion" if node.type == "companion_object" else "")
+    parts: tuple[Node, ...] = ()
+    if "primary_constructor" in shape.tokens:
+        parts = tuple(child for child in node.named_children if child.type == "primary_constructor")
+    if name:
+        yield _define(node, shape, name, kind, context, parts)
+
+
+def constructor_parameter(node: Node, context: Context) -> Iterator[Found]:
+    """`val` or `var` makes a parameter of the constructor a property."""
+    shape = _shape(node, context)
+    if "binding_pattern_kind" in shape.tokens and context.enclosing in _MEMBERS_OF:
+        yield _define(node, shape, shape.name, "field", context, is_whole=True)
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`fun name()`, `fun Type.name()`; a function in a class is a method."""
+    shape = _shape(node, context)
+    if shape.name:
+        yield _define(node, shape, shape.name, "method" if context.enclosing in _MEMBERS_OF else "fn", context)
+
+
+def constructor(node: Node, context: Context) -> Iterator[Found]:
+    """A secondary constructor has the name of its class."""
+    if context.scope_names and context.enclosing in _MEMBERS_OF:
+        yield _define(node, _shape(node, context), context.scope_names[-1], "method", context)
+
+
+def enum_entry(node: Node, context: Context) -> Iterator[Found]:
+    """One name of an enumeration, with members of its own or not."""
+    shape = _shape(node, context)
+    yield _define(node, shape, shape.name, "const", context)
+
+
+def property_of(node: Node, context: Context) -> Iterator[Found]:
+    """`val` and `var` outside functions, each name of a destructuring; accessors below belong to the range."""
+    value = node.named_children[-1] if node.named_child_count else None
+    literal = value if value is not None and value.type == "object_literal" else None
+    if context.enclosing in _FUNCTIONS:
+        if _holds_definition(node, context):
+            yield Inside(node)
+        return
+    shape = _shape(node, context)
+    start = shape.start
+    variables = [child for child in node.named_children if child.type == "variable_declaration"]
+    for child in node.named_children:
+        if child.type == "multi_variable_declaration":
+            variables += [inner for inner in child.named_children if inner.type == "variable_declaration"]
+    if not variables:
+        return
+    end = _end_of_head(node, variables[-1])
+    last = _last_accessor(node, context)
+    kind: SymbolKind = "const" if "const" in shape.modifiers.split() else "field" if context.enclosing in _MEMBERS_OF else "var"
+    for variable in variables:
+        yield Definition(
+            name=_name(variable, context, "simple_identifier"),
+            kind=kind,
+            node=node,
+            bodies=(literal,) if literal is not None and variable is variables[0] else (),
+            signature=plain_code(context.source[start.start_byte : end]),
+            visibility=_visibility(shape.modifiers, context),
+            start_line=start.start_point[0] + 1,
+            end_line=None if last is None else last.end_point[0] + 1,
+        )
+
+
+def _end_of_head(node: Node, variable: Node) -> int:
+    """Where the signature ends: behind a short value, else behind the type."""
+    for child in node.named_children:
+        if child.type in _ACCESSORS:
+            return child.start_byte
+        if child.type == "object_literal":
+            body = next((part for part in child.named_children if part.type == "class_body"), child)
+            return body.start_byte
+        if child.type == "type_constraints":
+            variable = child
+    return node.end_byte if node.end_byte - variable.end_byte <= _LONGEST_VALUE else variable.end_byte
+
+
+_ANNOTATIONS: Final = re.compile(
+    rb"\s*(?:@[\w.:]+(?:\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\")*+\))*+\))?\s*)+\Z"
+)
+_FARTHEST_COMMENT: Final = 3000
+"""Bytes that the annotations between a comment and its declaration may take."""
+
+
+def doc_of(node: Node, context: Context) -> str:
+    """The comment above, or above the annotations, however many lines these take."""
+    text = comment_above(node, context)
+    source, start = context.source, node.start_byte
+    if text or source.rfind(b"@", max(0, start - _FARTHEST_COMMENT), start) < 0:
+        return text
+    end = source.rfind(b"*/", max(0, start - _FARTHEST_COMMENT), start) + 2
+    first = source.find(b"@", end, start)
+    if end < 2 or first < 0 or not _ANNOTATIONS.match(source[end:start]):
+        return ""
+    return comment_above_byte(source, first)
+
+
+def _last_accessor(node: Node, context: Context) -> Node | None:
+    """The getter or setter below a property, which the grammar sets beside it in a class."""
+    after = context.source[node.end_byte : node.end_byte + 200].split(None, 4)
+    if not any(word.startswith((b"get", b"set")) for word in after[:3]):
+        return None
+    last, following = None, node.next_named_sibling
+    while following is not None and following.type in _ACCESSORS:
+        last, following = following, following.next_named_sibling
+    return last
+
+
+def anonymous_object(node: Node, _context: Context) -> Iterator[Found]:
+    """`object : Type { ... }` in a function: its functions are methods of something without a name."""
+    yield Inside(node, "class")
+
+
+def function_literal(node: Node, context: Context) -> Iterator[Found]:
+    """What is declared in a lambda is local."""
+    if _holds_definition(node, context):
+        yield Inside(node, "fn")
+
+
+def expression(node: Node, context: Context) -> Iterator[Found]:
+    """Leads to a class or object in an expression; nearly all expressions hold none and are not entered."""
+    if _holds_definition(node, context):
+        yield Inside(node)
+
+
+def type_alias(node: Node, context: Context) -> Iterator[Found]:
+    """`typealias Name<T> = Type`"""
+    shape = _shape(node, context)
+    yield _define(node, shape, shape.name, "type", context, is_whole=True)
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a.b.C`, `import a.b.C as D`, `import a.b.*`"""
+    line = node.start_point[0] + 1
+    path = next((child for child in node.named_children if child.type == "identifier"), None)
+    if path is None:
+        return
+    written = "".join(context.text(path).split()).replace("`", "")
+    if any(child.type == "wildcard_import" for child in node.named_children):
+        yield Import(line, line, written, "*")
+        return
+    alias = next(
+        (
+            _name(child, context, "type_identifier", "simple_identifier")
+            for child in node.named_children
+            if child.type == "import_alias"
+        ),
+        "",
+    )
+    module, _, name = written.rpartition(".")
+    yield Import(line, line, module, name, alias) if module else Import(line, line, name, "", alias)
+
+
+_LED_THROUGH: Final = (
+    "annotated_lambda",
+    "assignment",
+    "call_expression",
+    "call_suffix",
+    "catch_block",
+    "control_structure_body",
+    "finally_block",
+    "for_statement",
+    "if_expression",
+    "jump_expression",
+    "navigation_expression",
+    "try_expression",
+    "value_argument",
+    "value_arguments",
+    "when_entry",
+    "when_expression",
+    "while_statement",
+)
+"""Expressions on the way to a class or object in the body of a function that is known to hold one."""
+
+KOTLIN = Language(
+    name="kotlin",
+    grammar="kotlin",
+    extensions=(".kt", ".kts"),
+    interpreters=("kotlin", "kscript"),
+    rules={
+        "package_header": package,
+        "import_list": DESCEND,
+        "import_header": imports,
+        "class_declaration": class_like,
+        "object_declaration": class_like,
+        "companion_object": class_like,
+        "class_parameter": constructor_parameter,
+        "function_declaration": function,
+        "secondary_constructor": constructor,
+        "property_declaration": property_of,
+        "enum_entry": enum_entry,
+        "type_alias": type_alias,
+        "object_literal": anonymous_object,
+        "class_body": DESCEND,
+        "lambda_literal": function_literal,
+        "anonymous_function": function_literal,
+        **dict.fromkeys(_LED_THROUGH, expression),
+        "statements": DESCEND,
+        "ERROR": DESCEND,
+    },
+    prepare=prepare,
+    module=module_of,
+    doc=doc_of,
+)

@@ -1,0 +1,60 @@
+"""What the Kotlin grammar is given to parse: the source without what it does not know yet.
+
+The grammar takes a class below annotations for an expression, and stumbles over bodies on one line, guards in `when`,
+delegation (`A by b`), a class whose constructor stands on a line of its own, `!!` at the end of a line; what is around
+is lost with it. Nothing moves: the text keeps its length.
+"""
+
+import re
+from typing import Final
+
+from codecompass.store.languages.c_conditionals import blank, masked
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
+    re.DOTALL | re.VERBOSE,
+)
+_ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
+_IN_THE_WAY: Final = (
+    (b"@", re.compile(rb"^[ \t]*((?:@[\w.:]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
+    (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
+    (
+        b" by ",
+        re.compile(
+            rb"^(?:[ \t]*\)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:)[^\n]*\b(?:class|object)\b)[^\n]*?"
+            rb"\s(by\s+[\w.]+(?:\([^()\n]*\))?(?:\s+as\s+[\w.<>]+)?)(?=\s*[,{])",
+            re.MULTILINE,
+        ),
+    ),
+    (b" by ", re.compile(rb"\bva[lr]\s[^\n=]*\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
+    (b"actual", re.compile(rb"\b(actual)\s+va[lr]\b")),
+    (b"!!", re.compile(rb"(!!)[ \t\r]*$", re.MULTILINE)),
+    (b"..", re.compile(rb"^[ \t]*!?in\s+\w+(\.\.<?\s*\w+)\s*->", re.MULTILINE)),
+    (b"..<", re.compile(rb"\.\.(<)")),
+    (b">::", re.compile(rb"\w(<[^<>\n()]*>)::")),
+    (
+        b"constructor",
+        re.compile(
+            rb"\bclass\s+\w+(?:<[^<>\n]*>)?[ \t\r]*\n\s*"
+            rb"((?:@\w+(?:\([^()]*\))?\s+)*(?:(?:private|internal|protected|public)\s+)?constructor)\s*\("
+        ),
+    ),
+    (b'$$"', re.compile(rb'(\$\$+)"')),
+)
+_ONE_LINER: Final = re.compile(rb"^[^\n{}]*\b(?:class|object|interface|fun|va[lr])\b[^\n]*[^\s{;]( )\}", re.MULTILINE)
+_LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, without what the grammar cannot take."""
+    code = masked(source, _LITERALS)
+    text = bytearray(source)
+    for marker, pattern in _IN_THE_WAY:
+        if marker in source:
+            for match in pattern.finditer(bytes(code)):
+                blank(text, match.start(1), match.end(1))
+    for line in _ONE_LINER.finditer(bytes(code)):
+        # A body on one line must end in a semicolon.
+        for found in _LAST_BLANK.finditer(bytes(code), line.start(), line.end()):
+            text[found.start()] = 0x3B
+    return bytes(text)
