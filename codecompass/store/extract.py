@@ -64,7 +64,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     if language.before is not None:
         language.before(root, context)
     top: list[Node | Found] = list(root.named_children)
-    if language.recover is not None and root.has_error:
+    if language.recover is not None and (root.has_error or not language.rules):
         top.extend(language.recover(root, context))
     # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
     stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(top), _Scope(-1, (), (), ""))]
@@ -101,11 +101,12 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 is_ordered = is_ordered and (not symbols or symbols[-1].line_start <= symbol.line_start)
                 symbols.append(symbol)
                 bodies = [body for body in item.bodies if _worth_entering(language, item.kind, body, source)]
-                if bodies and len(scope.kinds) < MAX_NESTING:
+                if (bodies or item.members) and len(scope.kinds) < MAX_NESTING:
                     outer = scope.names if item.qualifier is None else item.qualifier
                     kinds, names = (*scope.kinds, item.kind), (*outer, item.name)
                     inner = _Scope(len(symbols) - 1, kinds, names, symbol.visibility)
                     stack.extend((iter(body.named_children), inner) for body in reversed(bodies))
+                    stack.append((iter(item.members), inner))
                     break
         else:
             stack.pop()

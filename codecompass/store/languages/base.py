@@ -56,14 +56,15 @@ class Definition(Struct, frozen=True):
     """A definition found by a rule. What is None is worked out by the walk in the usual way.
 
     `node` gives the line range (`start_line` and `end_line`, 1-based, override it, to leave out annotations); the nodes of
-    `bodies` are walked for members; `qualifier` replaces the enclosing scope in the qualified name where the two differ
-    (a Go method's receiver, a C++ `A::f` outside its class).
+    `bodies` are walked for members, `members` are those that the rule has found itself; `qualifier` replaces the enclosing
+    scope in the qualified name where the two differ (a Go method's receiver, a C++ `A::f` outside its class).
     """
 
     name: str
     kind: SymbolKind
     node: Node
     bodies: tuple[Node, ...] = ()
+    members: tuple["Definition", ...] = ()
     signature: str | None = None
     visibility: Visibility | None = None
     doc: str | None = None
@@ -147,7 +148,8 @@ class Language(Struct, frozen=True, kw_only=True):
     `prepare` gives the parser other bytes than the source, equally long and with the same line breaks, where the
     grammar would stumble over what is written (C macros); rules still see the source.
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
-    `recover` is asked when the tree has errors: what it finds in the text stands at top level, in its place by line.
+    `recover` is asked when the tree has errors, or when there are no rules because no grammar is good enough: what it
+    finds in the text stands at top level, in its place by line.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 
@@ -161,7 +163,7 @@ class Language(Struct, frozen=True, kw_only=True):
     member_separator: str | None = None
     prepare: Callable[[bytes], bytes] | None = None
     before: Callable[[Node, Context], None] | None = None
-    recover: Callable[[Node, Context], Iterable[Definition]] | None = None
+    recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
     nested_markers: tuple[bytes, ...] = ()
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
