@@ -56,8 +56,10 @@ def _is_definition(source: bytes, word: bytes, at: int) -> bool:
         nearby = max(at - LINE_BYTES, 0)
         before = source[max(source.rfind(b"\n", nearby, at) + 1, nearby) : at].strip()
         if word == b"=>":
-            # Assigned, or the end of parameters that began on a line above.
-            return b" = " in before or b"=(" in before or b"=function" in before or before.startswith(b")")
+            # Assigned, or the end of parameters that began on a line above; `= list.map(x => ...)` is neither.
+            value = before.partition(b" = ")[2]
+            is_parameters = value.startswith((b"(", b"<", b"async")) or value.strip(b" $_").isalnum()
+            return is_parameters or b"=(" in before or b"=async" in before or before.startswith(b")")
         return before in _DECLARED
     if word == b"function":
         after = source[at + len(word) : at + len(word) + 3].strip(b" *")
