@@ -52,9 +52,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Results(Struct):
-    """What has been measured so far."""
+    """What is measured besides the rows of the table."""
 
-    figures: list[Figure] = []
     trees: list[TreeRuns] = []
     remarks: list[str] = []
 
@@ -76,9 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     load_before = os.getloadavg()[0]
     results = Results()
-    for row in _measure(options, results):
-        results.figures.append(row)
-    remarks = results.remarks
+    figures = tuple(_measure(options, results))
     machine = Machine(
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         processors=os.cpu_count() or 0,
@@ -90,11 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = Report(
         taken_at=taken_at,
         machine=machine,
-        figures=tuple(results.figures),
+        figures=figures,
         trees=tuple(results.trees),
-        remarks=tuple(remarks),
+        remarks=tuple(results.remarks),
     )
-    print(_heading(machine), figures_table(report.figures), *remarks, sep="\n\n")
+    print(_heading(machine), figures_table(figures), *results.remarks, sep="\n\n")
     OUT.mkdir(exist_ok=True)
     written = OUT / f"bench-{taken_at.replace(':', '')}.json"
     written.write_bytes(msgspec.json.format(msgspec.json.encode(report)))

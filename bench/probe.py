@@ -90,9 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _time(index, "search_code, symbol names", [_search(name, state) for name in asked.names]),
         _time(index, "search_code, phrases", [_search(phrase, state) for phrase in asked.phrases]),
         _time(index, "search_code, natural language", [_search(sentence, state) for sentence in asked.sentences]),
-        _time(
-            index, "get_file_outline", [_outline(path, state) for path, _ in long_files] * (options.queries // OUTLINE_FILES + 1)
-        ),
+        _time(index, "get_file_outline", outlines * (options.queries // OUTLINE_FILES + 1)),
         _time(index, "get_code_context", [_context(phrase, state) for phrase in asked.phrases]),
         _time_openings(index, [_locate(name, state) for name in asked.names[:OPENINGS]]),
     ]

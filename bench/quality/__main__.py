@@ -1,0 +1,127 @@
+"""Scores search and definition lookup over real repositories: `python -m bench.quality --trees DIR --truth DIR`.
+
+--truth is a directory with repos.jsonl and, in it or in its `dev`, semble.jsonl and nav.jsonl; --trees has a work tree
+for each repository under its name. Searches ask the index of the published sub-tree (--mode root, comparable with the
+published figures) or of the whole repository (--mode whole); lookups always ask the whole. Run files and scores go to
+--out; --diff compares with the run files of an earlier --out.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.corpus import OUT
+from bench.quality import report
+from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
+from bench.quality.harness import Mode, Tool, WorkTree, ask, build, find_trees
+
+SETS = ("search", "nav")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line."""
+    options = _parser().parse_args(arguments)
+    out = options.out or OUT / "quality" / options.mode
+    wanted = None if options.repos is None else frozenset(options.repos.split(","))
+    repositories = read_lines(_data(options.truth, "repos.jsonl"), Repository)
+    trees, missing = find_trees([row for row in repositories if wanted is None or row.repo in wanted], options.trees)
+    if missing:
+        print(f"no work tree, left out: {', '.join(missing)}")
+    for tree in trees:
+        if not tree.is_pinned:
+            print(f"{tree.repository.repo}: not at the commit that the truth was made for")
+    if not trees:
+        print("nothing to measure", file=sys.stderr)
+        return 1
+    present = {tree.repository.repo for tree in trees}
+    run = _Run(trees, out, reuse=options.reuse)
+    if options.only != "nav":
+        truths = [row for row in read_lines(_data(options.truth, "semble.jsonl"), Truth) if row.repo in present]
+        _report_searches(truths, run.answers(truths, options.mode, "search_code"), options)
+    if options.only != "search":
+        truths = [row for row in read_lines(_data(options.truth, "nav.jsonl"), Truth) if row.repo in present]
+        _report_lookups(truths, run.answers(truths, "whole", "locate_symbol"), options)
+    print(f"\nRun files: {out}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="bench.quality", description=__doc__, formatter_class=layout)
+    parser.add_argument("--trees", type=Path, required=True)
+    parser.add_argument("--truth", type=Path, required=True)
+    parser.add_argument("--mode", choices=("root", "whole"), default="root")
+    parser.add_argument("--repos", help="only these, with commas")
+    parser.add_argument("--only", choices=SETS, help="only searches, or only definition lookups")
+    parser.add_argument("--out", type=Path, help="default: bench/out/quality/<mode>")
+    parser.add_argument("--published", type=Path, help="repository -> system -> NDCG@10 (default: the file beside the truth)")
+    parser.add_argument("--diff", type=Path, help="the --out of an earlier run")
+    parser.add_argument("--reuse", action="store_true", help="keep indexes of an earlier run: when only queries have changed")
+    parser.add_argument("--misses", type=int, default=0, help="show so many of the worst queries")
+    return parser
+
+
+class _Run:
+    """Builds each workspace once, however many sets of questions it is asked."""
+
+    def __init__(self, trees: Sequence[WorkTree], out: Path, *, reuse: bool) -> None:
+        self._trees = trees
+        self._out = out
+        self._reuse = reuse
+        self._built: set[Path] = set()
+
+    def answers(self, truths: Sequence[Truth], mode: Mode, tool: Tool) -> list[Answer]:
+        """Returns the answers of all trees, which are also written to the run file of `tool`."""
+        answers: list[Answer] = []
+        home = self._out / "index"
+        for tree in self._trees:
+            name, workspace = tree.repository.repo, tree.workspace(mode)
+            questions = [Question(truth.repo, truth.query) for truth in truths if truth.repo == name]
+            if not questions:
+                continue
+            built = build(tree, mode, home, reuse=self._reuse or workspace in self._built)
+            self._built.add(workspace)
+            answers += ask(tree, mode, home, tool, questions)
+            print(f"{name}, {mode}: {built}; {len(questions)} questions", file=sys.stderr, flush=True)
+        write_lines(self._out / _run_file(tool), answers)
+        return answers
+
+
+def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
+    judged = report.judge_searches(truths, answers)
+    print(f"\nsearch_code, mode {options.mode}; {report.latency_line(answers)}\n\n{report.search_table(judged)}")
+    path = options.published or _data(options.truth, "published_by_repo.json")
+    if path.is_file():
+        published = read_published(path)
+        print("\nbeside published figures (over all their queries), mean over the same repositories:\n")
+        print(report.published_table(judged, published), report.repository_table(judged, published), sep="\n\n")
+    if options.misses:
+        print(f"\nworst searches:\n{report.misses_table(judged, options.misses)}")
+    if options.diff is not None:
+        before = report.judge_searches(truths, read_lines(options.diff / _run_file("search_code"), Answer))
+        print(f"\nNDCG@10 against {options.diff}:\n{report.difference_table(judged, before, report.search_figure)}")
+
+
+def _report_lookups(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
+    judged = report.judge_lookups(truths, answers)
+    print(f"\nlocate_symbol, whole repositories; {report.latency_line(answers)}\n\n{report.lookup_table(judged)}")
+    if options.misses:
+        print(f"\nworst lookups:\n{report.misses_table(judged, options.misses)}")
+    if options.diff is not None:
+        before = report.judge_lookups(truths, read_lines(options.diff / _run_file("locate_symbol"), Answer))
+        print(f"\nsuccess@1 against {options.diff}:\n{report.difference_table(judged, before, report.lookup_figure)}")
+
+
+def _run_file(tool: Tool) -> str:
+    return f"{tool}.jsonl"
+
+
+def _data(directory: Path, name: str) -> Path:
+    """The data's own directory, or the part of it that may be tuned on."""
+    inside = directory / "dev" / name
+    return inside if inside.is_file() else directory / name
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The files of a quality run: the repositories, the truth, the questions without it, and the answers. JSON lines all.
+
+Field names are those of the data (see the README beside it); fields that nothing here needs are passed over.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+
+class Repository(Struct, frozen=True):
+    """A repository at a commit. `root` is the directory in it that the published figures index, empty for all of it."""
+
+    repo: str
+    commit: str
+    language: str
+    root: str = ""
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """A right answer. Without lines the whole file is meant; 1-based and inclusive."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+    secondary: bool = False
+
+
+class Truth(Struct, frozen=True, kw_only=True):
+    """A query and its right answers, in no order."""
+
+    id: str
+    repo: str
+    language: str
+    query: str
+    category: str
+    relevant: tuple[Target, ...]
+
+
+class Question(Struct, frozen=True):
+    """What whoever answers is shown of a truth."""
+
+    repo: str
+    query: str
+
+
+class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A place in an answer; the path is relative to the repository."""
+
+    path: str
+    line_start: int | None = None
+    line_end: int | None = None
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """A line of a run file: hits best first, and the milliseconds that the answer took."""
+
+    repo: str
+    query: str
+    results: tuple[Hit, ...]
+    ms: float | None = None
+
+
+Line = TypeVar("Line", bound=Struct)
+
+
+def read_lines(path: Path, kind: type[Line]) -> list[Line]:
+    """Returns the lines of a file. Raises OSError, or msgspec.DecodeError for a line of another shape."""
+    decoder = msgspec.json.Decoder(kind)
+    return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
+
+
+def write_lines(path: Path, rows: Iterable[Struct]) -> None:
+    """Writes one row a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+
+def read_published(path: Path) -> Mapping[str, Mapping[str, float]]:
+    """Returns the figure of each system for each repository: repository -> system -> NDCG@10."""
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, float]])
+
+
+def by_question(answers: Iterable[Answer]) -> dict[Question, Answer]:
+    """Returns the answers by what was asked."""
+    return {Question(answer.repo, answer.query): answer for answer in answers}

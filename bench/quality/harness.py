@@ -1,0 +1,85 @@
+"""Indexes work trees and asks them: questions in, run files out. Nothing here looks at a right answer."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from bench.indexing import index
+from bench.measure import python
+from bench.quality.data import Answer, Question, Repository
+
+Mode = Literal["root", "whole"]
+Tool = Literal["search_code", "locate_symbol"]
+
+
+class WorkTree(Struct, frozen=True, kw_only=True):
+    """A repository's work tree. `is_pinned` is False where git says that another commit is checked out."""
+
+    repository: Repository
+    path: Path
+    is_pinned: bool
+
+    def workspace(self, mode: Mode) -> Path:
+        """Returns the directory to index: the sub-tree of the published figures, or all."""
+        return self.path / self.repository.root if mode == "root" else self.path
+
+    def prefix(self, mode: Mode) -> str:
+        """Returns what makes a path of that workspace one of the repository."""
+        return f"{self.repository.root}/" if mode == "root" and self.repository.root else ""
+
+
+class AskFailed(Exception):
+    """The process that answers ended early; the message has the end of its stderr."""
+
+
+def find_trees(repositories: Iterable[Repository], directory: Path) -> tuple[list[WorkTree], list[str]]:
+    """Returns the work trees `directory` has, and the names of the repositories that it has not."""
+    found, missing = [], []
+    for repository in repositories:
+        path = directory / repository.repo
+        if (path / repository.root).is_dir():
+            found.append(WorkTree(repository=repository, path=path, is_pinned=_head(path) in ("", repository.commit)))
+        else:
+            missing.append(repository.repo)
+    return found, missing
+
+
+def build(tree: WorkTree, mode: Mode, home: Path, *, reuse: bool) -> str:
+    """Indexes a work tree and returns a sentence about it. `reuse` only brings an index up to date that is there."""
+    usage, done = index(tree.workspace(mode), home, *([] if reuse else ["--force"]))
+    return (
+        f"{done.report.file_count:,} files, {done.report.symbol_count:,} symbols, {usage.cpu_seconds:.1f} s CPU, "
+        f"{usage.wall_seconds:.1f} s"
+    )
+
+
+def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[Question]) -> list[Answer]:
+    """Returns the answers to `questions`, in their order, from a process that is shown nothing else.
+
+    Raises AskFailed where it ends with an error or answers too little.
+    """
+    if not questions:
+        return []
+    command = python("-m", "bench.quality.ask", tree.workspace(mode), "--home", home, "--tool", tool)
+    shown = b"".join(msgspec.json.encode(question) + b"\n" for question in questions)
+    done = subprocess.run([*command, "--prefix", tree.prefix(mode)], input=shown, capture_output=True, check=False)
+    decoder = msgspec.json.Decoder(Answer)
+    answers = [decoder.decode(line) for line in done.stdout.splitlines()]
+    if done.returncode != 0 or len(answers) != len(questions):
+        sys.stderr.buffer.write(done.stderr[-2000:])
+        raise AskFailed(f"{tree.repository.repo}: {len(answers)} of {len(questions)} questions answered, exit {done.returncode}")
+    return answers
+
+
+def _head(path: Path) -> str:
+    command = ["git", "-C", str(path), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 and (path / ".git").exists() else ""
