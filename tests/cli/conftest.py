@@ -1,0 +1,132 @@
+"""The command line as a user has it: a process of its own, a home of its own, real files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEADLINE_SECONDS = 120
+
+SHOP: Mapping[str, str] = {
+    "shop/__init__.py": "",
+    "shop/cart.py": (
+        '"""Shopping carts."""\n\n'
+        "from shop.money import Money\n\n\n"
+        "class Cart:\n"
+        '    """Holds what a customer wants to buy."""\n\n'
+        "    def add_item(self, name: str, price: Money) -> None:\n"
+        "        self.items.append((name, price))\n\n"
+        "    def total_price(self) -> Money:\n"
+        "        # rounding happens here and nowhere else\n"
+        "        return Money(sum(price.cents for _, price in self.items))\n"
+    ),
+    "shop/money.py": "class Money:\n    def __init__(self, cents: int) -> None:\n        self.cents = cents\n",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total_price():\n    assert Cart().total_price()\n",
+    "README.md": "# Shop\n\nHow the shopping cart works.\n",
+    "web/app.ts": "export function renderCart(id: string): void {\n  fetch(`/cart/${id}`);\n}\n",
+}
+
+
+class Done:
+    """How a command ended."""
+
+    def __init__(self, code: int, out: bytes, err: str) -> None:
+        self.code, self.raw, self.err = code, out, err
+
+    @property
+    def out(self) -> str:
+        return self.raw.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw)
+
+    def __repr__(self) -> str:
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class CommandLine:
+    """Runs commands in `cwd`, with all data and settings below `base`."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.home = base / "data"
+        self.user = base / "user"
+        self.user.mkdir()
+        self.cwd = base / "user"
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "GIT_"))},
+            "CODECOMPASS_HOME": str(self.home),
+            "HOME": str(self.user),
+            "XDG_CONFIG_HOME": str(self.user / "config"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_CEILING_DIRECTORIES": str(base),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "100",
+        }
+
+    def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
+        done = subprocess.run(
+            self.command(arguments),
+            cwd=cwd or self.cwd,
+            env={**self.environment, **variables},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr.decode())
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            self.command(arguments),
+            cwd=cwd or self.cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    @staticmethod
+    def command(arguments: Sequence[str | Path]) -> list[str]:
+        return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+
+    def tree(self, name: str, files: Mapping[str, str | bytes] = SHOP, *, git: bool = True) -> Path:
+        """Makes a project of these files and stands in it from now on."""
+        root = self.base / name
+        write(root, files)
+        if git:
+            self.git(root, "init", "-q", "-b", "main")
+        self.cwd = root
+        return root
+
+    def git(self, root: Path, *arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *identity, *arguments], cwd=root, env=self.environment, check=True, capture_output=True)
+
+
+def write(root: Path, files: Mapping[str, str | bytes]) -> None:
+    for path, content in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path.resolve())
+
+
+@pytest.fixture
+def shop(cli: CommandLine) -> Path:
+    """A small project in git that the command line stands in; not indexed."""
+    return cli.tree("shop")

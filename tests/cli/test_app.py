@@ -1,0 +1,189 @@
+"""The frame: help that costs nothing and teaches, wrong usage that says what was meant, exit codes."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import asyncclick
+import pytest
+
+from codecompass.cli.app import ENTRIES, build_app
+from codecompass.cli.help import Example, LazyGroup, TeachingCommand
+
+HEAVY = {"trio", "tantivy", "tree_sitter", "rich", "structlog", "sqlite3", "pathspec"}
+
+NAMES = [entry.name for entry in ENTRIES]
+
+
+def all_commands() -> Iterator[tuple[str, LazyGroup | TeachingCommand]]:
+    pending: list[tuple[str, asyncclick.Command]] = [("codecompass", build_app())]
+    while pending:
+        path, command = pending.pop()
+        assert isinstance(command, LazyGroup | TeachingCommand)
+        yield path, command
+        if isinstance(command, LazyGroup):
+            context = asyncclick.Context(command)
+            for name in command.entries:
+                found = command.get_command(context, name)
+                assert found is not None
+                pending.append((f"{path} {name}", found))
+
+
+@pytest.mark.parametrize("arguments", [[], *[[name] for name in NAMES], ["projects", "gc"], ["config", "show"]])
+def test_help_loads_neither_the_index_nor_an_event_loop(cli, arguments):
+    """Help is asked for a hundred times while somebody types; it takes a tenth of a second."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "codecompass", *arguments, "--help"],
+        env=cli.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "asyncclick" in loaded
+    assert not {name for name in loaded if name.partition(".")[0] in HEAVY}
+    assert "Usage: codecompass" in done.stdout
+    assert "Examples" in done.stdout
+
+
+def test_the_commands_are_those_that_were_promised():
+    promised = "init index sync search locate outline status doctor config projects uninstall completion"
+
+    assert sorted(NAMES) == sorted(promised.split())
+
+
+@pytest.mark.parametrize(("path", "command"), list(all_commands()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_command_says_what_it_does_and_shows_how(path, command):
+    assert command.help, path
+    assert command.examples, path
+    for parameter in command.params:
+        if isinstance(parameter, asyncclick.Option):
+            assert parameter.help, f"{path} {parameter.opts}"
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for _, command in all_commands() for example in command.examples if "codecompass " in example.line],
+    ids=lambda example: example.line,
+)
+def test_every_example_is_a_valid_command_line(example: Example):
+    """Parsed, not run: an option that is renamed must be renamed in the examples too."""
+    line = example.line.partition("codecompass ")[2]
+    for end in (" | ", " && ", " > ", " &'", ')"'):
+        line = line.partition(end)[0]
+
+    parse(shlex.split(line))
+
+
+def parse(arguments: list[str]) -> None:
+    async def resolve() -> None:
+        command: asyncclick.Command = build_app()
+        context = await command.make_context("codecompass", arguments)
+        while isinstance(command, asyncclick.Group):
+            rest = [*context._protected_args, *context.args]
+            name, found, rest = await command.resolve_command(context, rest)
+            assert found is not None
+            command = found
+            context = await command.make_context(name, rest, parent=context)
+
+    with pytest.raises(StopIteration):
+        resolve().send(None)
+
+
+def test_without_arguments_the_help_is_shown_as_wrong_usage(cli):
+    done = cli()
+
+    assert done.code == 2
+    assert "Usage: codecompass" in done.err
+
+
+def test_a_misspelt_command_is_recognised(cli):
+    done = cli("serach", "x")
+
+    assert (done.code, done.out) == (2, "")
+    assert "Did you mean 'search'?" in done.err
+    assert "Try: codecompass --help" in done.err
+
+
+def test_a_misspelt_option_is_recognised(cli):
+    done = cli("search", "x", "--limt", "3")
+
+    assert done.code == 2
+    assert "--limit" in done.err
+    assert "Try: codecompass search --help" in done.err
+
+
+def test_wrong_usage_is_json_where_json_was_asked_for(cli):
+    done = cli("search", "--json")
+
+    assert done.code == 2
+    assert done.json["error"]["code"] == "invalid_input"
+    assert done.err == ""
+
+
+def test_the_version_is_told(cli):
+    done = cli("--version")
+
+    assert done.code == 0
+    assert done.out.startswith("codecompass ")
+
+
+@pytest.mark.parametrize("arguments", [("--json", "status"), ("status", "--json")])
+def test_general_options_stand_before_and_after_the_command(cli, shop, arguments):
+    assert cli(*arguments).json["repo_root"] == str(shop)
+
+
+def test_the_project_can_be_named_before_the_command_too(cli, shop):
+    elsewhere = cli.tree("elsewhere", {"a.py": "x = 1\n"})
+
+    assert cli("--workspace", shop, "status", "--json").json["repo_root"] == str(shop)
+    assert cli("--workspace", shop, "status", "--json", "--workspace", elsewhere).json["repo_root"] == str(elsewhere)
+
+
+def test_a_reader_that_has_enough_ends_the_output_quietly(cli, shop):
+    cli("index")
+
+    done = subprocess.run(
+        ["bash", "-c", f"{shlex.join(cli.command(['outline', 'shop/cart.py']))} | true; echo ${{PIPESTATUS[0]}}"],
+        cwd=shop,
+        env=cli.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() in ("141", "0")
+    assert done.stderr == ""
+
+
+def test_an_output_that_cannot_be_written_is_a_failure(cli, shop):
+    cli("index")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            cli.command(["status"]), cwd=shop, env=cli.environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_has_no_traceback_unless_asked_for(cli, shop):
+    usual = cli("search", "x", "--project-id", "nowhere")
+    verbose = cli("search", "x", "--project-id", "nowhere", "-vv")
+
+    assert usual.code == verbose.code == 3
+    assert usual.err.startswith("error: no project is called 'nowhere'")
+    assert "Traceback" not in usual.err
+    assert "Traceback" in verbose.err
+
+
+def test_plain_text_goes_to_pipes_and_json_is_exact(cli, shop):
+    cli("index")
+
+    assert "\x1b" not in cli("search", "cart").out
+    raw = cli("search", "cart", "--json").raw
+    assert raw.endswith(b"}\n")
+    assert raw.count(b"\n") == 1
