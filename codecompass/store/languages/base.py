@@ -64,7 +64,6 @@ class Definition(Struct, frozen=True):
     kind: SymbolKind
     node: Node
     bodies: tuple[Node, ...] = ()
-    members: tuple["Definition", ...] = ()
     signature: str | None = None
     visibility: Visibility | None = None
     doc: str | None = None
@@ -72,6 +71,7 @@ class Definition(Struct, frozen=True):
     end_line: int | None = None
     qualifier: tuple[str, ...] | None = None
     qualified_name: str | None = None
+    members: tuple["Definition", ...] = ()
 
 
 class Inside(Struct, frozen=True):
