@@ -15,7 +15,7 @@ _PATH_EXTENSION: Final = re.compile(
     r"[^\s\\/]*[.](?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|c|h|cc|cpp|cxx|hpp|hh|cs|rb|php|kt|kts|swift|scala|sc|sh|bash|lua|ex|exs"
     r"|hs|zig|sql|md|rst|txt|toml|ya?ml|json|html?|css|scss|vue|svelte|tf|proto|gradle|cfg|ini|xml|lock|mod|sum)(?::\d+)?"
 )
-_CODE_NAME: Final = re.compile(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\))?")
+_CODE_NAME: Final = re.compile(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\)?)?")
 
 _ERROR: Final = re.compile(
     r"\b(?:error|warning|fatal|panic|exception|failed|failure)(?:\[\w+\])?:\s"

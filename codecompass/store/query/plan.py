@@ -38,14 +38,14 @@ class Weights(Struct, frozen=True, kw_only=True):
     definition: float = 0.6
     exact: float = 0.8
     qualified: float = 0.8
-    importers: float = 0.05
+    phrase: float = 0.0
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "natural_language": Weights(),
     "symbol": Weights(exact=3.0, qualified=3.0),
     "path": Weights(path=3.0, stem=2.0),
-    "error": Weights(path=0.2, stem=0.2, definition=0.2),
+    "error": Weights(path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
 
 

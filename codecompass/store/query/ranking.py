@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.store.facts import FilePlace, SymbolRow
@@ -18,6 +19,7 @@ from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
 from codecompass.store.query.tokens import WantedWords, is_code_name, name_parts
 from codecompass.store.records import SymbolKind
+from codecompass.store.text import ChunkHit
 from codecompass.store.words import split_identifier
 
 PlaceType = Literal["symbol", "snippet", "file", "import"]
@@ -54,6 +56,8 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "impl": 0.3,
     "use": 0.1,
 }
+
+NO_PHRASES: Final[Mapping[ChunkHit, float]] = {}
 
 TEST_SCALE: Final = 0.4
 EXAMPLE_SCALE: Final = 0.5
@@ -116,14 +120,25 @@ class _FileScore(Struct, frozen=True):
     definitions: tuple[_Definition, ...]
 
 
-def rank(found: Candidates, weights: Weights, kinds: frozenset[SymbolKind] | None = None) -> list[RankedPlace]:
-    """Returns the places of all candidates, best first; ties by path and line. `kinds` leaves only such definitions."""
-    best_chunk = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0)
+def rank(
+    found: Candidates,
+    weights: Weights,
+    kinds: frozenset[SymbolKind] | None = None,
+    phrases: Mapping[ChunkHit, float] = NO_PHRASES,
+) -> list[RankedPlace]:
+    """Returns the places of all candidates, best first; ties by path and line.
+
+    `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word.
+    """
+    if phrases:
+        found = msgspec.structs.replace(found, files=tuple(_phrase_first(file, phrases) for file in found.files))
+    best_chunk = max((chunk.score for file in found.files for chunk in file.chunks), default=0.0)
     best_mass = max((_mass(file) for file in found.files), default=0.0)
     paths = PathReader()
     places: list[RankedPlace] = []
     for file in found.files:
-        scored = _score(file, found, weights, best_chunk, best_mass, paths)
+        phrase = max((phrases.get(chunk, 0.0) for chunk in file.chunks), default=0.0) if phrases else 0.0
+        scored = _score(file, found, weights, best_chunk, best_mass, paths, phrase)
         if scored.score > 0.0:
             places += _places(file, scored, weights, kinds)
     places.sort(key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
@@ -150,7 +165,13 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
 
 
 def _score(
-    file: FileCandidate, found: Candidates, weights: Weights, best_chunk: float, best_mass: float, paths: PathReader
+    file: FileCandidate,
+    found: Candidates,
+    weights: Weights,
+    best_chunk: float,
+    best_mass: float,
+    paths: PathReader,
+    phrase: float,
 ) -> _FileScore:
     wanted = found.wanted
     words = paths.words(file.place.path)
@@ -160,12 +181,17 @@ def _score(
     path = wanted.coverage(weighted).recall
     stem = wanted.coverage((word, 1.0) for word in words.stem).precision
     definitions = _definitions(file.symbols, found)
-    score = weights.path * path + weights.stem * stem * stem
+    score = weights.path * path + weights.stem * stem * stem + weights.phrase * phrase
     if file.chunks and best_chunk > 0.0:
-        score += weights.text * file.chunks[0].score / best_chunk + weights.spread * _mass(file) / best_mass
+        score += weights.text * max(chunk.score for chunk in file.chunks) / best_chunk + weights.spread * _mass(file) / best_mass
     if definitions:
         score += _definition_score(definitions[0], weights)
     return _FileScore(score * role_scale(paths.role(file.place.path), wanted), path, definitions)
+
+
+def _phrase_first(file: FileCandidate, phrases: Mapping[ChunkHit, float]) -> FileCandidate:
+    chunks = sorted(file.chunks, key=lambda chunk: (-phrases.get(chunk, 0.0), -chunk.score, chunk.line_start))
+    return msgspec.structs.replace(file, chunks=tuple(chunks))
 
 
 def _mass(file: FileCandidate) -> float:

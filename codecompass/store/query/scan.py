@@ -13,7 +13,7 @@ from msgspec import Struct
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
-from codecompass.store.facts import FilePlace
+from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.hits import Hits
 from codecompass.store.query.intent import classify
@@ -60,6 +60,8 @@ def scan(
 ) -> Hits:
     """Returns the hits of mode `literal` or `regex`: product code before tests, definitions first, by path and line.
 
+    `total` counts matching lines.
+
     Raises InvalidInput for a regular expression that RE2 refuses, with its reason.
     """
     query = well_formed(request.query)
@@ -82,7 +84,7 @@ def scan(
     return Hits(
         shown=tuple(shown),
         intent=classify(request.query),
-        total=len(ranked),
+        total=sum(len(match.lines) for match in ranked),
         warnings=scanned.warnings,
         is_partial=bool(scanned.warnings),
     )
@@ -147,48 +149,52 @@ def _page(
     kinds: frozenset[SymbolKind] | None,
     limit: int,
 ) -> list[Shown]:
-    """The first hits with their boundaries; pieces of one definition become one hit."""
+    """The first hits: one for each definition that matching lines lie in, one for the other lines of a chunk."""
     shown: list[Shown] = []
     by_symbol: dict[int, int] = {}
     for match in ranked:
-        if len(shown) == limit:
-            break
-        place = _place(snapshot, match, places[match.chunk.file_id], kinds, len(shown))
-        if place is None:
-            continue
-        if place.symbol is not None and place.symbol.id in by_symbol:
-            at = by_symbol[place.symbol.id]
-            lines = sorted((*shown[at].matched_lines, *match.lines), key=lambda line: line.line)
-            shown[at] = msgspec.structs.replace(shown[at], matched_lines=tuple(lines))
-            continue
-        if place.symbol is not None:
-            by_symbol[place.symbol.id] = len(shown)
-        shown.append(Shown(place=place, matched_lines=match.lines))
+        for symbol, lines in _by_symbol(snapshot, match, kinds):
+            if symbol is not None and symbol.id in by_symbol:
+                at = by_symbol[symbol.id]
+                merged = sorted((*shown[at].matched_lines, *lines), key=lambda line: line.line)
+                shown[at] = msgspec.structs.replace(shown[at], matched_lines=tuple(merged))
+                continue
+            if len(shown) == limit:
+                return shown
+            if symbol is not None:
+                by_symbol[symbol.id] = len(shown)
+            place = _place(snapshot, places[match.chunk.file_id], symbol, lines, len(shown))
+            shown.append(Shown(place=place, matched_lines=tuple(lines)))
     return shown
 
 
-def _place(
-    snapshot: Snapshot, match: _Match, file: FilePlace, kinds: frozenset[SymbolKind] | None, index: int
-) -> RankedPlace | None:
-    first, last = match.lines[0].line, match.lines[-1].line
-    worth = [0.0] * (last - first + 1)
+def _by_symbol(
+    snapshot: Snapshot, match: _Match, kinds: frozenset[SymbolKind] | None
+) -> list[tuple[SymbolRow | None, list[MatchedLine]]]:
+    """The matching lines by the definition that each lies in, in order; those in none only where all kinds are asked for."""
+    around = snapshot.facts.symbols_around(match.chunk.file_id, match.lines[0].line, match.lines[-1].line)
+    groups: dict[int, tuple[SymbolRow | None, list[MatchedLine]]] = {}
     for line in match.lines:
-        worth[line.line - first] = 1.0
-    around = snapshot.facts.symbols_around(file.id, first, last)
+        symbol = narrowest(around, line.line, (1.0,), kinds)
+        if symbol is not None or kinds is None:
+            groups.setdefault(0 if symbol is None else symbol.id, (symbol, []))[1].append(line)
+    return list(groups.values())
+
+
+def _place(snapshot: Snapshot, file: FilePlace, symbol: SymbolRow | None, lines: list[MatchedLine], index: int) -> RankedPlace:
+    first, last = lines[0].line, lines[-1].line
     place = RankedPlace(
         place=file,
         type="snippet",
-        line_start=max(match.chunk.line_start, first),
-        line_end=min(match.chunk.line_end, last),
+        line_start=first,
+        line_end=last,
         score=1.0 / (1 + index),
         signals=Signals(),
         focus=first,
     )
-    symbol = narrowest(around, first, worth, kinds, min_share=1.0)
     if symbol is not None:
         return as_symbol(place, symbol, first)
-    if kinds is not None:
-        return None
+    around = snapshot.facts.symbols_around(file.id, first, last)
     return msgspec.structs.replace(place, enclosing=enclosing_symbol(around, first, last))
 
 

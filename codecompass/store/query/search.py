@@ -15,8 +15,9 @@ from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_
 from codecompass.store.query.hits import Hits, never
 from codecompass.store.query.intent import classify, unquoted
 from codecompass.store.query.path_lane import named_files
+from codecompass.store.query.phrase import phrase_shares
 from codecompass.store.query.places import refine
-from codecompass.store.query.ranking import rank
+from codecompass.store.query.ranking import NO_PHRASES, rank
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
@@ -76,7 +77,8 @@ def find(
     intent = classify(request.query)
     query = unquoted(request.query)
     found = retrieve(snapshot, query, limit, where)
-    ranked = rank(found, plan.WEIGHTS[intent], kinds)
+    weights = plan.WEIGHTS[intent]
+    ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)
     if intent == "path" and kinds is None:
         ranked = named_files(snapshot, query, where, limit, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []
