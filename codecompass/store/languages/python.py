@@ -141,9 +141,9 @@ def following_docstring(node: Node, context: Context) -> str:
 
 def type_alias(node: Node, context: Context) -> Iterator[Found]:
     """`type Name = ...` (PEP 695)."""
-    left = node.child_by_field_name("left")
-    if left is not None:
-        name = context.text(left).split("[", 1)[0]
+    name = context.field_text(node, "left").split("[", 1)[0].strip()
+    # `type` begins many a sentence, and a cut-off docstring is no code.
+    if name.isidentifier():
         doc = leading_comment(node, context) or following_docstring(node, context)
         yield Definition(name=name, kind="type", node=node, doc=doc)
 
