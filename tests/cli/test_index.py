@@ -1,0 +1,217 @@
+"""`index` and `sync`: what they do, say, and leave behind when they are stopped."""
+
+import fcntl
+import os
+import signal
+
+from tests.cli.conftest import write
+
+
+def test_a_project_is_indexed_and_registered_on_first_contact(cli, shop):
+    done = cli("index")
+
+    assert done.code == 0
+    assert done.out.startswith(f"{shop}: indexed 6 files, ")
+    assert [project["repo_root"] for project in cli("projects", "list", "--json").json["projects"]] == [str(shop)]
+
+
+def test_the_finished_job_is_printed_for_programs(cli, shop):
+    done = cli("index", "--json")
+
+    job = done.json
+    assert done.code == 0
+    assert (job["status"], job["mode"], job["ref"]) == ("published", "full", "main")
+    assert (job["file_count"], job["changed_files"], job["repo_root"]) == (6, 6, str(shop))
+    assert job["symbol_count"] == job["symbols_written"] > 5
+    assert job["created_at"] <= job["finished_at"]
+    assert cli("status", "--json").json["recent_jobs"][0]["job_id"] == job["job_id"]
+
+
+def test_indexing_again_takes_in_only_what_changed(cli, shop):
+    cli("index")
+    write(shop, {"shop/money.py": "class Money:\n    currency = 'EUR'\n", "shop/tax.py": "RATE = 0.19\n"})
+    (shop / "README.md").unlink()
+
+    job = cli("index", "--json").json
+
+    assert (job["mode"], job["changed_files"], job["files_written"], job["files_removed"]) == ("incremental", 3, 2, 1)
+
+
+def test_force_builds_from_nothing(cli, shop):
+    cli("index")
+
+    assert cli("index", "--force", "--json").json["mode"] == "full"
+    assert cli("sync", "--force", "--json").json["mode"] == "full"
+
+
+def test_sync_says_when_nothing_has_changed(cli, shop):
+    cli("index")
+    cli("sync")  # what was written a moment before it was read is read once more
+
+    done = cli("sync")
+
+    assert done.code == 0
+    assert "nothing has changed (6 files, " in done.out
+
+
+def test_sync_indexes_what_is_not_indexed_yet(cli, shop):
+    assert cli("sync", "--json").json["mode"] == "full"
+
+
+def test_a_directory_can_be_named(cli, shop):
+    cli.tree("elsewhere", {"b.py": ""})
+
+    assert cli("index", shop).out.startswith(f"{shop}: indexed")
+    assert cli("index", "--workspace", shop).code == 0
+    assert cli("index", shop, "--workspace", shop).code == 2
+
+
+def test_a_directory_that_does_not_exist_is_not_found(cli, shop):
+    done = cli("index", shop / "nowhere")
+
+    assert done.code == 3
+    assert done.err.startswith(f"error: the directory {shop / 'nowhere'} does not exist")
+
+
+def test_a_dry_run_lists_files_and_changes_nothing(cli, shop):
+    write(
+        shop,
+        {".gitignore": "*.log\nbuild/\n", "x.log": "", "build/y.py": "", "logo.png": b"\x89PNG\0", "big.txt": "x" * 2**20 + "y"},
+    )
+
+    done = cli("index", "--dry-run")
+
+    listed = done.out.splitlines()
+    assert "shop/cart.py" in listed
+    assert ".gitignore" in listed
+    assert not {"x.log", "build/y.py", "logo.png", "big.txt"} & set(listed)
+    assert "7 files" in done.err
+    assert "left out: 1 binary, 1 too_large" in done.err
+    assert "ignored: 1 file and 1 directory" in done.err
+    assert cli("projects", "list", "--json").json == {"projects": []}
+
+
+def test_a_dry_run_lists_exactly_what_is_then_indexed(cli, shop):
+    """The content is looked at too: a name alone does not say what is binary, minified or of another encoding."""
+    write(
+        shop,
+        {"a.min.js": "x" * 30_000, "latin.txt": "caf\u00e9\n".encode("latin-1"), "wide.txt": "\ufeffwide\n".encode("utf-16-le")},
+    )
+
+    plan = cli("index", "--dry-run", "--json").json
+    status = cli("index", "--json") and cli("status", "--json").json
+
+    assert len(plan["files"]) == status["file_count"] == 7
+    reasons = sorted(item["reason"] for item in plan["skipped"])
+    assert {reason: reasons.count(reason) for reason in reasons} == status["skipped"] == {"minified": 1, "not_utf8": 1}
+
+
+def test_the_projects_own_settings_count(cli, shop):
+    write(shop, {".codecompass/config.toml": "[index]\nexclude = ['tests/']\nmax_file_size = 300\n"})
+
+    files = {item["path"] for item in cli("index", "--dry-run", "--json").json["files"]}
+
+    assert "tests/test_cart.py" not in files
+    assert "shop/cart.py" not in files
+    assert "shop/money.py" in files
+
+
+def test_a_mistake_in_the_settings_stops_before_anything_is_written(cli, shop):
+    write(shop, {".codecompass/config.toml": "[index]\nmax_file_sise = 300\n"})
+
+    done = cli("index")
+
+    assert done.code == 2
+    assert "did you mean index.max_file_size?" in done.err
+
+
+def test_an_index_that_is_being_written_is_left_to_its_writer(cli, shop):
+    cli("index")
+    (lock,) = cli.home.glob("projects/*/writer.lock")
+
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = cli("index", "--json")
+
+    assert done.code == 1
+    assert done.json["error"]["code"] == "index_in_progress"
+    assert [job["status"] for job in cli("status", "--json").json["recent_jobs"]] == ["failed", "published"]
+
+
+def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
+    """The job is noted as cancelled, nothing half-done is left, and the next run goes through."""
+    functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(400))
+    root = cli.tree("large", {f"m{n}.py": functions for n in range(600)}, git=False)
+    process = cli.start("index", "-v")
+    job = None
+    while job is None:
+        assert process.poll() is None, process.communicate()
+        job = cli("status", "--json").json["active_job"] if (cli.home / "registry.db").exists() else None
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+    status = cli("status", "--json").json
+    assert status["active_job"] is None
+    assert [job["status"] for job in status["recent_jobs"]] == ["cancelled"]
+    assert cli("index", "--json").json["file_count"] == len(list(root.iterdir()))
+
+
+def test_a_killed_job_is_reported_until_the_next_one_succeeds(cli):
+    functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(400))
+    cli.tree("large", {f"m{n}.py": functions for n in range(600)}, git=False)
+    process = cli.start("index")
+    status = None
+    while status != "running":
+        assert process.poll() is None, process.communicate()
+        active = cli("status", "--json").json["active_job"] if (cli.home / "registry.db").exists() else None
+        status = None if active is None else active["status"]
+
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+    report = cli("status", "--json").json["interrupted_recovery_report"]
+    assert (report["detected"], report["interrupted_jobs"]) == (True, 1)
+    assert "Run: codecompass sync" in cli("status").err
+    assert cli("sync").code == 0
+    assert "interrupted_recovery_report" not in cli("status", "--json").json
+
+
+def test_a_store_that_cannot_be_made_is_permission_denied(cli, shop):
+    (cli.base / "file").write_text("")
+
+    done = cli("index", "--json", CODECOMPASS_HOME=str(cli.base / "file" / "data"))
+
+    assert done.code == 1
+    assert done.json["error"]["code"] == "permission_denied"
+    assert done.json["error"]["data"]["path"] == str(cli.base / "file" / "data")
+    assert "CODECOMPASS_HOME" in done.json["error"]["message"]
+
+
+def test_an_index_of_a_newer_program_is_refused_and_kept(cli, shop):
+    cli("index")
+    (current,) = cli.home.glob("projects/*/CURRENT")
+    newer = current.read_text().replace('"schema_version":1', '"schema_version":99')
+    assert "99" in newer
+    current.write_text(newer)
+
+    done = cli("index", "--json")
+
+    assert done.code == 1
+    assert done.json["error"]["code"] == "index_incompatible"
+    assert current.read_text() == newer
+    assert cli("search", "cart", "--json").json["error"]["code"] == "index_incompatible"
+    assert cli("projects", "list", "--json").json["projects"][0]["state"] == "newer"
+
+
+def test_file_names_that_are_not_utf8_break_nothing(cli, shop):
+    (shop / os.fsdecode(b"caf\xe9.py")).write_text("x = 1\n")
+
+    done = cli("index")
+    plan = cli("index", "--dry-run")
+
+    assert (done.code, plan.code) == (0, 0)
+    assert cli("status", "--json").json["skipped"] == {"path_not_utf8": 1}
