@@ -1,4 +1,4 @@
-"""What the configuration files of a repository say about where module names lead, one reader a kind of file.
+"""What files of a repository say about where module names lead, one reader a kind of file; most are configuration.
 
 Runs in worker processes. A file that makes no sense says nothing: it is somebody's fixture, or being typed right now.
 """
@@ -21,12 +21,12 @@ MAX_ROOTS_PER_FILE: Final = 500
 
 
 def is_configuration(path: str) -> bool:
-    """Says whether a file may say something about module names, by its name."""
+    """Says by its name whether a file may say something about module names."""
     return _reader_of(path) is not None
 
 
 def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
-    """Returns what the configuration file at `path` says, ranked in the order of the file; () for one without sense."""
+    """Returns what the file at `path` says, ranked in the order of the file; () for one without sense."""
     reader = _reader_of(path)
     if reader is None:
         return ()
@@ -49,6 +49,8 @@ def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None
         return typescript_roots
     if reader is None and name.endswith(".csproj"):
         return _csharp_roots
+    if reader is None and name.endswith(".kt"):
+        return _kotlin_roots
     return reader
 
 
@@ -165,6 +167,28 @@ def _csharp_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     names = [*_ROOT_NAMESPACE.findall(source.decode("utf-8-sig")), last_part(path).removesuffix(".csproj")]
     for name in dict.fromkeys(names):
         yield ModuleRoot("dotnet", name.replace(".", "/"), directory)
+
+
+_KOTLIN_PACKAGE: Final = re.compile(rb"^[ \t]*package[ \t]+((?:[\w.]|`[^`\n]+`)+)", re.MULTILINE)
+_KOTLIN_HEAD: Final = 16 * 1024
+_PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
+
+
+def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """The package of a source file whose directory is not called like it, with `/` for the dot.
+
+    Kotlin projects leave the part that all their packages share out of the path, and nothing else says which it is.
+    """
+    directory = directory_of(path)
+    match = _KOTLIN_PACKAGE.search(source, 0, _KOTLIN_HEAD)
+    if match is None:
+        return
+    package = match[1].decode("utf-8").replace("`", "").replace(".", "/")
+    if package.partition("/")[0] in _PLATFORM or "/" not in package:
+        # Somebody's stand-in for a class of the platform, or too common a name.
+        return
+    if last_part(package) != last_part(directory[:-1]):
+        yield ModuleRoot("jvm", package, directory, own_scope(directory))
 
 
 _ZIG_MODULE: Final = re.compile(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]*);")

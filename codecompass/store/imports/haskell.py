@@ -3,9 +3,10 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import directory_of, ending, last_part, nearest
+from codecompass.store.imports.places import ending, last_part, nearest
 from codecompass.store.records import Import
 
+_SOURCE_ROOTS: Final = frozenset({"app", "bench", "benchmarks", "lib", "library", "src", "test", "tests"})
 _EXTENSIONS: Final = (".hs", ".lhs", ".hsc", ".hs-boot")
 
 
@@ -20,9 +21,21 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     module = item.spec.replace(".", "/")
     for extension in _EXTENSIONS if candidates else ():
         found = ending(candidates, module + extension)
-        if "/" not in module:
-            # `Readers/Djot.hs` is `Readers.Djot`: directories in upper case are part of the module's name.
-            found = [path for path in found if not last_part(directory_of(path)[:-1])[:1].isupper()]
+        found = [path for path in found if not _is_inside(path[: -len(module + extension)], "/" not in module)]
         if found:
             return nearest(found, from_path)
     return ""
+
+
+def _is_inside(directory: str, is_single: bool) -> bool:
+    """Says whether a path to `directory` is part of a module's name, so that no module can begin there.
+
+    `src/Text/Readers/Djot.hs` is `Text.Readers.Djot` and nothing else. A directory in upper case may also be a project
+    (`Cabal/Distribution/Simple.hs`), but hardly one below `src`.
+    """
+    parts = directory.split("/")[:-1]
+    while parts and parts[-1][:1].isupper():
+        if is_single or (len(parts) > 1 and parts[-2] in _SOURCE_ROOTS):
+            return True
+        parts.pop()
+    return False

@@ -1,14 +1,15 @@
 """Java, Kotlin, Scala, Groovy: `a.b.C` is a file whose path ends in `a/b/C`, a package the directory that ends in `a/b`.
 
 Where sources begin is a matter of the build; that the whole name is at the end of the path is proof enough, except for
-names of one or two parts, which also need a source root, or a directory above the importing file, in front.
+names of one or two parts, which also need a source root, or a directory above the importing file, in front. Kotlin may
+leave the first parts of a package out of the path; then its source files say where they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ending, nearest
+from codecompass.store.imports.places import ending, last_part, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "jvm"
@@ -17,6 +18,9 @@ _EXTENSIONS: Final = (".java", ".kt", ".scala", ".groovy", ".kts", ".sc")
 _LANGUAGE_ROOTS: Final = frozenset({"groovy", "java", "kotlin", "scala"})
 _ABOVE_LANGUAGE_ROOTS: Final = frozenset({"main", "src", "test"})
 _SOURCE_ROOTS: Final = _LANGUAGE_ROOTS | {"app", "main", "source", "sources", "src", "test"}
+_MAX_DIRECTORIES: Final = 64
+"""Directories tried for one package. More are test data, which calls its packages all alike."""
+
 _ALL: Final = frozenset({"*", "_"})
 _SHORT: Final = 2
 
@@ -56,19 +60,40 @@ def _class_end(parts: Sequence[str]) -> int:
 
 def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
     candidates = paths.files_with_tail(parts[-1]) if parts else ()
-    return nearest(_files(candidates, parts, from_path) if candidates else [], from_path)
+    if not candidates:
+        return ""
+    found = _files(candidates, parts, from_path)
+    if not found:
+        said = {place + parts[-1] for place in _said(parts[:-1], from_path, paths)}
+        found = [path for path in candidates if path.endswith(_EXTENSIONS) and path[: path.rfind(".")] in said]
+    return nearest(found, from_path)
 
 
 def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
     # One part alone (`java`, `util`) says too little to look for anywhere.
-    directories = paths.package_directories(package[-1] + "/") if len(package) > 1 else ()
+    if len(package) < _SHORT:
+        return ""
     suffix = "/".join(package) + "/"
-    found = [
-        directory
-        for directory in ending(directories, suffix)
-        if paths.package_size(ECOSYSTEM, directory) and _is_root(directory[: -len(suffix)], package, from_path)
-    ]
+    directories = ending(paths.package_directories(package[-1] + "/"), suffix)
+    places = [place for place in directories if _is_root(place[: -len(suffix)], package, from_path)]
+    found = [place for place in (*places, *_said(package, from_path, paths)) if paths.package_size(ECOSYSTEM, place)]
     return nearest(found, from_path)
+
+
+def _said(package: Sequence[str], from_path: str, paths: PathIndex) -> Iterator[str]:
+    """Yields the directories of a package by what source files say of theirs, or of the source root around."""
+    roots = paths.roots(ECOSYSTEM).by_prefix
+    for count in range(len(package), 0, -1) if roots else ():
+        rest = "".join(part + "/" for part in package[count:])
+        for root in roots.get("/".join(package[:count]), ())[:_MAX_DIRECTORIES]:
+            if from_path.startswith(root.scope) and (not rest or _begins_sources(root.directory)):
+                yield root.directory + rest
+
+
+def _begins_sources(directory: str) -> bool:
+    # A file may also lie in the wrong directory, which says nothing about the ones below.
+    name = last_part(directory[:-1])
+    return name in _SOURCE_ROOTS or name.endswith(("Main", "Test"))
 
 
 def _files(candidates: Sequence[str], parts: Sequence[str], from_path: str) -> list[str]:

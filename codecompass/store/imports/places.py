@@ -153,13 +153,19 @@ def nearest(candidates: Sequence[str], from_path: str) -> str:
     """
     if len(candidates) < 2:
         return candidates[0] if candidates else ""
-    return min(candidates, key=lambda path: (-shared_parts(path, from_path), len(path), path))
+    own = from_path.split("/")[:-1]
+    return min(candidates, key=lambda path: (-_shared(own, path), len(path), path))
 
 
 def shared_parts(path: str, from_path: str) -> int:
     """Returns how many directories, from the root on, two paths have in common."""
+    return _shared(from_path.split("/")[:-1], path)
+
+
+def _shared(own: list[str], path: str) -> int:
     count = 0
-    for mine, theirs in zip(path.split("/")[:-1], from_path.split("/")[:-1], strict=False):
+    # Without the last part, which is a file's name, or empty for a directory.
+    for mine, theirs in zip(own, path.split("/")[:-1], strict=False):
         if mine != theirs:
             break
         count += 1

@@ -69,6 +69,7 @@ _LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
     csharp.ECOSYSTEM: ("csharp",),
     go.ECOSYSTEM: ("go",),
     javascript.ECOSYSTEM: ("javascript", "tsx", "typescript"),
+    jvm.ECOSYSTEM: ("groovy", "java", "kotlin", "scala"),
     php.ECOSYSTEM: ("php",),
     python.ECOSYSTEM: ("python",),
     rust.ECOSYSTEM: ("rust",),

@@ -18,3 +18,10 @@ def test_a_single_name_is_not_the_last_name_of_another_module():
     paths = repository("src/Text/Readers/Djot.hs src/Text/Readers/Markdown.hs")
 
     assert target(paths, "src/Text/Readers/Markdown.hs", "Djot") == ""
+
+
+def test_a_directory_in_upper_case_below_sources_is_part_of_the_name():
+    paths = repository("src/Text/Pandoc/Citeproc/Csl.hs src/Main.hs Cabal/Distribution/Simple.hs")
+
+    assert target(paths, "src/Main.hs", "Citeproc.Csl") == ""
+    assert target(paths, "src/Main.hs", "Distribution.Simple") == "Cabal/Distribution/Simple.hs"

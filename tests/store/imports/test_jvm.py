@@ -59,3 +59,20 @@ def test_of_a_package_in_several_modules_the_nearest_directory_is_meant():
 
     assert target(paths, "a/src/Main.kt", "org.shop.x", "*") == "a/src/org/shop/x/"
     assert target(paths, "b/src/Main.kt", "org.shop.x", "*") == "b/src/org/shop/x/"
+
+
+def test_kotlin_sources_say_which_part_of_their_package_the_path_leaves_out():
+    sources = {
+        "core/src/Job.kt": '/* a licence */\n@file:JvmName("Jobs")\npackage org.shop.jobs\n\nclass Job\n',
+        "core/test/JobTest.kt": "package org.shop.jobs\n",
+        "core/src/stray/Misplaced.kt": "package org.shop.jobs\n",
+        "samples/src/Main.kt": "package org.shop.sample\n",
+    }
+    paths = repository("core/src/channels/Channel.kt core/src/stray/channels/Other.kt samples/src/db/Users.kt", sources)
+
+    assert target(paths, "samples/src/Main.kt", "org.shop.jobs", "Job") == "core/src/Job.kt"
+    assert target(paths, "samples/src/Main.kt", "org.shop.jobs", "launch") == "core/src/"
+    assert target(paths, "core/src/stray/Misplaced.kt", "org.shop.jobs.channels", "Channel") == "core/src/channels/Channel.kt"
+    assert target(paths, "core/src/stray/Misplaced.kt", "org.shop.jobs.channels", "*") == "core/src/channels/"
+    assert target(paths, "samples/src/Main.kt", "org.shop.sample.db", "Users") == "samples/src/db/Users.kt"
+    assert target(paths, "core/src/Job.kt", "org.shop.sample.db", "Users") == ""

@@ -80,6 +80,8 @@ ROOTS = (
     ModuleRoot("composer", "a", "src/"),
     ModuleRoot("composer", "", "lib/"),
     ModuleRoot("dotnet", "a/b", "src/"),
+    ModuleRoot("jvm", "a/b", "src/"),
+    ModuleRoot("jvm", "b", "lib/a/"),
     ModuleRoot("swift", "a", "b/"),
     ModuleRoot("zig", "a", "src/main.zig"),
 )
