@@ -6,6 +6,7 @@ the change touches, and an incremental index equals a full one.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -22,6 +23,7 @@ from codecompass.store.imports import (
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.records import Import
 
+ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
 ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -37,7 +39,7 @@ class ImportEdges:
         self._pending: list[tuple[int, str, str, tuple[Import, ...]]] = []
         self._added: set[str] = set()
         self._removed: set[str] = set()
-        self._changed_ecosystems: set[str] = set()
+        self._root_changes: Counter[ModuleRoot] = Counter()
         self.rows_written = 0
 
     def add(self, file_id: int, path: str, language: str, imports: tuple[Import, ...]) -> None:
@@ -52,15 +54,17 @@ class ImportEdges:
                 "INSERT INTO module_roots VALUES (?, ?, ?, ?, ?, ?)",
                 [(file_id, root.ecosystem, root.prefix, root.directory, root.scope, root.rank) for root in roots],
             )
-            self._changed_ecosystems.update(root.ecosystem for root in roots)
+            self._root_changes.update(roots)
             self.rows_written += len(roots)
 
     def file_removed(self, file_id: int) -> None:
         """Forgets what the old content of a file imported and configured."""
         self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
         self.rows_written += self._connection.execute("DELETE FROM imports WHERE file_id = ?", (file_id,)).rowcount
-        gone = self._connection.execute("DELETE FROM module_roots WHERE file_id = ? RETURNING ecosystem", (file_id,)).fetchall()
-        self._changed_ecosystems.update(row[0] for row in gone)
+        gone = self._connection.execute(
+            f"DELETE FROM module_roots WHERE file_id = ? RETURNING {ROOT_COLUMNS}", (file_id,)
+        ).fetchall()
+        self._root_changes.subtract(ModuleRoot(*row) for row in gone)
         self.rows_written += len(gone)
 
     def path_added(self, path: str) -> None:
@@ -78,11 +82,12 @@ class ImportEdges:
 
         Returns the number of rows written, and is ready for the next run.
         """
-        if not (self._pending or self._added or self._removed or self._changed_ecosystems):
+        if not (self._pending or self._added or self._removed or self._root_changes):
             return 0
         before = self.rows_written
-        paths = self._paths(manifest)
-        self._move_existing(paths)
+        roots = [ModuleRoot(*row) for row in self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots")]
+        paths = self._paths(manifest, roots)
+        self._move_existing(paths, self._changed_ecosystems(roots))
         for file_id, path, language, imports in self._pending:
             rows = []
             for item in imports:
@@ -107,23 +112,24 @@ class ImportEdges:
         self._pending.clear()
         self._added.clear()
         self._removed.clear()
-        self._changed_ecosystems.clear()
+        self._root_changes.clear()
         return self.rows_written - before
 
-    def _paths(self, manifest: Mapping[str, ManifestEntry]) -> PathIndex:
-        roots = [
-            ModuleRoot(*row)
-            for row in self._connection.execute("SELECT ecosystem, prefix, directory, scope, rank FROM module_roots")
-        ]
+    def _changed_ecosystems(self, roots: Sequence[ModuleRoot]) -> set[str]:
+        """Returns where a root came or went. One that another file says too, or that was only written anew, did neither."""
+        now = Counter(roots)
+        return {root.ecosystem for root, change in self._root_changes.items() if (now[root] > 0) != (now[root] - change > 0)}
+
+    def _paths(self, manifest: Mapping[str, ManifestEntry], roots: Sequence[ModuleRoot]) -> PathIndex:
         if len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
             return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], roots)
         return _StoredPaths(self._connection, manifest, roots)
 
-    def _move_existing(self, paths: PathIndex) -> None:
+    def _move_existing(self, paths: PathIndex, changed_ecosystems: set[str]) -> None:
         found: dict[int, tuple[str, str, Import, str]] = {}
         for tail in affected_tails(self._added, self._removed, paths):
             self._collect("i.tail = ? OR i.other_tail = ?", (tail, tail), found)
-        for ecosystem in sorted(self._changed_ecosystems):
+        for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
             self._collect(f"f.language IN ({', '.join('?' * len(languages))})", languages, found)
         moved = []
