@@ -18,8 +18,8 @@ from codecompass.store.query.shaping import result_handle, stable_handle, symbol
 from codecompass.store.query.source import excerpt, lines_of
 
 CANDIDATES: Final = 50
-BODY_LINES: Final = 200
-BODY_CHARACTERS: Final = 16_000
+BODY_LINES: Final = 80
+BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
 SEPARATOR: Final = b","
 
