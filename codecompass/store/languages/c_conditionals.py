@@ -1,4 +1,4 @@
-"""Before parsing C, C++ and C#: `#if` groups that cut through a construct, and code that is switched off.
+"""Before parsing C, C++, C# and Swift: `#if` groups that cut through a construct, and code that is switched off.
 
 The grammars know a `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a
 brace that it does not close, or stands inside an expression, the tree breaks up to the end of the file. Such a group is
@@ -26,8 +26,8 @@ _CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
 _ELSE: Final = re.compile(rb"\s*else\b")
 _KEPT: Final = frozenset((b"include", b"include_next", b"import"))
 _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
-_CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef"))
-_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")"))
+_CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
+_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b"."))
 _LOOK_BACK: Final = 400
 """Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
 
@@ -54,13 +54,14 @@ class _Branch(Struct):
     is_off: bool
 
 
-def resolve(text: bytearray, code: bytearray) -> None:
+def resolve(text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DIRECTIVE, *, ends_with_line: bool = False) -> None:
     """Blanks in `text` the lines of all directives but `#define` and `#include`, and the branches that are in the way.
 
-    The same happens to `code` (`text` masked), in which no directive remains at all.
+    The same happens to `code` (`text` masked), in which no directive remains at all. Group 1 of a match of `directives`
+    is the word that tells what it is. `ends_with_line`: a line break ends a statement, as in Swift.
     """
     open_groups: list[list[_Branch]] = []
-    for match in DIRECTIVE.finditer(bytes(code)):
+    for match in directives.finditer(bytes(code)):
         word, start, end = match[1], match.start(), match.end()
         # Directives must not count as code when braces and neighbours are looked at.
         blank(code, start, end)
@@ -82,7 +83,11 @@ def resolve(text: bytearray, code: bytearray) -> None:
         elif word == b"endif":
             branches = open_groups.pop()
             branches[-1].end = start
-            keep = _branches_to_keep(code, [branch for branch in branches if not branch.is_off], branches[0].directive_start, end)
+            on = [branch for branch in branches if not branch.is_off]
+            if ends_with_line:
+                keep = on[:1] if any(_continues(code, branch) for branch in on) else on
+            else:
+                keep = _branches_to_keep(code, on, branches[0].directive_start, end)
             for branch in branches:
                 if branch not in keep:
                     blank(text, branch.start, branch.end)
@@ -100,17 +105,13 @@ def _end_of_comment(text: bytearray, start: int, end: int) -> int:
 def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
     """All, or the first alone where the branches are variants of a piece of one construct."""
     first = branches[:1]
-    if len(branches) < 2 or any(
-        _is_unbalanced(code, branch) or _ELSE.match(code, branch.start, branch.end) for branch in branches
-    ):
+    if len(branches) < 2 or any(_continues(code, branch) for branch in branches):
         return first
     before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()
     last = before[-1:]
     if last in b",(" and before:
         return branches
     if last not in b";{}" and (last not in b"):>" or (last == b")" and _CONTROL.search(before))):
-        return first
-    if any(bytes(code[branch.start : branch.end]).lstrip()[:1] in _CONTINUATIONS for branch in branches):
         return first
     after = bytes(code[end : end + _LOOK_BACK]).lstrip()[:1]
     for branch in branches:
@@ -120,6 +121,13 @@ def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end:
         if tail.endswith(b")") and (after == b"{" or _CONTROL.search(tail)):
             return first
     return branches
+
+
+def _continues(code: bytearray, branch: _Branch) -> bool:
+    """Whether a branch can only be a piece of what is around it."""
+    if _is_unbalanced(code, branch) or _ELSE.match(code, branch.start, branch.end):
+        return True
+    return bytes(code[branch.start : branch.end]).lstrip()[:1] in _CONTINUATIONS
 
 
 def _is_unbalanced(code: bytearray, branch: _Branch) -> bool:

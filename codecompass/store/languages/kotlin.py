@@ -22,7 +22,7 @@ _MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
 _LONGEST_VALUE: Final = 120
 """Bytes of a value that are shown in a signature."""
 
-_LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ")
+_LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object:")
 """What a function body must hold to be worth entering. `fun` alone would also be found in `function`."""
 
 

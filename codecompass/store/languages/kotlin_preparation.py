@@ -16,21 +16,14 @@ _LITERALS: Final = re.compile(
 )
 _ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
 _IN_THE_WAY: Final = (
-    (b"@", re.compile(rb"^[ \t]*((?:@[\w.:]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
+    (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
     (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
-    (
-        b" by ",
-        re.compile(
-            rb"^(?:[ \t]*\)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:)[^\n]*\b(?:class|object)\b)[^\n]*?"
-            rb"\s(by\s+[\w.]+(?:\([^()\n]*\))?(?:\s+as\s+[\w.<>]+)?)(?=\s*[,{])",
-            re.MULTILINE,
-        ),
-    ),
     (b" by ", re.compile(rb"\bva[lr]\s[^\n=]*\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
     (b"actual", re.compile(rb"\b(actual)\s+va[lr]\b")),
     (b"!!", re.compile(rb"(!!)[ \t\r]*$", re.MULTILINE)),
-    (b"..", re.compile(rb"^[ \t]*!?in\s+\w+(\.\.<?\s*\w+)\s*->", re.MULTILINE)),
+    (b"in ", re.compile(rb"^[ \t]*(!?in)\s[^\n]*->", re.MULTILINE)),
     (b"..<", re.compile(rb"\.\.(<)")),
+    (b" & Any", re.compile(rb"\w( & Any)\b")),
     (b">::", re.compile(rb"\w(<[^<>\n()]*>)::")),
     (
         b"constructor",
@@ -41,6 +34,10 @@ _IN_THE_WAY: Final = (
     ),
     (b'$$"', re.compile(rb'(\$\$+)"')),
 )
+_DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])")
+_SUPERTYPES: Final = re.compile(rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b")
+"""What the line of a delegation looks like that is one of a class, not of a property."""
+
 _ONE_LINER: Final = re.compile(rb"^[^\n{}]*\b(?:class|object|interface|fun|va[lr])\b[^\n]*[^\s{;]( )\}", re.MULTILINE)
 _LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
 
@@ -52,6 +49,10 @@ def prepare(source: bytes) -> bytes:
     for marker, pattern in _IN_THE_WAY:
         if marker in source:
             for match in pattern.finditer(bytes(code)):
+                blank(text, match.start(1), match.end(1))
+    if b" by " in source:
+        for match in _DELEGATION.finditer(bytes(code)):
+            if _SUPERTYPES.match(code, code.rfind(b"\n", 0, match.start()) + 1, match.start()):
                 blank(text, match.start(1), match.end(1))
     for line in _ONE_LINER.finditer(bytes(code)):
         # A body on one line must end in a semicolon.
