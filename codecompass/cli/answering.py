@@ -23,16 +23,21 @@ from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.registry import Project, Registry
-from codecompass.units import MILLISECONDS, MINUTES
+from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
 
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
+
+OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
+OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
+"""How long to wait for the first index that another process is building."""
 
 
 class Question(Struct, frozen=True):
@@ -71,7 +76,7 @@ def answer(
         settings = invocation.settings_for(project.root)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":
-            _index_first(invocation, registry, project)
+            _index_first(invocation, registry, project, index.layout)
         policy = getattr(request, "freshness_policy", None) or settings.query.freshness_policy
         drift, status = _fresh_enough(invocation, registry, project, index, settings, policy)
         if time.time() - project.last_used_at > TOUCH_SECONDS:
@@ -120,10 +125,24 @@ def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint)
 
 
-def _index_first(invocation: Invocation, registry: Registry, project: Project) -> None:
-    invocation.terminal.note(f"indexing {printable(str(project.root))} first", "dim")
-    job = run_job(invocation, registry, project, cause="first question")
-    invocation.terminal.note(summary(job), "dim")
+def _index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout) -> None:
+    terminal = invocation.terminal
+    terminal.note(f"indexing {printable(str(project.root))} first", "dim")
+    gives_up_at = time.monotonic() + OTHERS_DEADLINE_SECONDS
+    while True:
+        try:
+            job = run_job(invocation, registry, project, cause="first question")
+        except IndexInProgress:
+            if time.monotonic() > gives_up_at:
+                raise
+        else:
+            terminal.note(summary(job), "dim")
+            return
+        # Somebody else was first. What they publish is as good; if they go away without, it is our turn.
+        while is_locked(layout) and compatibility(layout).status == "not_indexed" and time.monotonic() < gives_up_at:
+            time.sleep(OTHERS_POLL_SECONDS)
+        if compatibility(layout).status != "not_indexed":
+            return
 
 
 def _fresh_enough(

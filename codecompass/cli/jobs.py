@@ -11,7 +11,7 @@ from codecompass.cli.output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
 from codecompass.errors import CodeCompassError
 from codecompass.settings import IndexSettings
-from codecompass.store.job_log import Job, JobLog, JobProgress
+from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProgress, new_job_id
 from codecompass.store.registry import Project, Registry
 
 if TYPE_CHECKING:
@@ -35,37 +35,21 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
 
     settings = invocation.settings_for(project.root)
     log.configure(log.level_for(settings.log.level, invocation.options.verbosity), settings.log.format)
-    jobs = JobLog(registry)
     is_full = force or compatibility(invocation.home.project(project.project_id)).status != "compatible"
-    job = jobs.create(project.project_id, "full" if is_full else "incremental", cause=cause)
+    entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause)
     try:
         with progress_bar(invocation.terminal) as display:
-            watcher = _Watcher(jobs, job, display)
-            report = trio.run(partial(_run, invocation, project, settings.index, job, watcher, force=force))
+            report = trio.run(partial(_run, invocation, project, settings.index, entry, display, force=force))
     except CodeCompassError as error:
-        jobs.finish(job.job_id, "failed", error=error.message)
+        entry.end("failed", error.message)
         raise
     except BaseException as error:
         is_interrupt = isinstance(error, KeyboardInterrupt) or (
             isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None
         )
-        jobs.finish(job.job_id, "cancelled" if is_interrupt else "failed", error="" if is_interrupt else repr(error))
+        entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error))
         raise
-    done = jobs.finish(
-        job.job_id,
-        "published",
-        progress=JobProgress(
-            percentage=100,
-            files_scanned=report.files_scanned,
-            files_total=report.files_changed,
-            files_indexed=report.files_changed,
-            symbols_extracted=report.counts.symbols_written,
-            source_bytes=report.source_bytes,
-        ),
-        mode=report.mode,
-        ref=report.ref,
-        changed_files=report.files_changed,
-    )
+    done = entry.publish(report)
     registry.touch(project.project_id)
     return _finished(project, done, report)
 
@@ -94,22 +78,26 @@ def summary(job: FinishedJob) -> str:
     return f"{amounts.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
 
 
-class _Watcher:
-    """Hands the reports of a running job to the screen, and now and then to the log."""
+class _LogEntry:
+    """The job's entry in the log. It begins with the first report, which comes from inside the writer lock.
 
-    def __init__(self, jobs: JobLog, job: Job, display: ProgressDisplay) -> None:
-        self._jobs, self._job, self._display = jobs, job, display
-        self._logged_at: float | None = None
+    A job that is refused, because another one is writing, thus leaves no trace: it never was one.
+    """
 
-    def __call__(self, progress: "Progress") -> None:
-        self._display.show(progress)
+    def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
+        self.job_id = new_job_id()
+        self._jobs, self._project_id, self._mode, self._cause = jobs, project_id, mode, cause
+        self._written_at: float | None = None
+
+    def note(self, progress: "Progress") -> None:
+        """Takes the state of the job; writes it down now and then."""
         now = time.monotonic()
-        if self._logged_at is None:
-            # The first report comes from inside the writer lock: from here on the job is the one that runs.
-            self._jobs.start(self._job.job_id)
-        elif now - self._logged_at < LOG_SECONDS:
+        if self._written_at is None:
+            self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
+            self._jobs.start(self.job_id)
+        elif now - self._written_at < LOG_SECONDS:
             return
-        self._logged_at = now
+        self._written_at = now
         counters = JobProgress(
             percentage=progress.percentage,
             files_scanned=progress.files_scanned,
@@ -117,14 +105,47 @@ class _Watcher:
             files_indexed=progress.files_indexed,
             symbols_extracted=progress.symbols_extracted,
         )
-        self._jobs.update(self._job.job_id, counters)
+        self._jobs.update(self.job_id, counters)
+
+    def end(self, status: FinalStatus, error: str) -> None:
+        """Notes an end without success."""
+        if self._written_at is not None:
+            self._jobs.finish(self.job_id, status, error=error)
+
+    def publish(self, report: "JobReport") -> Job:
+        """Notes success."""
+        return self._jobs.finish(
+            self.job_id,
+            "published",
+            progress=JobProgress(
+                percentage=100,
+                files_scanned=report.files_scanned,
+                files_total=report.files_changed,
+                files_indexed=report.files_changed,
+                symbols_extracted=report.counts.symbols_written,
+                source_bytes=report.source_bytes,
+            ),
+            mode=report.mode,
+            ref=report.ref,
+            changed_files=report.files_changed,
+        )
 
 
 async def _run(
-    invocation: Invocation, project: Project, settings: IndexSettings, job: Job, watcher: _Watcher, *, force: bool
+    invocation: Invocation,
+    project: Project,
+    settings: IndexSettings,
+    entry: _LogEntry,
+    display: ProgressDisplay,
+    *,
+    force: bool,
 ) -> "JobReport":
     from codecompass.actors.indexing import IndexJob
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+
+    def watch(progress: "Progress") -> None:
+        display.show(progress)
+        entry.note(progress)
 
     async with open_worker_pool(settings.workers or default_pool_size()) as pool:
         return await IndexJob(
@@ -132,9 +153,9 @@ async def _run(
             layout=invocation.home.project(project.project_id),
             pool=pool,
             limits=index_limits(settings),
-            job_id=job.job_id,
+            job_id=entry.job_id,
             force=force,
-            on_progress=watcher,
+            on_progress=watch,
         ).run()
 
 

@@ -75,15 +75,20 @@ _COLUMNS: Final = (
 )
 
 
+def new_job_id() -> str:
+    """Returns an id that no job has."""
+    return secrets.token_hex(6)
+
+
 class JobLog:
     """Jobs of all projects, through the registry's connection and under its rule: one caller at a time."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def create(self, project_id: str, mode: JobMode, *, cause: str) -> Job:
-        """Returns a new queued job of the calling process."""
-        job_id = secrets.token_hex(6)
+    def create(self, project_id: str, mode: JobMode, *, cause: str, job_id: str | None = None) -> Job:
+        """Returns a new queued job of the calling process, with an id of its own or one from `new_job_id`."""
+        job_id = job_id or new_job_id()
         process = this_process()
         now = time.time()
         with self._registry.transaction() as connection:

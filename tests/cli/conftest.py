@@ -23,8 +23,8 @@ SHOP: Mapping[str, str] = {
         "    def add_item(self, name: str, price: Money) -> None:\n"
         "        self.items.append((name, price))\n\n"
         "    def total_price(self) -> Money:\n"
-        "        # rounding happens here and nowhere else\n"
-        "        return Money(sum(price.cents for _, price in self.items))\n"
+        "        cents = sum(price.cents for _, price in self.items)\n"
+        "        return Money(cents)  # rounding happens here and nowhere else\n"
     ),
     "shop/money.py": "class Money:\n    def __init__(self, cents: int) -> None:\n        self.cents = cents\n",
     "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total_price():\n    assert Cart().total_price()\n",

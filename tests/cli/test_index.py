@@ -135,7 +135,7 @@ def test_an_index_that_is_being_written_is_left_to_its_writer(cli, shop):
 
     assert done.code == 1
     assert done.json["error"]["code"] == "index_in_progress"
-    assert [job["status"] for job in cli("status", "--json").json["recent_jobs"]] == ["failed", "published"]
+    assert [job["status"] for job in cli("status", "--json").json["recent_jobs"]] == ["published"]
 
 
 def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):

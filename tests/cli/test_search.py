@@ -1,0 +1,281 @@
+"""`search`, `locate` and `outline`: readable for people, exact for programs, of the tree as it is now."""
+
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from codecompass.cli.answering import query_settings
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode
+from codecompass.settings import Settings
+from codecompass.store.identity import project_id
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import HomeLayout
+from codecompass.store.query.lookup import locate_symbol
+from codecompass.store.query.outline import get_file_outline
+from codecompass.store.query.search import search_code
+from tests.cli.conftest import CommandLine, write
+
+
+def paths(done) -> list[str]:
+    return [result["path"] for result in done.json["results"]]
+
+
+def test_the_first_search_indexes_and_says_so_beside_the_answer(cli, shop):
+    done = cli("search", "total", "price")
+
+    assert done.code == 0
+    assert f"indexing {shop} first" in done.err
+    assert "indexed 6 files" in done.err
+    assert done.out.startswith("shop/cart.py:12  method Cart.total_price\n    def total_price(self) -> Money\n")
+    assert "indexing" not in cli("search", "total", "price").err
+
+
+def test_a_hit_shows_the_lines_with_the_words(cli, shop):
+    done = cli("search", "rounding")
+
+    assert "  14  return Money(cents)  # rounding happens here and nowhere else\n" in done.out
+
+
+@pytest.mark.parametrize("tool", ["search", "locate", "outline"])
+def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
+    cli("index")
+    cli("sync")
+    index = WorkspaceIndex(HomeLayout(cli.home).project(project_id(shop)), project_id(shop))
+    state = AnswerState(workspace=str(shop), project_id=project_id(shop), ref="main")
+    settings = query_settings(Settings())
+
+    with index.snapshot() as snapshot:
+        match tool:
+            case "search":
+                words = ("total price", "--limit", "3", "--detail-level", "context", "--ranking-explain-level", "full")
+                request = SearchCode(query="total price", limit=3, detail_level="context", ranking_explain_level="full")
+                expected = encode(search_code(snapshot, request, state, settings))
+            case "locate":
+                words = ("Cart.total_price", "--kind", "method", "--language", "python", "--compact")
+                request = LocateSymbol(name="Cart.total_price", kind="method", language="python", compact=True)
+                expected = encode(locate_symbol(snapshot, request, state, settings))
+            case _:
+                words = ("shop/cart.py", "--depth", "top")
+                expected = encode(get_file_outline(snapshot, GetFileOutline(path="shop/cart.py", depth="top"), state))
+
+    assert cli(tool, *words, "--json").raw == expected + b"\n"
+
+
+def test_an_edit_is_found_by_the_very_next_search(cli, shop):
+    cli("index")
+    write(shop, {"shop/tax.py": "def tax_of(amount):\n    return amount * 0.19\n"})
+    (shop / "shop" / "money.py").unlink()
+
+    assert paths(cli("locate", "tax_of", "--json")) == ["shop/tax.py"]
+    assert paths(cli("locate", "Money", "--kind", "class", "--json")) == []
+    assert cli("locate", "tax_of", "--json").json["metadata"]["freshness_status"] == "fresh"
+
+
+def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli, shop):
+    cli("index")
+    cli("sync")
+    assert cli("locate", "Cart", "--freshness-policy", "strict").code == 0
+    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+
+    strict = cli("locate", "Cart", "--json", "--freshness-policy", "strict")
+    lax = cli("locate", "tax_of", "--json", "--freshness-policy", "best_effort")
+    readable = cli("locate", "Cart", "--freshness-policy", "best_effort")
+
+    assert strict.code == 1
+    assert strict.json["error"]["code"] == "index_stale"
+    assert strict.json["error"]["data"]["changed_files"] == 1
+    assert (lax.code, paths(lax)) == (3, [])
+    assert lax.json["metadata"]["freshness_status"] == "stale"
+    assert "files have changed since the index was built" in readable.err
+
+
+def test_a_touched_file_does_not_make_the_index_stale(cli, shop):
+    """Checkouts and builds touch files; only their content counts."""
+    cli("index")
+    (shop / "shop" / "cart.py").touch()
+
+    assert cli("locate", "Cart", "--freshness-policy", "strict").code == 0
+
+
+def test_the_policy_can_come_from_the_projects_settings(cli, shop):
+    cli("index")
+    settings = "[query]\nfreshness_policy = 'strict'\n"
+    write(shop, {".codecompass/config.toml": settings, "shop/tax.py": "RATE = 0.19\n"})
+
+    assert cli("locate", "Cart").code == 1
+    assert cli("locate", "Cart", "--freshness-policy", "balanced").code == 0
+
+
+def test_while_another_process_writes_the_published_index_answers(cli, shop):
+    cli("index")
+    (lock,) = cli.home.glob("projects/*/writer.lock")
+    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = cli("locate", "Cart", "--json", "--kind", "class")
+
+    assert (done.code, paths(done)) == (0, ["shop/cart.py"])
+    assert done.json["metadata"]["freshness_status"] == "syncing"
+
+
+def test_a_switch_of_branches_is_followed(cli, shop):
+    cli.git(shop, "add", "-A")
+    cli.git(shop, "commit", "-q", "-m", "all")
+    cli("index")
+    cli.git(shop, "switch", "-q", "-c", "other")
+    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+
+    done = cli("locate", "tax_of", "--json")
+
+    assert done.json["metadata"]["ref"] == "other"
+    assert paths(done) == ["shop/tax.py"]
+    assert cli("locate", "Cart", "--ref", "other").code == 0
+    assert cli("locate", "Cart", "--ref", "main", "--json").json["error"]["code"] == "ref_not_indexed"
+
+
+@pytest.mark.parametrize("tool", ["search", "locate"])
+def test_nothing_found_is_exit_code_3_and_an_empty_list(cli, shop, tool):
+    readable = cli(tool, "zzyzx")
+    machine = cli(tool, "zzyzx", "--json")
+
+    assert (readable.code, readable.out) == (3, "")
+    assert "nothing found for 'zzyzx'" in readable.err
+    assert "try: codecompass" in readable.err
+    assert (machine.code, machine.json["results"]) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (("--limit", "abc"), "limit"),
+        (("--limit", "1.5"), "limit"),
+        (("--kind", "func_"), "kind"),
+        (("--detail-level", "all"), "detail_level"),
+        (("--mode", "fuzzy"), "mode"),
+        (("--freshness-policy", "lax"), "freshness_policy"),
+        (("--timeout-ms", "soon"), "timeout_ms"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_wrong_usage_before_anything_is_indexed(cli, shop, options, field):
+    done = cli("search", "x", "--json", *options)
+
+    assert done.code == 2
+    assert done.json["error"]["data"]["field"] == field
+    assert cli("projects", "list", "--json").json == {"projects": []}
+
+
+def test_a_limit_out_of_range_is_clamped_with_a_warning(cli, shop):
+    readable = cli("search", "cart", "--limit", "0")
+    machine = cli("search", "cart", "--limit", "1000", "--json")
+
+    assert readable.code == machine.code == 0
+    assert "warning: limit '0' is out of the range 1..100; 1 was used" in readable.err
+    assert machine.json["metadata"]["warnings"] == ["limit '1000' is out of the range 1..100; 100 was used"]
+    assert machine.err == ""
+
+
+def test_filters_narrow_the_answer(cli, shop):
+    cli("index")
+
+    assert paths(cli("search", "cart", "--json", "-l", "typescript")) == ["web/app.ts"]
+    assert set(paths(cli("search", "cart", "--json", "-p", "tests/**"))) == {"tests/test_cart.py"}
+    assert len(paths(cli("search", "cart", "--json", "-n", "1"))) == 1
+
+
+def test_a_regular_expression_finds_lines(cli, shop):
+    done = cli("search", "--mode", "regex", r"items\.\w+")
+
+    assert "  10  self.items.append((name, price))" in done.out
+    assert cli("search", "--mode", "regex", "(", "--json").json["error"]["code"] == "invalid_input"
+
+
+def test_a_literal_is_taken_as_it_is(cli, shop):
+    done = cli("search", "--mode", "literal", "`/cart/${id}`", "--json")
+
+    assert [line["line"] for result in done.json["results"] for line in result["matched_lines"]] == [2]
+
+
+def test_a_query_that_begins_with_a_hyphen_is_possible(cli, shop):
+    assert cli("search", "--mode", "literal", "--", "-> Money").code == 0
+
+
+def test_paths_are_shown_as_one_can_open_them_from_here(cli, shop):
+    cli("index")
+
+    below = cli("locate", "renderCart", cwd=shop / "shop").out
+    outside = cli("locate", "renderCart", "--workspace", shop, cwd=cli.user).out
+
+    assert below.startswith("../web/app.ts:1  fn renderCart\n")
+    assert outside.startswith(f"{shop}/web/app.ts:1  fn renderCart\n")
+
+
+def test_detail_levels_show_more_or_less(cli, shop):
+    cli("index")
+
+    location = cli("locate", "total_price", "-d", "location").out
+    context = cli("locate", "Cart.total_price", "-d", "context").out
+
+    assert location.splitlines()[0] == "shop/cart.py:12  method total_price"
+    assert "def total_price" not in location
+    assert "  14      return Money(cents)" in context
+
+
+def test_what_is_in_a_file_cannot_take_over_the_terminal(cli, shop):
+    write(shop, {"evil.py": 'title = "\x1b]0;owned\x07\x1b[2J"  # clear\n\n\ndef \u202eevil(): ...\n'})
+
+    done = cli("search", "title clear", "-p", "evil.py")
+
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    assert "\\x1b]0;owned\\x07" in done.out
+
+
+def test_a_project_named_by_its_name_answers_with_content(cli, shop):
+    cli("init", "--project-id", "web-shop")
+
+    found = cli("search", "total price", "--project-id", "web-shop", "--json", "-d", "context", "-n", "1").json
+
+    assert found["metadata"]["project_id"] == "web-shop"
+    assert found["metadata"]["schema_name"] == "project_web_shop"
+    assert found["results"][0]["start_line"] == 12
+
+
+def test_the_outline_of_a_file_is_a_tree(cli, shop):
+    done = cli("outline", "shop/cart.py")
+
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "shop/cart.py  python",
+        "   3  use shop.money.Money",
+        "   6  class Cart",
+        "   9    def add_item(self, name: str, price: Money) -> None",
+        "  12    def total_price(self) -> Money",
+    ]
+    assert "add_item" not in cli("outline", "shop/cart.py", "--depth", "top").out
+
+
+@pytest.mark.parametrize("name", ["cart.py", "./cart.py", "../shop/cart.py", "shop/cart.py"])
+def test_a_file_is_named_from_here_or_from_the_project(cli, shop, name):
+    assert cli("outline", name, "--json", cwd=shop / "shop").json["file_path"] == "shop/cart.py"
+
+
+def test_a_file_that_is_not_indexed_is_not_found_and_similar_ones_are_named(cli, shop):
+    done = cli("outline", "lib/cart.py", "--json")
+
+    assert done.code == 3
+    assert done.json["error"]["code"] == "file_not_found"
+    assert "shop/cart.py" in done.json["error"]["message"]
+
+
+def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLine, shop: Path):
+    """One indexes; the other, finding the lock held, must not fail because there is nothing to read yet."""
+    processes = [cli.start("search", "total", "price", "--json") for _ in range(3)]
+
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert b"total_price" in out
