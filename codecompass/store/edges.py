@@ -128,7 +128,8 @@ class ImportEdges:
     def _move_existing(self, paths: PathIndex, changed_ecosystems: set[str]) -> None:
         found: dict[int, tuple[str, str, Import, str]] = {}
         for tail in affected_tails(self._added, self._removed, paths):
-            self._collect("i.tail = ? OR i.other_tail = ?", (tail, tail), found)
+            # The indexes leave out empty tails, so the statement has to say that it asks for none.
+            self._collect("(i.tail = ? AND i.tail != '') OR (i.other_tail = ? AND i.other_tail != '')", (tail, tail), found)
         for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
             self._collect(f"f.language IN ({', '.join('?' * len(languages))})", languages, found)

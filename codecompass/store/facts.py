@@ -231,8 +231,11 @@ class FactsReader:
 
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
         """Returns imports that lead to the file `path`, or to its directory where packages are directories."""
+        # The index leaves out empty targets, and is used only when the statement says that it asks for none.
         directory = path.rpartition("/")[0] + "/"
-        return self._imports("WHERE i.target IN (?, ?) ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit))
+        return self._imports(
+            "WHERE i.target IN (?, ?) AND i.target != '' ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit)
+        )
 
     def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
         """Returns for each path how many import statements lead to it or its directory, counted up to `cap`."""
@@ -240,7 +243,8 @@ class FactsReader:
         for path in paths:
             directory = path.rpartition("/")[0] + "/"
             rows = self._rows(
-                "SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) LIMIT ?)", (path, directory, cap)
+                "SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) AND target != '' LIMIT ?)",
+                (path, directory, cap),
             )
             counts[path] = int(rows[0][0])
         return counts
