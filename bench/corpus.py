@@ -43,7 +43,7 @@ def synthetic_tree(files: int, seed: int = SEED) -> Tree:
     if not _is_complete(root):
         _begin(root)
         _write(root, (*synthetic.project_files(), *synthetic.source_files(seed, files)))
-        _commit(root)
+        make_repository(root)
         _end(root)
     return Tree(name=f"{files:,} synthetic files", root=root, is_ours=True)
 
@@ -63,8 +63,31 @@ def copy_of(tree: Tree) -> Tree:
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(tree.root / file.path, target)
-    _commit(root)
+    make_repository(root)
     return Tree(name=f"copy of {tree.name}", root=root, is_ours=True)
+
+
+def trees_in(directories: Iterable[Path]) -> list[Path]:
+    """Returns the trees meant: a directory that holds files or is a repository itself, else the directories in it."""
+    trees = []
+    for directory in directories:
+        inside = sorted(path for path in directory.iterdir() if path.is_dir())
+        is_tree = (directory / ".git").exists() or any(path.is_file() for path in directory.iterdir())
+        trees += [directory] if is_tree else inside
+    return trees
+
+
+def make_repository(root: Path) -> None:
+    """Makes `root` a git repository that tracks all that is in it; does nothing where git is not installed."""
+    git = shutil.which("git")
+    if git is None:
+        return
+    # Without the user's configuration: no hooks, no signing, no filters.
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    settings = ["user.name=bench", "user.email=bench@example.invalid", "core.compression=0", "gc.auto=0"]
+    options = [part for setting in settings for part in ("-c", setting)]
+    for arguments in (("init", "-q", "-b", "main"), ("add", "--force", "--all"), ("commit", "-q", "-m", "made")):
+        subprocess.run([git, *options, *arguments], cwd=root, env=environment, check=True, capture_output=True)
 
 
 def _write(root: Path, files: Iterable[synthetic.SourceFile]) -> None:
@@ -85,15 +108,3 @@ def _end(root: Path) -> None:
 
 def _is_complete(root: Path) -> bool:
     return root.with_name(root.name + COMPLETE).exists() and root.is_dir()
-
-
-def _commit(root: Path) -> None:
-    git = shutil.which("git")
-    if git is None:
-        return
-    # Without the user's configuration: no hooks, no signing, no filters.
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    settings = ["user.name=bench", "user.email=bench@example.invalid", "core.compression=0", "gc.auto=0"]
-    options = [part for setting in settings for part in ("-c", setting)]
-    for arguments in (("init", "-q", "-b", "main"), ("add", "--force", "--all"), ("commit", "-q", "-m", "made")):
-        subprocess.run([git, *options, *arguments], cwd=root, env=environment, check=True, capture_output=True)

@@ -64,17 +64,20 @@ def index(root: Path, home: Path, *arguments: str) -> tuple[Usage, JobRun]:
     return finished.usage, job.decode(finished.stdout)
 
 
+def cold_run(tree: Tree, home: Path) -> ColdRun:
+    """Builds the index of a tree from nothing. ctags goes first, so that the files are in memory for all."""
+    ctags = others.ctags_usage(tree.root)
+    usage, done = index(tree.root, home, "--force")
+    return ColdRun(usage=usage, job=done, floor=others.floor_run(tree.root, home), ctags=ctags)
+
+
 def measure_tree(tree: Tree, home: Path, plan: Plan, *, cold_runs: int, edited: Sequence[str] | None = None) -> TreeRuns:
     """Measures one tree; the store in `home` holds its index afterwards.
 
     `edited` are the files that updates change, by default some that the tree itself chooses. A tree that is not ours is
     copied for the updates.
     """
-    cold = []
-    for _ in range(cold_runs):
-        ctags = others.ctags_usage(tree.root)
-        usage, done = index(tree.root, home, "--force")
-        cold.append(ColdRun(usage=usage, job=done, floor=others.floor_run(tree.root, home), ctags=ctags))
+    cold = [cold_run(tree, home) for _ in range(cold_runs)]
     unchanged, status = [], []
     for _ in range(plan.unchanged_runs):
         unchanged.append(index(tree.root, home)[0])

@@ -40,7 +40,7 @@ class SearchScore(Struct, frozen=True, kw_only=True):
 
 class LookupScore(Struct, frozen=True, kw_only=True):
     """How one lookup was answered, 0..1. Of the first right hit: its rank, how many lines its beginning is off, and the
-    length of its range over the true one's."""
+    length of its range over the true one's (None where the truth is one line: some tellers know no ends)."""
 
     success_1: float
     success_5: float
@@ -74,7 +74,7 @@ def score_lookup(hits: Sequence[Hit], targets: Sequence[Target]) -> LookupScore:
     lines_off = ratio = None
     if hit is not None and target is not None and hit.line_start is not None and target.start_line is not None:
         lines_off = abs(hit.line_start - target.start_line)
-        if hit.line_end is not None and target.end_line is not None:
+        if hit.line_end is not None and target.end_line is not None and target.end_line > target.start_line:
             ratio = (hit.line_end - hit.line_start + 1) / (target.end_line - target.start_line + 1)
     return LookupScore(
         success_1=float(first == 1),

@@ -1,0 +1,224 @@
+"""What a source file defines, said by somebody else: Python's own parser for Python, Universal Ctags for the rest.
+
+Neither is always right: ctags guesses at what it does not parse, and takes some things for definitions that nobody looks
+up. What a code index need not have is left out here, each with its reason, so that what remains is comparable.
+"""
+
+import ast
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+PYTHON: Final = "python"
+
+CTAGS_PARSER: Final[Mapping[str, str]] = {
+    "bash": "Sh",
+    "c": "C",
+    "cpp": "C++",
+    "csharp": "C#",
+    "elixir": "Elixir",
+    "go": "Go",
+    "haskell": "Haskell",
+    "java": "Java",
+    "javascript": "JavaScript",
+    "kotlin": "Kotlin",
+    "lua": "Lua",
+    "php": "PHP",
+    "ruby": "Ruby",
+    "rust": "Rust",
+    "sql": "SQL",
+    "tsx": "TypeScript",
+    "typescript": "TypeScript",
+}
+"""Our languages that ctags 5.9 has a parser for. Swift, Scala and Zig it has not."""
+
+LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
+    "bash": frozenset({"script", "heredoc"}),  # a file that is sourced; a marker in the text
+    "c": frozenset({"header"}),
+    "cpp": frozenset({"header"}),
+    "csharp": frozenset({"typedef"}),  # `using X = Y`, an import
+    "elixir": frozenset({"test", "implementation"}),  # a sentence, not a name; a protocol's name again
+    "go": frozenset({"package", "packageName", "unknown"}),
+    "haskell": frozenset({"module"}),  # ctags stops at the first dot of its name
+    "java": frozenset({"package"}),
+    "javascript": frozenset({"property"}),  # mostly keys of object literals
+    "kotlin": frozenset({"package"}),
+    "php": frozenset({"namespace", "variable", "alias"}),  # every assignment outside functions; `use .. as`
+    "ruby": frozenset({"library", "describe", "context"}),  # what `require` takes in; sentences of tests
+    "rust": frozenset({"implementation"}),  # the type's name again
+    "sql": frozenset({"label", "variable", "cursor"}),
+}
+"""Kinds of ctags that are no definitions of the file, or none that is looked up."""
+
+NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|\W*$")
+"""What ctags calls a thing without a name (a lambda, an anonymous struct), in any language."""
+
+MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
+    "bash": re.compile(r".*=$"),  # `names=()` is an array
+    "haskell": re.compile(r"(?:class|where|instance|data|newtype|type|module|import|let|in|if|then|else|case|of|do)$"),
+    "ruby": re.compile(r".*=$"),  # the writer that an accessor brings along
+}
+"""Names that ctags makes of something else."""
+
+INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
+
+LAST_PART: Final = frozenset({"csharp", "lua"})
+"""Languages where ctags writes a name with what it belongs to: `M.setup`, `IList.IsFixedSize`."""
+
+CLAUSES: Final = frozenset({"elixir", "haskell"})
+"""Languages where a function is written in clauses, each of which ctags lists: the first of a name and kind counts."""
+
+VALUE_KINDS: Final = frozenset({"constant", "variable", "field"})
+FUNCTION_KINDS: Final = frozenset({"function", "method", "func", "generator", "getter", "setter", "singletonMethod"})
+"""A value inside one of these is local to it."""
+
+SCOPELESS: Final = frozenset({"javascript", "tsx", "typescript"})
+"""Languages where ctags often gives no scope: an indented value without one is taken for local, or a literal's key."""
+
+
+class Definition(Struct, frozen=True):
+    """A definition: path relative to the root, name, the teller's word for its kind, 1-based line."""
+
+    path: str
+    name: str
+    kind: str
+    line: int
+
+
+class Tag(Struct, frozen=True, rename={"scope_kind": "scopeKind"}):
+    """A line of ctags' JSON. `pattern` is a search pattern of the line: `/^` and its text."""
+
+    name: str
+    path: str
+    kind: str = ""
+    line: int = 0
+    pattern: str = ""
+    scope: str = ""
+    scope_kind: str = ""
+
+
+def python_definitions(path: str, source: str) -> list[Definition]:
+    """Returns the classes, functions (nested ones too), module and class variables, and attributes set in `__init__`.
+
+    Raises SyntaxError where this Python cannot parse it, ValueError for a NUL, RecursionError for absurd nesting.
+    """
+    found: list[Definition] = []
+
+    def visit(statements: Iterable[ast.stmt], scope: str) -> None:
+        for statement in statements:
+            match statement:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    kind = "method" if scope == "class" else "function"
+                    found.append(Definition(path, statement.name, kind, statement.lineno))
+                    visit(statement.body, "function")
+                    if scope == "class" and statement.name == "__init__":
+                        found.extend(Definition(path, name, "attribute", line) for name, line in _attributes(statement))
+                case ast.ClassDef():
+                    found.append(Definition(path, statement.name, "class", statement.lineno))
+                    visit(statement.body, "class")
+                case _:
+                    if scope != "function":
+                        kind = "class variable" if scope == "class" else "variable"
+                        found.extend(Definition(path, name, kind, line) for name, line in _assigned(statement))
+                    for block in _blocks(statement):
+                        visit(block, scope)
+
+    visit(ast.parse(source).body, "module")
+    return found
+
+
+def ctags_definitions(program: str, root: Path, language: str, paths: Sequence[str]) -> list[Definition]:
+    """Returns what ctags finds in files (relative to `root`) read as `language`, one of those in `CTAGS_PARSER`.
+
+    Raises OSError where ctags cannot be started, CalledProcessError where it fails.
+    """
+    with TemporaryDirectory() as directory:
+        listed = Path(directory) / "files"
+        listed.write_text("\n".join(paths) + "\n", encoding="utf-8", errors="surrogateescape")
+        options = [f"--language-force={CTAGS_PARSER[language]}", "--output-format=json", "--fields=+neKsS", "--sort=no"]
+        command = [program, *options, "-L", str(listed), "-f", "-"]
+        done = subprocess.run(command, cwd=root, capture_output=True, check=True)
+    decoder = msgspec.json.Decoder(Tag)
+    return comparable(language, map(decoder.decode, done.stdout.decode("utf-8", "replace").splitlines()))
+
+
+def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
+    """Returns the tags of files in `language` that a code index should have too, under the names that it would give."""
+    found: list[Definition] = []
+    seen: set[tuple[str, str, str, str]] = set()
+    for tag in tags:
+        if tag.kind in LEFT_OUT.get(language, ()) or _is_local(language, tag) or _is_misread(language, tag):
+            continue
+        key = (tag.path, tag.scope, tag.kind, tag.name)
+        if language in CLAUSES and key in seen:
+            continue
+        seen.add(key)
+        name = re.split("[.:]", tag.name)[-1] if language in LAST_PART else tag.name
+        found.append(Definition(tag.path, name, tag.kind, tag.line))
+    return found
+
+
+def _is_local(language: str, tag: Tag) -> bool:
+    if tag.kind not in VALUE_KINDS:
+        return False
+    is_indented = tag.pattern[2:3].isspace()
+    return tag.scope_kind in FUNCTION_KINDS or (language in SCOPELESS and is_indented and not tag.scope)
+
+
+def _is_misread(language: str, tag: Tag) -> bool:
+    if NO_NAME.match(tag.name) or (language in MISREAD and MISREAD[language].match(tag.name)):
+        return True
+    match language, tag.kind:
+        case (("c" | "cpp"), "function"):
+            # A macro at the top of a file looks like a function: `TEST(Suite, Case) {`.
+            return tag.name.isupper()
+        case (("c" | "cpp"), "macro"):
+            return INCLUDE_GUARD.fullmatch(tag.name) is not None
+        case (("typescript" | "tsx"), "alias"):
+            return tag.pattern.startswith("/^import")
+    return False
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        yield getattr(statement, field, [])
+    for handler in getattr(statement, "handlers", []):
+        yield handler.body
+    for case in getattr(statement, "cases", []):
+        yield case.body
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, int]]:
+    targets: list[ast.expr] = []
+    match statement:
+        case ast.Assign():
+            targets = list(statement.targets)
+        case ast.AnnAssign():
+            targets = [statement.target]
+    while targets:
+        target = targets.pop(0)
+        match target:
+            case ast.Name():
+                yield target.id, target.lineno
+            case ast.Tuple() | ast.List():
+                targets[:0] = target.elts
+            case ast.Starred():
+                targets.insert(0, target.value)
+
+
+def _attributes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int]]:
+    lines: dict[str, list[int]] = defaultdict(list)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            owner = node.value
+            if isinstance(owner, ast.Name) and owner.id == "self":
+                lines[node.attr].append(node.lineno)
+    for name, places in lines.items():
+        yield name, min(places)
