@@ -1,0 +1,25 @@
+CREATE OR REPLACE PACKAGE bills AS
+  PROCEDURE send(id NUMBER);
+END bills;
+/
+CREATE OR REPLACE PACKAGE BODY bills IS
+  PROCEDURE send(id NUMBER) IS
+    total NUMBER := 0;
+  BEGIN
+    NULL;
+  END send;
+END bills;
+/
+CREATE OR REPLACE PROCEDURE close_month (month IN DATE) IS
+  total NUMBER := 0;
+  name VARCHAR2(20);
+BEGIN
+  FOR r IN (SELECT 1 FROM dual) LOOP
+    total := total + 1;
+  END LOOP;
+END close_month;
+/
+CREATE GLOBAL TEMPORARY TABLE scratch (a NUMBER, b VARCHAR2(10)) ON COMMIT DELETE ROWS;
+CREATE PUBLIC SYNONYM bill FOR shop.bills;
+CREATE TABLE unfinished (
+  a NUMBER,
