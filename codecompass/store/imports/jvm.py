@@ -40,10 +40,12 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     is_class = parts[end - 1 : end] != [] and parts[end - 1][:1].isupper()
     if found or is_class:
         return found or _directory(parts[: end - 1], from_path, paths)
-    if item.name in _ALL:
-        return _directory(parts, from_path, paths)
-    # A member written in lower case: of a package, or in Scala of an object (`syntax.functor.map`).
     is_scala = from_path.endswith((".scala", ".sc"))
+    if item.name in _ALL:
+        found = _directory(parts, from_path, paths)
+        # In Scala also everything of an object, which may be in any file of its package.
+        return found or (_directory(parts[:-1], from_path, paths) if is_scala else "")
+    # A member written in lower case: of a package, or in Scala of an object (`syntax.functor.map`).
     return (_file(parts[:-1], from_path, paths) if is_scala else "") or _directory(parts[:-1], from_path, paths)
 
 
@@ -70,8 +72,7 @@ def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
 
 
 def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    # One part alone (`java`, `util`) says too little to look for anywhere.
-    if len(package) < _SHORT:
+    if not package or (package[0] in _LANGUAGE_ROOTS and len(package) < _SHORT):
         return ""
     suffix = "/".join(package) + "/"
     directories = ending(paths.package_directories(package[-1] + "/"), suffix)
@@ -110,8 +111,10 @@ def _is_root(directory: str, parts: Sequence[str], from_path: str) -> bool:
     if parts[0] in _LANGUAGE_ROOTS and places[-1:] and places[-1] in _ABOVE_LANGUAGE_ROOTS:
         # `src/main/java/util` is the package `util`, not `java.util`.
         return False
-    if len(parts) > _SHORT or not places or places[-1] in _SOURCE_ROOTS:
+    if len(parts) > _SHORT or (places[-1:] and places[-1] in _SOURCE_ROOTS):
         return True
+    if len(parts) < _SHORT:
+        return False
     if not from_path.startswith(directory):
         return False
     # A directory above the importing file: where its project begins, in Scala also a package around it.

@@ -28,11 +28,14 @@ FUNCTOR = "laws/src/main/scala/org/shop/syntax/Functor.scala"
         (TEST, "org.shop.web", "*", "web/src/main/kotlin/org/shop/web/"),
         (TEST, "org.shop.web", "Unknown", "web/src/main/kotlin/org/shop/web/"),
         (TEST, "util", "Strings", "util/src/main/java/util/Strings.java"),
+        (TEST, "util", "Numbers", "util/src/main/java/util/"),
         (ROUTES, "org.shop.web.dsl", "routing", "web/src/main/kotlin/org/shop/web/dsl/"),
         (ROUTES, "org.shop.cart", "Cart", "core/src/main/java/org/shop/cart/Cart.java"),
         (FUNCTOR, "org.shop.syntax.all", "*", "laws/src/main/scala/org/shop/syntax/all.scala"),
         (FUNCTOR, "org.shop.syntax.all", "toOps", "laws/src/main/scala/org/shop/syntax/all.scala"),
         (FUNCTOR, "org.shop.syntax", "_", "laws/src/main/scala/org/shop/syntax/"),
+        (FUNCTOR, "org.shop.syntax.functor", "*", "laws/src/main/scala/org/shop/syntax/"),
+        (TEST, "org.shop.cart.missing", "*", ""),
     ],
 )
 def test_a_name_leads_to_its_outermost_class_else_to_its_package(from_path, spec, name, expected):
@@ -43,7 +46,6 @@ def test_a_name_leads_to_its_outermost_class_else_to_its_package(from_path, spec
     ("spec", "name"),
     [
         ("java.util", "List"),
-        ("util", "Numbers"),
         ("shop.cart", "Missing"),
         ("java", "*"),
         ("org.other.cart", "Cart"),
