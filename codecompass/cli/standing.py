@@ -1,6 +1,6 @@
 """How an index stands, for `status`: works for a project that is not registered, not indexed, or not readable."""
 
-from codecompass.cli.amounts import iso
+from codecompass.cli.amounts import count, iso
 from codecompass.cli.answering import drift_of, require_ref
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import Choice
@@ -59,7 +59,7 @@ def index_standing(
             drift = drift_of(snapshot, str(choice.root), settings)
             freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
             if not drift.is_fresh:
-                warnings = (f"{drift.n_files} files have changed since the index was built",)
+                warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
             return reply(snapshot, freshness, "ready")
     except CodeCompassError as error:
         warnings = (error.message,)

@@ -73,7 +73,9 @@ def stale_error(snapshot: Snapshot, drift: Drift) -> IndexStale:
     """Returns the refusal of a `strict` question, with what is known of the difference."""
     indexed, current = snapshot.meta.commit, drift.head.commit or ""
     is_commit = indexed != current and bool(current)
-    cause = "Last indexed commit does not match HEAD" if is_commit else f"{drift.n_files} files have changed since it was built"
+    cause = (
+        "Last indexed commit does not match HEAD" if is_commit else f"Files that have changed since it was built: {drift.n_files}"
+    )
     return IndexStale(
         f"Index is stale. {cause}. Run sync_repo to refresh.",
         last_indexed_commit=indexed if is_commit else None,

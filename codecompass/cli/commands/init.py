@@ -44,7 +44,7 @@ def command(invocation: Invocation, path: str | None, workspace: str | None, ali
     from codecompass.store.registry import check_alias
 
     options = invocation.options
-    name = alias or options.project_id
+    name = options.project_id if alias is None else alias
     if name is not None:
         check_alias(name)  # before anything is registered
     with invocation.registry() as registry:

@@ -1,0 +1,154 @@
+"""`doctor`: a line for everything that can be wrong, with the remedy."""
+
+import sqlite3
+import stat
+
+import pytest
+
+from codecompass.cli import checks
+from codecompass.store.filesystem import FileSystem
+from codecompass.store.languages import SYMBOL_LANGUAGES
+from codecompass.store.layout import HomeLayout
+
+
+def status_of(done, name: str) -> tuple[str, str]:
+    found = next(check for check in done.json["checks"] if check["name"] == name)
+    return found["status"], found["message"] + " " + found.get("remedy", "")
+
+
+def test_a_healthy_installation_has_no_failure(cli, shop):
+    cli("index")
+
+    done = cli("doctor", "--json")
+    readable = cli("doctor")
+
+    assert done.code == readable.code == 0
+    assert done.json["ok"] is True
+    assert {check["status"] for check in done.json["checks"]} <= {"ok", "warn"}
+    assert "everything works" in readable.out
+    assert str(shop) in readable.out
+
+
+def test_the_grammars_of_all_languages_are_loaded(cli):
+    assert status_of(cli("doctor", "--json"), "grammars")[0] == "ok"
+    assert len(SYMBOL_LANGUAGES) == 21
+
+
+def test_a_first_look_makes_nothing(cli):
+    cli("doctor")
+
+    assert not cli.home.exists()
+
+
+def test_a_data_directory_that_others_can_read_is_pointed_out(cli, shop):
+    cli("index")
+    cli.home.chmod(0o755)
+
+    status, text = status_of(cli("doctor", "--json"), "data directory")
+
+    assert status == "warn"
+    assert f"chmod 700 {cli.home}" in text
+    assert stat.S_IMODE(cli.home.stat().st_mode) == 0o755
+
+
+def test_a_data_directory_that_cannot_be_made_fails(cli):
+    (cli.base / "file").write_text("")
+
+    done = cli("doctor", "--json", CODECOMPASS_HOME=str(cli.base / "file" / "data"))
+
+    assert done.code == 1
+    assert done.json["ok"] is False
+    assert status_of(done, "data directory")[0] == "fail"
+
+
+def test_a_damaged_registry_fails_with_the_remedy(cli, shop):
+    cli("index")
+    (cli.home / "registry.db").write_text("nonsense " * 1000)
+
+    done = cli("doctor", "--json")
+
+    assert done.code == 1
+    status, text = status_of(done, "registry")
+    assert status == "fail"
+    assert "mv " in text
+
+
+def test_a_registry_of_a_newer_program_fails(cli, shop):
+    cli("index")
+    connection = sqlite3.connect(cli.home / "registry.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+    assert "newer codecompass" in status_of(cli("doctor", "--json"), "registry")[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ('"schema_version":0', ("fail", "older codecompass")),
+        ('"schema_version":99', ("fail", "newer codecompass")),
+        ("gone", ("warn", "projects gc")),
+    ],
+)
+def test_a_project_that_needs_attention_is_named(cli, shop, change, expected):
+    cli("index")
+    (current,) = cli.home.glob("projects/*/CURRENT")
+    if change == "gone":
+        shop.rename(cli.base / "moved")
+        cli.cwd = cli.user
+    else:
+        current.write_text(current.read_text().replace('"schema_version":1', change))
+
+    status, text = status_of(cli("doctor", "--json"), "project")
+
+    assert status == expected[0]
+    assert expected[1] in text
+    assert str(shop) in text
+
+
+def test_a_mistake_in_the_settings_is_the_first_finding(cli):
+    done = cli("doctor", "--json", CODECOMPASS_SERVER_PORT="many")
+
+    assert done.code == 1
+    assert done.json["checks"][0]["name"] == "settings"
+    assert "CODECOMPASS_SERVER_PORT" in done.json["checks"][0]["message"]
+
+
+def test_a_missing_git_is_a_warning(cli, tmp_path):
+    status, text = status_of(cli("doctor", "--json", PATH=str(tmp_path)), "git")
+
+    assert status == "warn"
+    assert "install git" in text
+
+
+def test_a_store_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
+    """The machine that runs this has none; the tables of machines that do are tested in the store."""
+    monkeypatch.setattr(checks, "filesystem_of", lambda path: FileSystem("nfs4", "/home"))
+
+    found = checks._filesystem(HomeLayout(tmp_path))
+
+    assert found.status == "fail"
+    assert "network file system (nfs4 at /home)" in found.message
+    assert "CODECOMPASS_HOME" in found.remedy
+
+
+def test_low_limits_of_watches_come_with_the_command_that_raises_them(tmp_path, monkeypatch):
+    (tmp_path / "max_user_watches").write_text("8192\n")
+    (tmp_path / "max_user_instances").write_text("128\n")
+    monkeypatch.setattr(checks, "INOTIFY", tmp_path)
+
+    found = checks._watches()
+
+    assert found.status == "warn"
+    assert found.remedy == "as root: sysctl -w fs.inotify.max_user_watches=65536"
+
+
+def test_a_full_disk_fails_and_a_filling_one_warns(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "FULL_DISK_BYTES", 2**60)
+    full = checks._disk_space(HomeLayout(tmp_path))
+    monkeypatch.setattr(checks, "FULL_DISK_BYTES", 0)
+    monkeypatch.setattr(checks, "LOW_DISK_BYTES", 2**60)
+    low = checks._disk_space(HomeLayout(tmp_path))
+
+    assert (full.status, low.status) == ("fail", "warn")
+    assert "projects gc" in low.remedy
