@@ -32,6 +32,9 @@ _ERROR_CODE: Final = re.compile(
     r"(?:^|[\s\[(])(?:(?:E|TS|CS|LNK|ORA-|F|W)\d{4,5}|FATAL|E(?:NOENT|ACCES|PERM|CONNREFUSED|CONNRESET|TIMEDOUT|ADDRINUSE"
     r"|PIPE|NOTFOUND|EXIST|ISDIR|NOTDIR|MFILE|NOSPC|INVAL))(?=$|[:\s\])])"
 )
+_RAISED: Final = re.compile(r"(?:[\w]+[.])*[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+: \S+ \S")
+"""An exception class and its message, whatever the class is called."""
+
 _QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
 
 _CODE_KEYWORDS: Final = word_set("fn func def impl struct enum trait")
@@ -66,7 +69,7 @@ def _is_quoted(text: str) -> bool:
 def _is_error(text: str, words: list[str]) -> bool:
     if _is_quoted(text):
         return len(words) > 1
-    return _ERROR.search(text) is not None or _ERROR_CODE.search(text) is not None
+    return _RAISED.match(text) is not None or _ERROR.search(text) is not None or _ERROR_CODE.search(text) is not None
 
 
 def _is_path(word: str) -> bool:

@@ -36,7 +36,8 @@ def refine(
     if place.type != "snippet":
         return place
     lines = lines_of(snapshot, place.place.id, place.line_start, place.line_end)
-    worth = [wanted.recall(line) for line in lines]
+    # Squared, so that a line that says half of the query outweighs several that say a word of it.
+    worth = [wanted.recall(line) ** 2 for line in lines]
     focus = place.line_start + max(range(len(worth)), key=lambda index: (worth[index], -index), default=0)
     around = snapshot.facts.symbols_around(place.place.id, place.line_start, place.line_end)
     symbol = narrowest(around, place.line_start, worth, kinds)

@@ -17,7 +17,7 @@ from codecompass.store.query.candidates import Candidates, FileCandidate, NamedS
 from codecompass.store.query.filters import has_kind
 from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
-from codecompass.store.query.tokens import WantedWords, is_code_name, name_parts
+from codecompass.store.query.tokens import STOP_WORDS, WantedWords, is_code_name, name_parts
 from codecompass.store.records import SymbolKind
 from codecompass.store.text import ChunkHit
 from codecompass.store.words import split_identifier
@@ -114,6 +114,14 @@ class _Definition(Struct, frozen=True):
     qualified: float
 
 
+class _Spot(Struct, frozen=True):
+    type: PlaceType
+    line_start: int
+    line_end: int
+    symbol: SymbolRow | None
+    signals: Signals
+
+
 class _FileScore(Struct, frozen=True):
     score: float
     path: float
@@ -140,7 +148,7 @@ def rank(
         phrase = max((phrases.get(chunk, 0.0) for chunk in file.chunks), default=0.0) if phrases else 0.0
         scored = _score(file, found, weights, best_chunk, best_mass, paths, phrase)
         if scored.score > 0.0:
-            places += _places(file, scored, weights, kinds)
+            places += _places(file, scored, weights, kinds, is_quoted=phrase > 0.0)
     places.sort(key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
     return places
 
@@ -211,7 +219,8 @@ def _definitions(symbols: Sequence[NamedSymbol], found: Candidates) -> tuple[_De
     """The definitions of a file, the best by name first."""
     scored = []
     for named in symbols:
-        words = [(word, 1.0) for word in split_identifier(named.row.name)]
+        own = split_identifier(named.row.name)
+        words = [(word, 1.0) for word in own if word not in STOP_WORDS] or [(word, 1.0) for word in own]
         coverage = found.wanted.coverage(words)
         value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind]
         exact, qualified = _name_match(named.row, found.names)
@@ -237,40 +246,53 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
     return exact, qualified
 
 
-def _places(file: FileCandidate, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
+def _places(
+    file: FileCandidate,
+    scored: _FileScore,
+    weights: Weights,
+    kinds: frozenset[SymbolKind] | None,
+    *,
+    is_quoted: bool,
+) -> list[RankedPlace]:
+    """The places of a file, best first: a chunk that holds the message asked for, its leading definitions, its chunks."""
     definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
     leading = [item for item in definitions if item.exact or item.qualified]
     if not leading and definitions and weights.definition * definitions[0].value > LEADING_DEFINITION:
         leading = definitions[:1]
     elif not leading and kinds is not None:
         leading = definitions
-    spots: list[tuple[PlaceType, int, int, SymbolRow | None, Signals]] = [
-        ("symbol", item.named.row.line_start, item.named.row.line_end, item.named.row, _signals(item, file, scored))
+    spots = [_chunk_spot(chunk, scored) for chunk in file.chunks[: int(is_quoted)]]
+    spots += [
+        _Spot("symbol", item.named.row.line_start, item.named.row.line_end, item.named.row, _signals(item, file, scored))
         for item in leading[:MAX_PLACES_PER_FILE]
     ]
     for chunk in file.chunks[:MAX_PLACES_PER_FILE]:
-        if all(chunk.line_end < first or chunk.line_start > last for _, first, last, _, _ in spots):
-            signals = Signals(path=round(scored.path, 4), bm25=round(chunk.score, 4))
-            spots.append(("snippet", chunk.line_start, chunk.line_end, None, signals))
+        if all(chunk.line_end < spot.line_start or chunk.line_start > spot.line_end for spot in spots):
+            spots.append(_chunk_spot(chunk, scored))
     if not spots and kinds is None:
         signals = Signals(path=round(scored.path, 4), bm25=round(file.path_bm25, 4))
-        spots.append(("file", 1, max(1, file.place.line_count), None, signals))
+        spots.append(_Spot("file", 1, max(1, file.place.line_count), None, signals))
     scale = 1.0
     places = []
-    for index, (kind, first, last, symbol, signals) in enumerate(spots[:MAX_PLACES_PER_FILE]):
+    for index, spot in enumerate(spots[:MAX_PLACES_PER_FILE]):
         scale *= 1.0 if index == 0 else SECOND_PLACE if index == 1 else FURTHER_PLACES
         places.append(
             RankedPlace(
                 place=file.place,
-                type=kind,
-                line_start=first,
-                line_end=last,
+                type=spot.type,
+                line_start=spot.line_start,
+                line_end=spot.line_end,
                 score=scored.score * scale,
-                signals=signals,
-                symbol=symbol,
+                signals=spot.signals,
+                symbol=spot.symbol,
             )
         )
     return places
+
+
+def _chunk_spot(chunk: ChunkHit, scored: _FileScore) -> _Spot:
+    signals = Signals(path=round(scored.path, 4), bm25=round(chunk.score, 4))
+    return _Spot("snippet", chunk.line_start, chunk.line_end, None, signals)
 
 
 def _signals(item: _Definition, file: FileCandidate, scored: _FileScore) -> Signals:
