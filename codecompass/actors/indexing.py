@@ -19,6 +19,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress, StoreNewer
@@ -30,9 +31,8 @@ from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes
 from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import ScanResult, scan
-from codecompass.store.scan.workspace import ScanRules
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
-from codecompass.units import KIB, MIB, SECONDS
+from codecompass.units import KIB
 from codecompass.worker.messages import Batch
 
 BATCH_BYTES: Final = 400 * KIB
@@ -41,27 +41,6 @@ BATCH_FILES: Final = 100
 
 WRITE_QUEUE: Final = 4
 """Batches that wait for the writer; beyond that the workers wait."""
-
-TEXT_FIRST_BYTES: Final = 4 * MIB
-"""Below this a whole first build takes about a second, and a text-first publication would only delay it."""
-
-SLICE_SECONDS: Final = 15 * SECONDS
-"""How often a first build publishes the symbols that it has."""
-
-
-class IndexLimits(Struct, frozen=True, kw_only=True):
-    """Tunables of a job. Sizes in bytes, times in seconds."""
-
-    rules: ScanRules
-    max_line_characters: int = 20_000
-    parse_cpu_seconds: float = 10.0
-    slice_seconds: float = SLICE_SECONDS
-    text_first_bytes: int = TEXT_FIRST_BYTES
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes whenever the same file could be judged otherwise."""
-        return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
 
 
 class JobReport(Struct, frozen=True, kw_only=True):

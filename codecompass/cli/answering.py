@@ -11,8 +11,9 @@ from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import index_limits, run_job, summary
+from codecompass.cli.jobs import run_job, summary
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, registered
 from codecompass.errors import IndexInProgress, RefNotIndexed

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from codecompass.cli.jobs import index_limits
+from codecompass.actors.index_limits import index_limits
 from codecompass.cli.output import IndexPlan, LeftOutFile, PlannedFile
 from codecompass.settings import IndexSettings
 from codecompass.store.intake import FileTask

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codecompass.actors.index_limits import index_limits
 from codecompass.cli import amounts
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import FinishedJob
@@ -15,7 +16,7 @@ from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProg
 from codecompass.store.registry import Project, Registry
 
 if TYPE_CHECKING:
-    from codecompass.actors.indexing import IndexLimits, JobReport
+    from codecompass.actors.indexing import JobReport
     from codecompass.actors.progress import Progress
 
 LOG_SECONDS: Final = 0.5
@@ -52,19 +53,6 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
     done = entry.publish(report)
     registry.touch(project.project_id)
     return _finished(project, done, report)
-
-
-def index_limits(settings: IndexSettings) -> "IndexLimits":
-    """Returns what the configuration says to a job."""
-    from codecompass.actors.indexing import IndexLimits
-    from codecompass.store.scan.workspace import ScanRules
-    from codecompass.units import MILLISECONDS
-
-    return IndexLimits(
-        rules=ScanRules(max_file_bytes=settings.max_file_size, extra_excludes=settings.exclude, extra_includes=settings.include),
-        max_line_characters=settings.max_line_length,
-        parse_cpu_seconds=settings.parse_timeout_ms * MILLISECONDS,
-    )
 
 
 def summary(job: FinishedJob) -> str:

@@ -76,8 +76,8 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
 
 
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
+    from codecompass.actors.index_limits import index_limits
     from codecompass.cli import amounts
-    from codecompass.cli.jobs import index_limits
     from codecompass.store.scan.explain import explain
 
     terminal = invocation.terminal

@@ -1,0 +1,40 @@
+"""The tunables of an index job, apart from the job: whoever only asks whether an index is fresh needs no event loop."""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.settings import IndexSettings
+from codecompass.store.scan.workspace import ScanRules
+from codecompass.units import MIB, MILLISECONDS, SECONDS
+
+TEXT_FIRST_BYTES: Final = 4 * MIB
+"""Below this a whole first build takes about a second, and a text-first publication would only delay it."""
+
+SLICE_SECONDS: Final = 15 * SECONDS
+"""How often a first build publishes the symbols that it has."""
+
+
+class IndexLimits(Struct, frozen=True, kw_only=True):
+    """Tunables of a job. Sizes in bytes, times in seconds."""
+
+    rules: ScanRules
+    max_line_characters: int = 20_000
+    parse_cpu_seconds: float = 10.0
+    slice_seconds: float = SLICE_SECONDS
+    text_first_bytes: int = TEXT_FIRST_BYTES
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same file could be judged otherwise."""
+        return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
+
+
+def index_limits(settings: IndexSettings) -> IndexLimits:
+    """Returns what the configuration says to a job."""
+    return IndexLimits(
+        rules=ScanRules(max_file_bytes=settings.max_file_size, extra_excludes=settings.exclude, extra_includes=settings.include),
+        max_line_characters=settings.max_line_length,
+        parse_cpu_seconds=settings.parse_timeout_ms * MILLISECONDS,
+    )

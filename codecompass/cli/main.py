@@ -1,0 +1,64 @@
+"""The entry point of the command line.
+
+asyncclick parses inside a coroutine that never waits for anything, so it is driven here by hand: help and wrong usage need
+no event loop. A command that needs one starts it by itself.
+"""
+
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import asyncclick
+
+from codecompass.cli import failure
+from codecompass.cli.app import build_app
+from codecompass.cli.terminal import Terminal
+from codecompass.settings import read_environment, wants_color
+
+PROGRAM = "codecompass"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3 not found or not indexed."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    environment = read_environment()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A path or a line of code may hold what this terminal's encoding cannot show.
+            stream.reconfigure(errors="backslashreplace")
+    color = None if wants_color(environment) else False
+    try:
+        code = _driven(build_app().main(given, prog_name=PROGRAM, standalone_mode=False, color=color))
+        sys.stdout.flush()
+    except asyncclick.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return failure.WRONG_USAGE
+    except asyncclick.ClickException as error:
+        as_json = "--json" in given[: given.index("--") if "--" in given else None]
+        return failure.report_wrong_usage(error.format_message(), _hint(error), Terminal(environment), as_json=as_json)
+    except (asyncclick.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):
+            return failure.FAILED
+        return failure.INTERRUPTED
+    except BrokenPipeError:
+        return failure.BROKEN_PIPE
+    return code if isinstance(code, int) else failure.DONE
+
+
+def _driven(coroutine: Coroutine[Any, Any, Any]) -> object:
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: object = stop.value
+        return result
+    coroutine.close()
+    raise RuntimeError("the command line waited for something while no event loop was running")
+
+
+def _hint(error: asyncclick.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f"Try: {context.command_path} --help"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
