@@ -44,7 +44,7 @@ def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
 
 def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None:
     name = last_part(path)
-    reader = CONFIGURATION_FILES.get(name)
+    reader = _READERS.get(name)
     if reader is None and name.endswith(".json") and name.startswith(("tsconfig.", "tsconfig-")):
         return typescript_roots
     if reader is None and name.endswith(".csproj"):
@@ -219,7 +219,7 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-CONFIGURATION_FILES: Final[Mapping[str, Callable[[str, bytes], Iterator[ModuleRoot]]]] = {
+_READERS: Final[Mapping[str, Callable[[str, bytes], Iterator[ModuleRoot]]]] = {
     "Cargo.toml": _cargo_roots,
     "Package.swift": _swift_roots,
     "build.zig": _zig_roots,
@@ -232,4 +232,3 @@ CONFIGURATION_FILES: Final[Mapping[str, Callable[[str, bytes], Iterator[ModuleRo
     "setup.py": _setup_py_roots,
     "tsconfig.json": typescript_roots,
 }
-"""Readers by the name of the file."""

@@ -13,7 +13,7 @@ ECOSYSTEM: Final = "dotnet"
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the last name, be it a type or a namespace, and the namespace that a type would be in."""
     parts = _parts(item)
-    return tuple(dict.fromkeys(parts[:-3:-1] if item.name else parts[-1:]))
+    return tuple(dict.fromkeys(parts[:-3:-1] if _is_type(item) else parts[-1:]))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
@@ -24,14 +24,21 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
         return nearest(found, from_path) or ROOT_TARGET
     name = f"{parts[-1]}.cs"
     files = [path for path in paths.files_with_tail(parts[-1]) if _is_in(path, name, parts[:-1], paths)]
-    if files or not item.name:
+    if files or not _is_type(item):
         return nearest(files, from_path)
     around = list(_namespaces(parts[:-1], paths)) if len(parts) > 1 else []
     return nearest(around, from_path) or (ROOT_TARGET if around else "")
 
 
+def _is_type(item: Import) -> bool:
+    """Says whether a type of the namespace is taken (`using X = A.B.C`), not all that is in it."""
+    return item.name not in ("", "*")
+
+
 def _parts(item: Import) -> list[str]:
-    written = item.spec if item.name in ("", "*") else f"{item.spec}.{item.name}" if item.spec else item.name
+    written = item.spec
+    if _is_type(item):
+        written = f"{item.spec}.{item.name}" if item.spec else item.name
     return written.removeprefix("global::").split(".")
 
 

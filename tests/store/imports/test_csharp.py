@@ -31,5 +31,6 @@ def test_a_type_imported_by_name_is_its_file_else_its_namespace():
 
     assert target(paths, "src/Shop.Web/Startup.cs", "Shop.Engine.Pricing", "Rule") == "src/Core/Pricing/Rule.cs"
     assert target(paths, "src/Shop.Web/Startup.cs", "Shop.Engine.Pricing", "Discount") == "src/Core/Pricing/"
-    assert target(paths, "src/Shop.Web/Startup.cs", "Shop.Engine.Money") == "src/Core/Money.cs"
+    assert target(paths, "src/Shop.Web/Startup.cs", "Shop.Engine.Money", "*") == "src/Core/Money.cs"
+    assert target(paths, "src/Shop.Web/Startup.cs", "Shop.Engine.Generated", "*") == ""
     assert target(paths, "src/Shop.Web/Startup.cs", "System.Text.Encoding") == ""

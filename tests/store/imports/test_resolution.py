@@ -9,9 +9,10 @@ from codecompass.store.imports import (
     ModuleRoot,
     affected_tails,
     import_tails,
-    package_of,
+    languages_of,
     resolve,
 )
+from codecompass.store.imports.places import package_of
 from codecompass.store.records import Import
 
 NAMES = ("a", "b", "src", "lib")
@@ -169,3 +170,62 @@ def test_an_import_has_at_most_two_tails_without_blanks(language):
         assert len(tails) <= 2
         assert len(set(tails)) == len(tails)
         assert all(tails)
+
+
+@pytest.mark.parametrize(
+    ("files", "added", "expected"),
+    [
+        ("pkg/v1/a.go", "pkg/v1/b.go", set()),
+        ("pkg/v1/a.go", "pkg/v2/a.go", {"v2"}),
+        ("org/shop/A.kt", "org/shop/B.kt", {"B"}),
+        ("org/shop/A.kt", "org/cart/B.kt", {"B", "cart"}),
+        ("Sources/Net/A.swift", "Sources/Net/Http/B.swift", {"B"}),
+        ("web/a.ts", "web/index.ts", {"index", "web"}),
+        ("pkg/__init__.py pkg/a.py", "pkg/b.py", {"b"}),
+        ("pkg/a.py", "pkg/__init__.py", {"__init__", "pkg", "a"}),
+        ("src/lib.rs src/a.rs", "src/b/c.rs", {"b", "c"}),
+        ("a.md", "docs/b.md", {"b"}),
+    ],
+)
+def test_a_new_file_affects_what_is_found_by_its_name_and_nothing_else(files, added, expected):
+    paths = InMemoryPaths([*files.split(), added])
+
+    assert affected_tails([added], [], paths) == expected
+    paths.remove(added)
+    assert affected_tails([], [added], paths) == expected
+
+
+def test_a_package_that_loses_and_gains_files_at_once_is_still_there():
+    paths = InMemoryPaths(["pkg/v1/b.go"])
+
+    assert affected_tails(["pkg/v1/b.go"], ["pkg/v1/a.go"], paths) == set()
+
+
+def test_configuration_gives_a_file_the_names_of_others():
+    roots = [
+        ModuleRoot("go", "example.com/shop", ""),
+        ModuleRoot("node", "ui", "src/main"),
+        ModuleRoot("cargo", "net", "net/src/"),
+    ]
+    paths = InMemoryPaths(["main.go", "src/main.ts", "net/src/lib.rs"], roots)
+
+    assert affected_tails(["main.go"], [], paths) >= {"shop"}
+    assert affected_tails(["src/main.ts"], [], paths) == {"main", "ui"}
+    assert affected_tails(["net/src/lib.rs"], [], paths) >= {"net", "crate"}
+
+
+@pytest.mark.parametrize("language", ["sql", "markdown", "", "text"])
+def test_a_language_without_imports_resolves_nothing(language):
+    paths = InMemoryPaths(["a.sql"])
+
+    assert resolve(language, Import(1, 1, "a"), "b.sql", paths) == ""
+    assert import_tails(language, Import(1, 1, "a"), "b.sql") == ()
+
+
+def test_every_language_with_roots_is_named_by_its_ecosystem():
+    assert {root.ecosystem for root in ROOTS} == {
+        ecosystem
+        for ecosystem in ("cargo", "composer", "dotnet", "go", "jvm", "node", "python", "swift", "zig")
+        if languages_of(ecosystem)
+    }
+    assert languages_of("unknown") == ()
