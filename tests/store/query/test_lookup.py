@@ -1,0 +1,137 @@
+"""`locate_symbol`: readings of a name from the strictest to the loosest, definitions before everything else."""
+
+import json
+
+import pytest
+
+from codecompass.protocol.encode import encode
+from codecompass.protocol.requests import LocateSymbol
+from codecompass.store.query import locate_symbol
+from codecompass.store.query.names import edit_distance
+
+
+@pytest.fixture(scope="session")
+def locate(shop, state):
+    def located(name, **arguments):
+        return locate_symbol(shop, LocateSymbol(name=name, **arguments), state)
+
+    return located
+
+
+def places(reply):
+    return [(result.path, result.line_start, result.name) for result in reply.results]
+
+
+def test_an_exact_name_gives_its_definition_with_its_lines(locate):
+    reply = locate("validate_token")
+
+    assert places(reply) == [("src/auth/jwt.rs", 8, "validate_token")]
+    assert reply.results[0].line_end == 13
+    assert reply.total_candidates == 1
+
+
+@pytest.mark.parametrize("separator", [".", "::", "#", "/", ":", "\\", "->"])
+def test_a_qualified_name_takes_any_separator(locate, separator):
+    assert places(locate(separator.join(["RateLimiter", "Window", "reset"]))) == [("shop/limits.py", 22, "reset")]
+    assert places(locate(separator.join(["jwt", "validate_token"])))[0][0] == "src/auth/jwt.rs"
+
+
+def test_a_qualified_name_leaves_out_the_same_name_elsewhere(locate):
+    assert {path for path, _, _ in places(locate("reset"))} == {"shop/limits.py", "shop/storage.py", "tests/test_limits.py"}
+    assert places(locate("storage.reset")) == [("shop/storage.py", 14, "reset")]
+    assert places(locate("shop/storage.py::reset")) == [("shop/storage.py", 14, "reset")]
+
+
+def test_calls_are_names_too(locate):
+    assert places(locate("open_storage()"))[0] == ("shop/storage.py", 9, "open_storage")
+
+
+def test_product_code_comes_before_tests_and_vendored_code(locate):
+    assert [path for path, _, _ in places(locate("RateLimiter"))] == ["shop/limits.py", "third_party/limiter/limits.py"]
+    assert [path for path, _, _ in places(locate("reset"))][-1] == "tests/test_limits.py"
+
+
+def test_a_definition_comes_before_its_impl_block_and_its_declaration(locate):
+    handler = locate("AuthHandler").results
+    push = locate("queue_push").results
+    queue = locate("queue", kind="struct").results
+
+    assert [result.kind for result in handler] == ["struct", "impl"]
+    assert [result.path for result in push] == ["native/queue.c", "native/queue.h"]
+    assert queue[0].path == "native/queue.c"
+
+
+def test_case_is_forgiven_only_where_no_exact_name_exists(locate):
+    assert places(locate("ratelimiter"))[0][2] == "RateLimiter"
+    assert {name for _, _, name in places(locate("RateLimiter"))} == {"RateLimiter"}
+
+
+@pytest.mark.parametrize("words", ["parse http header", "httpHeaderParse", "parse-http", "http_header"])
+def test_the_words_of_a_name_find_it_in_any_order_and_notation(locate, words):
+    assert places(locate(words))[0] == ("shop/limits.py", 30, "parse_http_header")
+
+
+@pytest.mark.parametrize(
+    ("typo", "name"), [("validate_tokn", "validate_token"), ("RateLimter", "RateLimiter"), ("Calims", "Claims")]
+)
+def test_typing_errors_are_forgiven(locate, typo, name):
+    assert places(locate(typo))[0][2] == name
+
+
+def test_the_beginning_of_a_name_finds_it(locate):
+    assert places(locate("latest_ver"))[0][2] == "latest_version"
+
+
+def test_kind_and_language_filter(locate):
+    assert {result.kind for result in locate("AuthHandler", kind="struct").results} == {"struct"}
+    assert {result.language for result in locate("reset", language="py").results} == {"python"}
+    assert places(locate("authenticate", kind="method")) == [("src/auth/handler.rs", 14, "authenticate")]
+    assert places(locate("validate_token", path="web/**")) == []
+
+
+def test_the_kind_use_answers_where_a_name_is_imported(locate):
+    reply = locate("Storage", kind="use")
+
+    assert places(reply) == [("shop/limits.py", 3, "shop.storage.Storage")]
+    assert reply.results[0].kind == "use"
+    assert [name for _, _, name in places(locate("BaseRouter", kind="use"))] == ["Router as BaseRouter from express"]
+    assert places(locate("storage.Storage", kind="use")) == places(reply)
+
+
+def test_an_unknown_name_is_an_empty_answer_that_suggests_a_search(locate):
+    reply = locate("zzzzqqqq")
+
+    assert reply.results == ()
+    assert reply.suggested_next_actions[0].tool == "search_code"
+
+
+def test_scores_sort_the_page(locate):
+    for name in ("reset", "RateLimiter", "limit"):
+        scores = [result.score for result in locate(name, limit=100).results]
+
+        assert scores == sorted(scores, reverse=True)
+        assert all(0.0 < score < 1.0 for score in scores)
+
+
+@pytest.mark.parametrize(
+    "name", ["::", "*", "'", '"', "(", "a b c d e f g h i j k l m n o p", "x" * 9000, "\x00", "\ud800", "😀", "%", "_", "\\"]
+)
+def test_any_text_is_a_name(locate, name):
+    json.loads(encode(locate(name)))
+
+
+def test_same_named_symbols_of_one_file_are_all_there(index_of, state):
+    snapshot = index_of({"a.py": "def f(): return 1\n\n\nif True:\n    def f(): return 2\n\n\nclass C:\n    def f(self): pass\n"})
+
+    reply = locate_symbol(snapshot, LocateSymbol(name="f"), state)
+
+    assert [result.line_start for result in reply.results] == [1, 5, 9]
+    assert len({result.symbol_id for result in reply.results}) == 3
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "distance"),
+    [("abc", "abc", 0), ("abc", "abd", 1), ("abc", "acb", 1), ("abc", "ab", 1), ("abc", "xyz", 3), ("", "", 0)],
+)
+def test_the_distance_between_words(left, right, distance):
+    assert edit_distance(left, right, cap=3) == edit_distance(right, left, cap=3) == distance
