@@ -5,7 +5,9 @@ the depth of the source never becomes the depth of ours, and enters only nodes t
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 import tree_sitter
@@ -63,11 +65,11 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     imports: list[Import] = []
     if language.before is not None:
         language.before(root, context)
-    top: list[Node | Found] = list(root.named_children)
+    top: Iterator[Node | Found] = iter(root.named_children)
     if language.recover is not None and (root.has_error or not language.rules):
-        top.extend(language.recover(root, context))
+        top = chain(top, _new_ones(language.recover, root, context, symbols))
     # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
-    stack: list[tuple[Iterator[Node | Found], _Scope]] = [(iter(top), _Scope(-1, (), (), ""))]
+    stack: list[tuple[Iterator[Node | Found], _Scope]] = [(top, _Scope(-1, (), (), ""))]
     rules = language.rules
     is_ordered = True
     while stack and len(symbols) < MAX_SYMBOLS_PER_FILE:
@@ -113,6 +115,24 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
     if not is_ordered:
         symbols = _by_line(symbols)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
+
+
+def _new_ones(
+    recover: Callable[[Node, Context], Iterable[Definition | Import]], root: Node, context: Context, symbols: list[Symbol]
+) -> Iterator[Definition | Import]:
+    """What the text shows and the tree did not: no symbol of that name starts in its lines. Asked after the walk."""
+    lines_of: dict[str, list[int]] = {}
+    for symbol in symbols:
+        lines_of.setdefault(symbol.name, []).append(symbol.line_start)
+    for lines in lines_of.values():
+        lines.sort()
+    for item in recover(root, context):
+        if isinstance(item, Definition) and item.start_line is not None:
+            lines = lines_of.get(item.name, [])
+            index = bisect_left(lines, item.start_line)
+            if index < len(lines) and lines[index] <= (item.end_line or item.start_line):
+                continue
+        yield item
 
 
 def _by_line(symbols: list[Symbol]) -> list[Symbol]:
@@ -201,7 +221,8 @@ _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 
 def clean_signature(text: str) -> str:
     """Folds white space, drops what opens the body, and cuts at `SIGNATURE_LIMIT` characters with an ellipsis."""
-    text = " ".join(text.split())
+    # The head of a long list can be the signature of each of its names.
+    text = " ".join(text[: 8 * SIGNATURE_LIMIT].split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:
         text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
     while text and text[-1] in "{:=;, " and not text.endswith("::"):

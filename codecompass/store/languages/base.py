@@ -106,6 +106,10 @@ Rule = Define | RuleFunction | Literal["descend"]
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
 
 
+MAX_COMMENTS: Final = 1_000
+"""Comment nodes (often lines) above one definition. Each step to the one before costs the number of those before it."""
+
+
 def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
     """Says nothing about visibility."""
     return ""
@@ -115,7 +119,7 @@ def leading_comment(node: Node, context: Context) -> str:
     """Returns the comment lines that end on the line above `node`, markers and all, oldest first; empty if none."""
     lines: list[str] = []
     current, previous = node, node.prev_named_sibling
-    while previous is not None and "comment" in previous.type:
+    while previous is not None and "comment" in previous.type and len(lines) < MAX_COMMENTS:
         # A comment that shares its line with code (`int a; // about a`) belongs to that code, not to what follows.
         before = previous.prev_named_sibling
         is_code = before is not None and "comment" not in before.type
@@ -149,7 +153,7 @@ class Language(Struct, frozen=True, kw_only=True):
     grammar would stumble over what is written (C macros); rules still see the source.
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
     `recover` is asked when the tree has errors, or when there are no rules because no grammar is good enough: what it
-    finds in the text stands at top level, in its place by line.
+    finds in the text, and the walk has not, stands at top level in its place by line.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 

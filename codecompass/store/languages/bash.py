@@ -17,6 +17,7 @@ from codecompass.store.languages.base import (
     Node,
     leading_comment,
 )
+from codecompass.store.languages.marks import holds_mark, offsets
 from codecompass.store.records import Import, SymbolKind
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
@@ -26,14 +27,22 @@ FUNCTION_MARKERS: Final = (b"()", b"function ")
 
 
 AT_LINE_START: Final = re.compile(
-    rb"^(?:function[ \t]+([\w:.@-]+)[ \t]*(?:\(\))?|([\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(.*)", re.MULTILINE
+    rb"<<-?[ \t]*(?P<quote>['\"\\]?)(?P<mark>\w+)(?P=quote)(?s:.{0,20000}?)^[ \t]*(?P=mark)$"
+    rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",
+    re.MULTILINE,
 )
+"""A function that begins a line; a document (`<<EOF`), which can look like it holds some, is matched with these."""
 CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
 
 
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: all names of a shell are global."""
     return ()
+
+
+def note_marks(_root: Node, context: Context) -> None:
+    """Finds where loops can hold a function."""
+    context.marks = offsets(context.source, FUNCTION_MARKERS)
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -119,40 +128,33 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 def loop(node: Node, context: Context) -> Iterator[Found]:
     """A loop holds variables of the moment; it is entered for the functions in it."""
-    if any(context.source.find(marker, node.start_byte, node.end_byte) >= 0 for marker in FUNCTION_MARKERS):
+    if holds_mark(node, context):
         yield Inside(node)
 
 
 def recover(root: Node, context: Context) -> Iterator[Definition]:
-    """Functions that begin at the start of a line and that the grammar lost: a stray quote swallows many of them."""
-    matches = list(AT_LINE_START.finditer(context.source))
+    """Functions that begin at the start of a line, for those that the grammar lost: a stray quote swallows many of them."""
+    source = context.source
+    matches = [match for match in AT_LINE_START.finditer(source) if match["body"] is not None]
+    line, position = 1, 0
     for index, match in enumerate(matches):
-        if _is_known(root, match.start()):
-            continue
-        limit = matches[index + 1].start() if index + 1 < len(matches) else len(context.source)
-        closing = CLOSING.search(context.source, match.end(), limit)
-        is_one_line = match[3].rstrip().endswith(b"}")
+        limit = matches[index + 1].start() if index + 1 < len(matches) else len(source)
+        closing = CLOSING.search(source, match.end(), limit)
+        is_one_line = match["body"].rstrip().endswith(b"}")
         end = match.end() if is_one_line or closing is None else closing.start()
+        line += source.count(b"\n", position, match.start())
+        position = match.start()
+        name = (match["word"] or match["name"]).decode("utf-8", "replace")
         yield Definition(
-            name=(match[1] or match[2]).decode("utf-8", "replace"),
+            name=name,
             kind="fn",
             node=root,
-            start_line=context.source.count(b"\n", 0, match.start()) + 1,
-            end_line=context.source.count(b"\n", 0, end) + 1,
-            signature=context.source[match.start() : match.start(3)].decode("utf-8", "replace"),
+            start_line=line,
+            end_line=line + source.count(b"\n", match.start(), end),
+            signature=source[match.start() : match.start("body")].decode("utf-8", "replace"),
             doc="",
-            qualified_name=(match[1] or match[2]).decode("utf-8", "replace"),
+            qualified_name=name,
         )
-
-
-def _is_known(root: Node, start: int) -> bool:
-    """Whether a function begins at this byte in the tree, or the byte is text that a command reads."""
-    node = root.descendant_for_byte_range(start, start + 1)
-    while node is not None:
-        if node.type in ("heredoc_body", "comment") or (node.type == "function_definition" and node.start_byte == start):
-            return True
-        node = node.parent
-    return False
 
 
 BASH = Language(
@@ -198,6 +200,7 @@ BASH = Language(
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     module=module_of,
+    before=note_marks,
     recover=recover,
     doc=comment_above,
 )

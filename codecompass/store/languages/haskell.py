@@ -114,14 +114,14 @@ def declarations(container: Node, context: Context) -> Iterator[Found]:
         elif child.type == "signature":
             names = _names_of(child, context)
             last = _last_clause(children, index, names[0], context) if len(names) == 1 else index
-            doc = _doc_above(children, index, container, context)
+            doc, text = _doc_above(children, index, container, context), context.text(child)
             for name in names:
                 # Where the clauses stand apart (`a, b :: Int`, conditional compilation) the symbol is there.
                 if last > index or name not in bound or context.enclosing == "class":
                     first = _first_of(children, index, last)
-                    yield _function(name, first, children[last], context.text(child), doc, context)
+                    yield _function(name, first, children[last], text, doc, context)
                 else:
-                    signatures[name] = context.text(child)
+                    signatures[name] = text
         elif child.type in CLAUSES:
             name = _bound_name(child, context)
             last = _last_clause(children, index, name, context) if name else index

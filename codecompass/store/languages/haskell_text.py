@@ -8,7 +8,10 @@ from codecompass.store.languages.base import Context, Definition, Node
 from codecompass.store.languages.haskell_exports import visibility_of
 
 CONDITIONAL: Final = re.compile(rb"^#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n]*", re.MULTILINE)
-SIGNATURE: Final = re.compile(rb"^([a-z_][\w']*)[ \t]*::[^\n]*", re.MULTILINE)
+SIGNATURE: Final = re.compile(
+    rb"\{-.{0,20000}?-\}|\[\w*\|.{0,20000}?\|\]|^(?P<name>[a-z_][\w']*)[ \t]*::[^\n]*", re.MULTILINE | re.DOTALL
+)
+"""A signature that begins a line; what only looks like one, in a comment or a quotation, is matched with these."""
 AT_TOP_LEVEL: Final = re.compile(rb"^[^\W\d]|^\(", re.MULTILINE)
 
 
@@ -52,40 +55,26 @@ def _without_conditionals(source: bytes) -> bytes:
 
 
 def recover(root: Node, context: Context) -> Iterator[Definition]:
-    """Functions whose signature begins a line and that the grammar lost: an open bracket swallows what follows it."""
+    """Functions whose signature begins a line, for those that the grammar lost: an open bracket swallows what follows it."""
+    line, position = 1, 0
     for match in SIGNATURE.finditer(context.source):
-        if _is_known(root, match.start()):
+        if match["name"] is None:
             continue
-        name = match[1].decode("utf-8", "replace")
-        clause = re.compile(re.escape(match[1]) + rb"(?![\w'])")
-        later = (line.start() for line in AT_TOP_LEVEL.finditer(context.source, match.end()))
+        name = match["name"].decode("utf-8", "replace")
+        clause = re.compile(re.escape(match["name"]) + rb"(?![\w'])")
+        later = (found.start() for found in AT_TOP_LEVEL.finditer(context.source, match.end()))
         end = next((start for start in later if clause.match(context.source, start) is None), len(context.source))
         text = context.source[match.start() : end].rstrip()
-        first = context.source.count(b"\n", 0, match.start()) + 1
+        line += context.source.count(b"\n", position, match.start())
+        position = match.start()
         yield Definition(
             name=name,
             kind="fn",
             node=root,
-            start_line=first,
-            end_line=first + text.count(b"\n"),
+            start_line=line,
+            end_line=line + text.count(b"\n"),
             signature=match[0].decode("utf-8", "replace"),
             visibility=visibility_of(name, "value", context),
             doc="",
             qualified_name=".".join((*context.module, name)),
         )
-
-
-def _is_known(root: Node, start: int) -> bool:
-    """Whether a declaration of the module begins at this byte, or the byte is no code."""
-    node = root.descendant_for_byte_range(start, start + 1)
-    while node is not None:
-        parent = node.parent
-        if node.type in ("comment", "haddock", "quasiquote"):
-            return True
-        # The walk sees what is in the declarations, and in an error directly among them.
-        if parent is not None and parent.type == "ERROR":
-            parent = parent.parent
-        if node.start_byte == start and parent is not None and parent.type in ("declarations", "haskell"):
-            return node.type in ("bind", "function", "signature")
-        node = node.parent
-    return False

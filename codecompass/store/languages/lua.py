@@ -19,11 +19,15 @@ from codecompass.store.languages.base import (
     head_without_comments,
     leading_comment,
 )
+from codecompass.store.languages.marks import holds_mark, offsets
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 MARKERS: Final = (b"function", b"require", b"dofile")
 NAME: Final = re.compile(r"[^\s()'\"]+")
 """What a key in brackets must look like to be a name: `["textDocument/hover"]` is one, the title of a test is not."""
+
+HEAD_BYTES: Final = 2_000
+"""More than a signature shows. One declaration can have thousands of names, each with all of it as its signature."""
 
 PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
 SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
@@ -44,8 +48,9 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def note_module_table(root: Node, context: Context) -> None:
-    """Writes down the variable that the file returns, also as `return setmetatable(M, ...)`."""
+def note_module(root: Node, context: Context) -> None:
+    """Writes down the variable that the file returns, also as `return setmetatable(M, ...)`, and where functions are."""
+    context.marks = offsets(context.source, MARKERS)
     last = root.named_children[-1] if root.named_child_count else None
     if last is None or last.type != "return_statement" or not last.named_child_count:
         return
@@ -73,16 +78,6 @@ def comment_above(node: Node, context: Context) -> str:
 
 def _in_function(context: Context) -> bool:
     return context.enclosing in ("fn", "method")
-
-
-def _holds_definition(node: Node, context: Context) -> bool:
-    source, start, end = context.source, node.start_byte, node.end_byte
-    # Spelled out: this is asked of every statement in a body, and a generator would cost more than the search.
-    return (
-        source.find(b"function", start, end) >= 0
-        or source.find(b"require", start, end) >= 0
-        or source.find(b"dofile", start, end) >= 0
-    )
 
 
 def _parts(target: Node, context: Context) -> list[str]:
@@ -131,7 +126,7 @@ def _define(
         owner = owner[1:]
     if parameters is not None:
         signature_end = parameters.end_byte
-    end = node.end_byte if signature_end is None else signature_end
+    end = min(node.end_byte if signature_end is None else signature_end, node.start_byte + HEAD_BYTES)
     return Definition(
         name=parts[-1],
         kind=kind,
@@ -167,7 +162,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 def declaration(node: Node, context: Context) -> Iterable[Found]:
     """`local a, b <const> = 1, 2`; in a function only what holds a definition."""
-    return () if _in_function(context) and not _holds_definition(node, context) else _declared(node, context)
+    return () if _in_function(context) and not holds_mark(node, context) else _declared(node, context)
 
 
 def _declared(node: Node, context: Context) -> Iterator[Found]:
@@ -182,7 +177,7 @@ def _declared(node: Node, context: Context) -> Iterator[Found]:
 
 def assignment(node: Node, context: Context) -> Iterable[Found]:
     """`a.b = 1`, `f = function() end`; in a function only what holds a definition."""
-    if _in_function(context) and not _holds_definition(node, context):
+    if _in_function(context) and not holds_mark(node, context):
         return ()
     return _assigned(node, node, context, is_local=False)
 
@@ -230,7 +225,7 @@ def _one(
             parameters = value.child_by_field_name("parameters")
             yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(value), parameters=parameters)
             return
-    bodies = (value,) if value is not None and _holds_definition(value, context) else ()
+    bodies = (value,) if value is not None and holds_mark(value, context) else ()
     if not parts or _in_function(context):
         for body in bodies:
             yield Inside(body)
@@ -252,7 +247,7 @@ def _one(
 
 def table_field(node: Node, context: Context) -> Iterator[Found]:
     """`a = function() end` and `["a"] = { ... }` in a table: only what is or holds a function."""
-    if not _holds_definition(node, context):
+    if not holds_mark(node, context):
         return
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     is_computed = context.source.startswith(b"[", node.start_byte) and name is not None and name.type != "string"
@@ -280,25 +275,25 @@ def loop(node: Node, context: Context) -> Iterator[Found]:
 
 def _inside_body(node: Node, context: Context) -> Iterator[Found]:
     for body in _body(node):
-        if _holds_definition(body, context):
+        if holds_mark(body, context):
             yield Inside(body, "fn")
 
 
 def branch(node: Node, context: Context) -> Iterator[Found]:
     """`if` and `do`: at module level what is in them is the module's, in a function it is local."""
-    if not _in_function(context) or _holds_definition(node, context):
+    if not _in_function(context) or holds_mark(node, context):
         yield Inside(node)
 
 
 def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
     """Looks into an expression only when it can hold a function or an import."""
-    return (Inside(node),) if _holds_definition(node, context) else ()
+    return (Inside(node),) if holds_mark(node, context) else ()
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:
     """`require "x"` as a statement or anywhere in an expression; else what the arguments hold."""
     # Most statements are calls that hold nothing: they must not even cost a generator.
-    if not _holds_definition(node, context):
+    if not holds_mark(node, context):
         return ()
     imported = _required(node, context)
     if imported is None:
@@ -397,6 +392,6 @@ LUA = Language(
     },
     nested_markers=MARKERS,
     module=module_of,
-    before=note_module_table,
+    before=note_module,
     doc=comment_above,
 )

@@ -41,7 +41,7 @@ def _landmark_pattern(string: str) -> re.Pattern[str]:
         | (?<!\w)e{_ESCAPED} | {string} | "(?:[^"\n]|"")*" | `[^`\n]*`
         | (?P<go> ^[ \t]*go[ \t]*(?:\d+[ \t]*)?;?[ \t]*(?:--[^\n]*)?$ )
         | ^[ \t]*delimiter[ \t]+(?P<delimiter> \S+ )
-        | ^copy\b[^;]*\bfrom[ ]stdin\b[^;]*;[^\n]*\n.*?^\\\.$
+        | ^copy\b[^;\n]*\bfrom[ ]stdin\b[^;\n]*;[^\n]*\n.*?^\\\.$
         | ^[ \t]*(?:\\ir?|\\include(?:_relative)?|:r|source)[ \t]+(?P<file> [^\s;]+ )
         | ^[ \t]*\\[^\n]*
         | (?:^|(?<=;)) [ \t]* (?:/\*!\d*[ \t]*)? (?P<verb> create|alter )(?=\s)
