@@ -4,10 +4,12 @@ Everything is a call in the tree. The clauses of one function that follow each o
 to the last. `quote`, `if`, `describe` and other blocks are looked into where they can hold a definition.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Inside, Language, Node, leading_comment
+from codecompass.store.languages.marks import holds_mark, offsets
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
@@ -37,12 +39,20 @@ RESERVED: Final = frozenset((
 """Attributes that mean something to Elixir and its usual libraries; the others are a module's constants."""
 
 MARKERS: Final = (b"def", b"alias ", b"import ", b"require ")
+DEFINITION: Final = re.compile(
+    rb"(?:def(?:p|n|np|delegate|exception|guardp?|impl|macrop?|module|protocol|recordp?|struct)?[ (]|alias |import |require )"
+)
 NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
 
 
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: the modules in a file say their names in full."""
     return ()
+
+
+def note_marks(_root: Node, context: Context) -> None:
+    """Finds where blocks can hold a definition or an import."""
+    context.marks = offsets(context.source, MARKERS, DEFINITION)
 
 
 def _path(context: Context) -> str:
@@ -304,6 +314,12 @@ def schema(node: Node, _context: Context) -> Iterator[Found]:
         yield Inside(block, "struct")
 
 
+def described(node: Node, _context: Context) -> Iterator[Found]:
+    """`describe "x" do` of a test: it may hold attributes, which are not looked for elsewhere in blocks."""
+    for block in _block(node):
+        yield Inside(block)
+
+
 def schema_field(node: Node, context: Context) -> Iterable[Found]:
     """`field :name, :type` in a schema."""
     arguments = _arguments(node)
@@ -365,8 +381,7 @@ def _key(pair: Node, context: Context) -> str:
 
 def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
     """Looks into a block only when it can hold a definition or an import."""
-    source, start, end = context.source, node.start_byte, node.end_byte
-    return (Inside(node),) if any(source.find(marker, start, end) >= 0 for marker in MARKERS) else ()
+    return (Inside(node),) if holds_mark(node, context) else ()
 
 
 HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
@@ -375,6 +390,7 @@ HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
     "defimpl": implementation,
     **dict.fromkeys(FUNCTIONS, function),
     **dict.fromkeys(("defstruct", "defexception", "defrecord", "defrecordp"), struct),
+    "describe": described,
     **dict.fromkeys(("schema", "embedded_schema"), schema),
     **dict.fromkeys(SCHEMA_FIELDS, schema_field),
     **dict.fromkeys(("alias", "import", "require", "use"), imports),
@@ -410,5 +426,6 @@ ELIXIR = Language(
     },
     nested_markers=NESTED,
     module=module_of,
+    before=note_marks,
     doc=documentation,
 )

@@ -19,11 +19,13 @@ from codecompass.store.languages.base import (
     Node,
     head_without_comments,
 )
+from codecompass.store.languages.marks import holds_mark, offsets
 from codecompass.store.records import Import, SymbolKind, Visibility
 
-HOLDS_DEFINITION: Final = re.compile(
-    rb"\bnew\s+(?:readonly\s+)?class\b|\bnew\s*#\[|\bfunction\s+&?\s*\w|\b(?:class|trait|interface)\s+\w+[^(;]*\{|\bdefine\s*\("
-    rb"|\b(?:require|include)(?:_once)?\b"
+MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
+DEFINITION: Final = re.compile(
+    rb"\b(?:new\s+(?:readonly\s+)?class\b|new\s*#\[|function\s+&?\s*\w|(?:class|enum|interface|trait)\s+\w+[^(;]{0,200}\{"
+    rb"|define\s*\(|(?:include|require)(?:_once)?\b)"
 )
 """What makes it worth to look into a body or an expression: most hold only closures, which have no name."""
 
@@ -56,6 +58,11 @@ EXPRESSIONS: Final = (
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: a namespace can change within the file, so the rules name things in full."""
     return ()
+
+
+def note_marks(_root: Node, context: Context) -> None:
+    """Finds where bodies and expressions hold a definition or an include."""
+    context.marks = offsets(context.source, MARKERS, DEFINITION)
 
 
 def _in_namespace(name: str, context: Context) -> str:
@@ -104,7 +111,7 @@ def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibi
     body = node.child_by_field_name("body")
     head = _after_attributes(node)
     bodies: tuple[Node, ...] = ()
-    if body is not None and (kind in CLASS_LIKE or HOLDS_DEFINITION.search(context.source, body.start_byte, body.end_byte)):
+    if body is not None and (kind in CLASS_LIKE or holds_mark(body, context)):
         bodies = (body,)
     return Definition(
         name=name,
@@ -229,7 +236,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
             return
     elif expression.type == "assignment_expression" and not context.scope_kinds:
         yield from _script_variable(node, expression, context)
-    if HOLDS_DEFINITION.search(context.source, node.start_byte, node.end_byte):
+    if holds_mark(node, context):
         yield Inside(node)
 
 
@@ -270,7 +277,7 @@ def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator
 
 def inside_when_marked(node: Node, context: Context) -> Iterator[Found]:
     """Looks into an expression only when it can hold a definition."""
-    if HOLDS_DEFINITION.search(context.source, node.start_byte, node.end_byte):
+    if holds_mark(node, context):
         yield Inside(node)
 
 
@@ -349,4 +356,5 @@ PHP = Language(
     separator="\\",
     member_separator="::",
     module=module_of,
+    before=note_marks,
 )

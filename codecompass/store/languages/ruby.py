@@ -17,6 +17,7 @@ from codecompass.store.languages.base import (
     Node,
     leading_comment,
 )
+from codecompass.store.languages.marks import holds_mark, offsets
 from codecompass.store.languages.ruby_sections import (
     SECTIONS,
     as_visibility,
@@ -73,6 +74,11 @@ MAGIC_COMMENT: Final = re.compile(
 def module_of(path_of: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: what a file defines is named by the modules that it opens."""
     return ()
+
+
+def note_marks(_root: Node, context: Context) -> None:
+    """Finds where blocks and expressions can hold a definition or an import."""
+    context.marks = offsets(context.source, MARKERS)
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -333,7 +339,7 @@ def _refinement(node: Node, block: Node, context: Context) -> Definition:
 
 def inside_when_marked(node: Node, context: Context) -> Iterator[Found]:
     """Looks into the node only when it can hold a definition or an import."""
-    if any(context.source.find(marker, node.start_byte, node.end_byte) >= 0 for marker in MARKERS):
+    if holds_mark(node, context):
         yield Inside(node)
 
 
@@ -412,5 +418,6 @@ RUBY = Language(
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),
     module=module_of,
+    before=note_marks,
     doc=comment_above,
 )
