@@ -1,5 +1,6 @@
 """How a command ends: exit codes, and errors as people and programs read them."""
 
+import os
 import traceback
 from typing import Final
 
@@ -8,6 +9,7 @@ from codecompass.errors import (
     CodeCompassError,
     ErrorBody,
     FileNotFound,
+    FileUnreadable,
     IndexNotReady,
     InternalError,
     InvalidInput,
@@ -89,6 +91,11 @@ def as_known(error: BaseException) -> CodeCompassError | None:
         if len(known) < len(members):
             return None
         return next((member for member in known if not isinstance(member, InternalError)), known[0])
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        refused = FileUnreadable(f"{place}{error.strerror}. Correct that and run again.", cause=error.strerror)
+        refused.__cause__ = error
+        return refused
     if isinstance(error, Exception):
         unexpected = InternalError(
             f"this should not have happened: {type(error).__name__}: {error}. Run again with -vv and report what it shows.",

@@ -4,6 +4,7 @@ asyncclick parses inside a coroutine that never waits for anything, so it is dri
 no event loop. A command that needs one starts it by itself.
 """
 
+import os
 import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3 not found or not indexed."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     environment = read_environment()
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A path or a line of code may hold what this terminal's encoding cannot show.
@@ -45,6 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else failure.DONE
 
 
+def _open_missing_streams() -> None:
+    """Gives the process the standard streams that it was started without, before anything else takes their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+
+
 def _driven(coroutine: Coroutine[Any, Any, Any]) -> object:
     try:
         coroutine.send(None)
@@ -58,7 +67,3 @@ def _driven(coroutine: Coroutine[Any, Any, Any]) -> object:
 def _hint(error: asyncclick.ClickException) -> str:
     context = getattr(error, "ctx", None)
     return "" if context is None else f"Try: {context.command_path} --help"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -41,7 +41,7 @@ def write_hits(
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
             terminal.line()
-        terminal.line(_heading(terminal, root, result))
+        terminal.line(_heading(terminal, root, result, excerpt))
         if result.signature and result.signature.strip() != result.name:
             _write_code(terminal, "    ", result.signature, None)
         width = max(4, len(str(excerpt.lines[-1].number)) if excerpt.lines else 0)
@@ -53,13 +53,14 @@ def write_hits(
             terminal.line(terminal.style(" " * width + "  …", "dim"))
 
 
-def _heading(terminal: Terminal, root: Path, result: Result) -> str:
+def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -> str:
     directory, slash, name = shown_path(root, result.path).rpartition("/")
-    line = f":{result.line_start}"
+    is_symbol = bool(result.symbol_id)
+    # Of a piece of text, the line that matters is where one wants to land.
+    line = f":{excerpt.lines[0].number if excerpt.lines and not is_symbol else result.line_start}"
     place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold") + terminal.style(line, "cyan")
     if not result.name:
         return f"{place}  {terminal.style(f'lines {result.line_start}-{result.line_end}', 'dim')}"
-    is_symbol = bool(result.symbol_id)
     kind = terminal.style(result.kind, *KIND_STYLES.get(result.kind, ("yellow",)))
     before = "" if is_symbol else terminal.style("in ", "dim")
     room = MAX_LINE_COLUMNS

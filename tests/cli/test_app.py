@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import asyncclick
 import pytest
@@ -158,6 +159,17 @@ def test_a_reader_that_has_enough_ends_the_output_quietly(cli, shop):
     assert done.stderr == ""
 
 
+def test_closed_streams_are_no_reason_to_fail(cli, shop):
+    """A daemon may start us without any; what we write must not end up in a database that got the number."""
+    done = subprocess.run(
+        ["bash", "-c", f"{shlex.join(cli.command(['index']))} <&- >&- 2>&-"], cwd=shop, env=cli.environment, check=False
+    )
+
+    assert done.returncode == 0
+    assert cli("status").code == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_an_output_that_cannot_be_written_is_a_failure(cli, shop):
     cli("index")
     with open("/dev/full", "wb") as full:

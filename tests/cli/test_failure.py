@@ -34,6 +34,13 @@ def test_an_unexpected_error_is_an_internal_one_that_keeps_its_cause():
     assert "KeyError" in known.message
 
 
+def test_what_the_system_refuses_is_said_in_its_words():
+    known = failure.as_known(PermissionError(13, "Permission denied", "/srv/shop"))
+
+    assert isinstance(known, errors.FileUnreadable)
+    assert known.message.startswith("/srv/shop: Permission denied")
+
+
 def test_of_a_group_the_error_that_somebody_can_act_upon_is_reported():
     denied = errors.PermissionDenied("full")
     group = BaseExceptionGroup("", [ValueError("a consequence"), ExceptionGroup("", [denied])])

@@ -193,6 +193,12 @@ def test_a_regular_expression_finds_lines(cli, shop):
     assert cli("search", "--mode", "regex", "(", "--json").json["error"]["code"] == "invalid_input"
 
 
+def test_a_hit_that_is_no_definition_points_at_the_line_that_matters(cli, shop):
+    write(shop, {"notes.txt": "one\n" * 10 + "the zebra crossing\n"})
+
+    assert cli("search", "zebra").out.startswith("notes.txt:11  lines 1-11\n")
+
+
 def test_a_literal_is_taken_as_it_is(cli, shop):
     done = cli("search", "--mode", "literal", "`/cart/${id}`", "--json")
 
@@ -256,6 +262,18 @@ def test_the_outline_of_a_file_is_a_tree(cli, shop):
         "  12    def total_price(self) -> Money",
     ]
     assert "add_item" not in cli("outline", "shop/cart.py", "--depth", "top").out
+
+
+def test_people_see_the_whole_outline_and_programs_what_fits(cli, shop):
+    write(shop, {"large.py": "".join(f"class Class{n}:\n    def a_method_of_class_{n}(self): ...\n\n\n" for n in range(400))})
+
+    readable = cli("outline", "large.py")
+    machine = cli("outline", "large.py", "--json")
+
+    assert len(readable.out.splitlines()) == 801
+    assert readable.err.count("warning") == 0
+    assert len(machine.raw) <= 30_000
+    assert "left out" in machine.json["metadata"]["warnings"][0]
 
 
 @pytest.mark.parametrize("name", ["cart.py", "./cart.py", "../shop/cart.py", "shop/cart.py"])

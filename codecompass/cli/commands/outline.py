@@ -1,8 +1,10 @@
 """`codecompass outline`: the tool `get_file_outline` for people."""
 
+import sys
 from pathlib import Path
 
 import asyncclick
+import msgspec
 
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
@@ -44,11 +46,12 @@ def command(
     from codecompass.store.query.outline import get_file_outline
 
     def query(request: GetFileOutline, question: Question) -> FileOutlineReply:
-        import msgspec
-
-        path = path_in_project(request.path, Path(question.state.workspace))
-        asked = msgspec.structs.replace(request, path=path)
-        return get_file_outline(question.snapshot, asked, question.state, question.settings)
+        asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
+        settings = question.settings
+        if not invocation.options.as_json:
+            # The limit is for readers who pay by the word.
+            settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
+        return get_file_outline(question.snapshot, asked, question.state, settings)
 
     arguments = given({"path": file, "depth": depth, "limit": limit, "language": language, "ref": ref})
     found = answer(invocation, GetFileOutline, arguments, query)
