@@ -288,3 +288,15 @@ def test_plain_output_can_be_asked_for(environment, expected):
 def test_what_a_setting_may_be_is_what_a_request_may_say(name):
     """The two layers cannot import each other's lists; a list that grows in one place only would be a silent refusal."""
     assert getattr(settings_module, name) == getattr(requests, name)
+
+
+def test_the_documentation_has_every_setting_with_its_default():
+    text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text()
+    rows = {line.split("|")[1].strip(" `"): line for line in text.splitlines() if line.startswith("| `")}
+
+    assert set(rows) == {setting.key for setting in known_settings()}
+    for setting in known_settings():
+        default = str(setting.default).lower() if isinstance(setting.default, bool) else setting.default
+        shown = '""' if default == "" else "[]" if default == () else str(default)
+        assert shown in rows[setting.key], setting.key
+        assert setting.description in rows[setting.key], setting.key
