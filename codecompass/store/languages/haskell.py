@@ -138,6 +138,9 @@ def _last_clause(children: Sequence[Node], index: int, name: str, context: Conte
     for position in range(index + 1, len(children)):
         child = children[position]
         if child.type in CLAUSES and _bound_name(child, context) == name:
+            if context.source.find(b"\n#", children[last].end_byte - 1, child.start_byte) >= 0:
+                # The clauses of two branches are two functions.
+                break
             last = position
         elif child.type not in BETWEEN:
             break
