@@ -20,7 +20,8 @@ from msgspec import Struct
 
 from bench.edits import Edit, edit_files, undo
 from bench.measure import descendants
-from codecompass.actors.indexing import IndexJob, IndexLimits, JobReport
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.indexing import IndexJob, JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import WorkspaceIndex
@@ -31,6 +32,10 @@ from codecompass.units import NANOSECONDS_PER_SECOND
 
 CPU_CLOCK: Final = 2
 """Linux makes the number of another process's CPU clock out of its pid and this (`man 3 clock_getcpuclockid`)."""
+
+
+SETTLE_SECONDS: Final = 0.05
+"""A file that is read sooner after it was written is read again next time, and a check would find it changed."""
 
 
 class UpdateRun(Struct, frozen=True, kw_only=True):
@@ -146,6 +151,7 @@ async def _updates(
             require_visible(layout, edits)
         finally:
             undo(edits)
+        await trio.sleep(SETTLE_SECONDS)
         await update()
         checks.append(await update())
     return tuple(updates[1:]), tuple(checks[1:])

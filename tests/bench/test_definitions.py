@@ -1,0 +1,108 @@
+"""What others define, without what a code index need not have."""
+
+import pytest
+
+from bench.definitions import Definition, Tag, comparable, python_definitions
+
+PYTHON = """\
+LIMIT: int = 1
+first, *rest = 1, 2, 3
+
+def outer():
+    local = 1
+    def inner(): ...
+
+class Shop:
+    name = "x"
+
+    @property
+    def owner(self): ...
+
+    def __init__(self):
+        self.open = True
+        if self.open:
+            self.open, self.till = False, 0
+
+try:
+    import fast
+except ImportError:
+    def fallback(): ...
+"""
+
+
+def tag(
+    name: str, kind: str = "function", *, scope: str = "", scope_kind: str = "", pattern: str = "/^x$/", line: int = 1
+) -> Tag:
+    return Tag(name, "a", kind, line, pattern, scope, scope_kind)
+
+
+def names(language: str, *tags: Tag) -> list[str]:
+    return [definition.name for definition in comparable(language, tags)]
+
+
+def test_python_defines_classes_functions_variables_and_attributes():
+    found = python_definitions("a.py", PYTHON)
+
+    assert sorted((definition.line, definition.name, definition.kind) for definition in found) == [
+        (1, "LIMIT", "variable"),
+        (2, "first", "variable"),
+        (2, "rest", "variable"),
+        (4, "outer", "function"),
+        (6, "inner", "function"),
+        (8, "Shop", "class"),
+        (9, "name", "class variable"),
+        (12, "owner", "method"),
+        (14, "__init__", "method"),
+        (15, "open", "attribute"),
+        (17, "till", "attribute"),
+        (22, "fallback", "function"),
+    ]
+
+
+def test_python_that_cannot_be_parsed_is_said_so():
+    with pytest.raises(SyntaxError):
+        python_definitions("a.py", "print 'x'\n")
+
+
+@pytest.mark.parametrize(
+    ("language", "left_out"),
+    [
+        ("go", tag("main", "package")),
+        ("javascript", tag("AnonymousFunctionb55813350100")),
+        ("kotlin", tag("<lambda>", "method")),
+        ("c", tag("__anon1234", "struct")),
+        ("cpp", tag("TEST")),
+        ("cpp", tag("SHOP_CART_H_", "macro")),
+        ("bash", tag("names=")),
+        ("ruby", tag("total=", "accessor")),
+        ("haskell", tag("where")),
+        ("typescript", tag("Props", "alias", pattern="/^import { type Props } from 'x';$/")),
+        ("typescript", tag("count", "constant", pattern="/^  const count = 1$/")),
+        ("kotlin", tag("count", "constant", scope="f", scope_kind="method")),
+    ],
+)
+def test_what_is_no_definition_of_a_file_is_left_out(language, left_out):
+    assert names(language, left_out, tag("kept")) == ["kept"]
+
+
+def test_what_only_looks_like_it_is_kept():
+    assert names("cpp", tag("MAX", "macro"), tag("Test")) == ["MAX", "Test"]
+    assert names("typescript", tag("LIMIT", "constant", pattern="/^const LIMIT = 1$/")) == ["LIMIT"]
+    assert names("typescript", tag("size", "constant", scope="N", scope_kind="namespace", pattern="/^  const size$/")) == ["size"]
+    assert names("kotlin", tag("count", "constant", scope="Shop", scope_kind="class")) == ["count"]
+
+
+def test_names_are_written_as_an_index_would():
+    assert names("lua", tag("M.setup"), tag("Cart:add"), tag("plain")) == ["setup", "add", "plain"]
+    assert names("csharp", tag("IList.IsFixedSize", "property")) == ["IsFixedSize"]
+    assert names("go", tag("a.b")) == ["a.b"]
+
+
+def test_the_clauses_of_one_function_are_one_definition():
+    clauses = [tag("cast", scope="Types", line=4), tag("cast", scope="Types", line=11), tag("cast", scope="Other", line=20)]
+
+    assert comparable("elixir", clauses) == [
+        Definition("a", "cast", "function", 4),
+        Definition("a", "cast", "function", 20),
+    ]
+    assert len(comparable("ruby", clauses)) == 3

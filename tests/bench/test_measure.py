@@ -1,0 +1,49 @@
+"""The cost of a process is that of its descendants too."""
+
+import sys
+
+import pytest
+
+from bench.measure import RunFailed, python, run
+
+BUSY = "sum(number * number for number in range(3_000_000))"
+
+
+def test_output_and_cost_of_a_process_are_told():
+    finished = run(python("-c", f"{BUSY}; print('done')"))
+
+    assert finished.stdout == b"done\n"
+    assert finished.usage.cpu_seconds > 0
+    assert finished.usage.wall_seconds > 0
+    assert finished.usage.peak_rss > 1_000_000
+
+
+def test_the_work_of_children_counts():
+    alone = run(python("-c", "pass")).usage.cpu_seconds
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}], check=True)"
+
+    with_child = run(python("-c", code)).usage.cpu_seconds
+
+    assert with_child > 2 * alone
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the memory of a running process this way")
+def test_memory_of_all_processes_is_more_than_that_of_the_largest():
+    hold = "import time; block = bytearray(60_000_000); time.sleep(0.5)"
+    code = f"import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {hold!r}]); {hold}; child.wait()"
+
+    usage = run(python("-c", code)).usage
+
+    assert usage.peak_rss_all is not None
+    assert usage.peak_rss_all > 100_000_000 > usage.peak_rss
+
+
+def test_a_process_that_fails_is_an_error_with_what_it_said():
+    with pytest.raises(RunFailed, match="ended with 3:\nwhy"):
+        run(python("-c", "import sys; sys.stderr.write('why'); sys.exit(3)"))
+
+
+def test_the_environment_is_added_to_ours():
+    finished = run(python("-c", "import os; print(os.environ['BENCH_X'], 'PATH' in os.environ)"), environment={"BENCH_X": "1"})
+
+    assert finished.stdout == b"1 True\n"
