@@ -137,7 +137,8 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     body = node.child_by_field_name("body")
     if name:
         bodies = () if body is None else (body,)
-        yield Definition(name=name, kind="module", node=node, bodies=bodies, visibility="", qualified_name=name)
+        last = name.rsplit("\\", 1)[-1]
+        yield Definition(name=last, kind="module", node=node, bodies=bodies, visibility="public", qualified_name=name)
     elif body is not None:
         yield Inside(body)
 
@@ -145,7 +146,7 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
 def type_declaration(node: Node, context: Context) -> Iterator[Found]:
     """`class`, `interface`, `trait`, `enum`."""
     name = context.field_text(node, "name")
-    yield _define(node, KIND_OF[node.type], name, _in_namespace(name, context), "", context)
+    yield _define(node, KIND_OF[node.type], name, _in_namespace(name, context), "public", context)
 
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
@@ -158,7 +159,7 @@ def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`function name() { }` outside classes."""
     name = context.field_text(node, "name")
-    yield _define(node, "fn", name, _in_namespace(name, context), "", context)
+    yield _define(node, "fn", name, _in_namespace(name, context), "public", context)
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
@@ -202,7 +203,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
             node=node if len(found) == 1 else element,
             start_line=(head if element is found[0] else element).start_point[0] + 1,
             signature=before + context.text(element),
-            visibility=_visibility(node, context) if is_member else "",
+            visibility=_visibility(node, context) if is_member else "public",
             qualified_name=_member(name, context) if is_member else _in_namespace(name, context),
         )
 
@@ -231,7 +232,12 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
         name = _defined_constant(expression, context)
         if name:
             yield Definition(
-                name=name.rsplit("\\", 1)[-1], kind="const", node=node, qualified_name=name, signature=context.text(node)
+                name=name.rsplit("\\", 1)[-1],
+                kind="const",
+                node=node,
+                signature=context.text(node),
+                visibility="public",
+                qualified_name=name,
             )
             return
     elif expression.type == "assignment_expression" and not context.scope_kinds:
