@@ -14,7 +14,7 @@ ASCII_PER_TOKEN: Final = 2.4
 
 PER_WORD: Final = 1.4
 PER_FIVE_FURTHER_LETTERS: Final = 0.7
-PER_DIGIT: Final = 0.9
+PER_DIGIT: Final = 1.1
 PER_MARK: Final = 0.6
 PER_OTHER_BYTE: Final = 0.5
 """Of characters outside ASCII, which are one to three tokens: one for two bytes of UTF-8, two for four."""

@@ -1,0 +1,94 @@
+"""`get_code_context`: the best code for a question within a budget that the whole answer keeps."""
+
+import json
+
+import pytest
+
+from codecompass.protocol.encode import encode
+from codecompass.protocol.requests import GetCodeContext
+from codecompass.store.query import get_code_context
+from codecompass.store.query.budget import estimate_tokens
+
+
+@pytest.fixture(scope="session")
+def context(shop, state):
+    def asked(query, **arguments):
+        return get_code_context(shop, GetCodeContext(query=query, **arguments), state)
+
+    return asked
+
+
+def test_breadth_gives_signatures_and_depth_bodies(context):
+    breadth, depth = context("rate limiter"), context("rate limiter", strategy="depth")
+
+    assert [item.name for item in breadth.context_items] == [item.name for item in depth.context_items]
+    assert breadth.context_items[0].signature == "class RateLimiter"
+    assert all(item.body == "" for item in breadth.context_items)
+    assert depth.context_items[0].body.startswith("class RateLimiter:\n")
+    assert "self.storage.count(client)" in depth.context_items[0].body
+
+
+@pytest.mark.parametrize("strategy", ["breadth", "depth"])
+@pytest.mark.parametrize("budget", [400, 600, 900, 1500, 4000])
+def test_the_estimate_of_the_whole_answer_is_within_the_budget_and_is_what_the_answer_says(context, strategy, budget):
+    reply = context("rate limiter token bucket client storage", strategy=strategy, max_tokens=budget)
+
+    assert estimate_tokens(encode(reply)) <= reply.estimated_tokens <= budget
+    assert len(reply.context_items) == reply.metadata.returned
+
+
+def test_what_does_not_fit_is_skipped_for_something_smaller(index_of, state):
+    long = "def rate_limiter():\n" + "".join(f'    print("rate limiter line {n}")\n' for n in range(50))
+    snapshot = index_of({"long.py": long, "short.py": "def rate_limiter_name():\n    return 'rate limiter'\n"})
+
+    wide = get_code_context(snapshot, GetCodeContext(query="rate limiter", strategy="depth"), state)
+    narrow = get_code_context(snapshot, GetCodeContext(query="rate limiter", strategy="depth", max_tokens=500), state)
+
+    assert [item.path for item in wide.context_items] == ["long.py", "short.py"]
+    assert [item.path for item in narrow.context_items] == ["short.py"]
+
+
+def test_a_truncated_answer_says_what_is_left_and_what_to_do(context):
+    cut, whole = context("rate limiter", max_tokens=450), context("rate limiter", max_tokens=100_000)
+
+    assert cut.truncated
+    assert cut.metadata.remaining_candidates == cut.metadata.total_candidates - len(cut.context_items) > 0
+    assert cut.metadata.suggestion == "Use locate_symbol for specific symbols, or increase max_tokens"
+    assert cut.metadata.result_completeness == "partial"
+    assert not whole.truncated
+    assert "suggestion" not in json.loads(encode(whole))["metadata"]
+
+
+def test_a_budget_below_the_envelope_is_an_answer_without_items(context):
+    reply = context("rate limiter", max_tokens=1)
+
+    assert reply.context_items == ()
+    assert reply.truncated
+
+
+def test_a_language_leaves_the_others_out(context):
+    assert {item.language for item in context("header", language="typescript").context_items} == {"typescript"}
+
+
+COUNTED = [
+    # (text, the most tokens that cl100k, o200k, DeepSeek's and Claude 2's vocabularies make of it; counted 2026-11-21)
+    ('{"path":"src/auth/jwt.rs","line_start":87,"line_end":112,"kind":"fn","name":"validate_token"}', 33),
+    ("    def allow(self, client: str) -> bool:\\n        return self.storage.count(client) >= self.per_minute\\n", 32),
+    ("h1:pADTnjtaFCdCO3OxGFQ2Vv1tdPsIZbpDkVlfYMhdqrM=", 32),
+    ("0x1f, 0x8b, 0x08, 0x00, 0xff, 0x3c, 0x7d, 0x91", 41),
+    ("Überprüfung der Gültigkeit, проверка подписи, 署名の検証", 28),
+]
+
+
+@pytest.mark.parametrize(("text", "tokens"), COUNTED)
+def test_the_estimate_is_not_below_what_real_vocabularies_count(text, tokens):
+    assert estimate_tokens(text.encode()) >= tokens
+
+
+def test_the_estimate_of_parts_is_not_below_that_of_the_whole():
+    text = ('{"name":"validate_token","line":12,"text":"größer 日本"}' * 20).encode()
+
+    whole = estimate_tokens(text)
+    parts = sum(estimate_tokens(text[start : start + 40]) for start in range(0, len(text), 40))
+
+    assert whole <= parts

@@ -1,0 +1,87 @@
+"""`get_symbol_hierarchy`: chains outwards and trees inwards."""
+
+import pytest
+
+from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.protocol.requests import GetSymbolHierarchy
+from codecompass.store.query import get_symbol_hierarchy
+
+
+@pytest.fixture(scope="session")
+def hierarchy(shop, state):
+    def asked(symbol_name, **arguments):
+        return get_symbol_hierarchy(shop, GetSymbolHierarchy(symbol_name=symbol_name, **arguments), state)
+
+    return asked
+
+
+def names(nodes):
+    return [(node.kind, node.name, node.depth, names(node.children)) for node in nodes]
+
+
+def test_ancestors_are_a_flat_chain_from_the_symbol_outwards(hierarchy):
+    reply = hierarchy("Window.reset")
+
+    assert names(reply.hierarchy) == [("method", "reset", 0, []), ("class", "Window", 1, []), ("class", "RateLimiter", 2, [])]
+    assert (reply.direction, reply.chain_length) == ("ancestors", 3)
+
+
+def test_descendants_are_one_tree_and_hold_the_impl_blocks_of_a_type(hierarchy):
+    reply = hierarchy("AuthHandler", direction="descendants")
+
+    assert names(reply.hierarchy) == [
+        (
+            "struct",
+            "AuthHandler",
+            0,
+            [
+                ("field", "claims", 1, []),
+                ("impl", "AuthHandler", 1, [("fn", "new", 2, []), ("fn", "authenticate", 2, [])]),
+            ],
+        )
+    ]
+    assert reply.chain_length == 5
+
+
+def test_a_name_in_several_files_is_ambiguous_and_the_error_lists_them(hierarchy):
+    with pytest.raises(AmbiguousSymbol) as caught:
+        hierarchy("reset")
+
+    assert caught.value.data["candidate_count"] == 3
+    assert caught.value.data["candidates"][0] == {
+        "path": "shop/storage.py",
+        "line": 14,
+        "kind": "fn",
+        "qualified_name": "shop.storage.reset",
+    }
+
+
+def test_a_path_or_a_qualified_name_settles_which_one_is_meant(hierarchy):
+    by_path = hierarchy("reset", path="shop/storage.py")
+    by_end_of_path = hierarchy("reset", path="storage.py")
+    by_name = hierarchy("storage.reset")
+
+    assert by_path.hierarchy == by_end_of_path.hierarchy == by_name.hierarchy
+    assert by_path.hierarchy[0].path == "shop/storage.py"
+
+
+def test_a_definition_and_its_declaration_are_not_two_meanings(hierarchy):
+    assert hierarchy("queue_push").hierarchy[0].path == "native/queue.c"
+
+
+def test_an_unknown_name_is_an_error_with_similar_names(hierarchy):
+    with pytest.raises(SymbolNotFound) as caught:
+        hierarchy("RateLimiters")
+
+    assert "RateLimiter" in caught.value.data["similar_names"]
+
+
+def test_a_very_wide_type_is_cut_and_says_so(index_of, state):
+    body = "".join(f"    def m{number}(self): pass\n" for number in range(700))
+    snapshot = index_of({"wide.py": f"class Wide:\n{body}"})
+
+    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Wide", direction="descendants"), state)
+
+    assert reply.chain_length == 500
+    assert reply.metadata.result_completeness == "truncated"
+    assert reply.metadata.warnings
