@@ -145,6 +145,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 PROJECT_SECTIONS: Final = frozenset({"index", "query"})
 """What a project's own file may set. It comes with a clone: it must not open ports, widen roots or move the store."""
 
+USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
+"""What it may not set of these sections: how hard the machine works is the user's to say."""
+
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
 

@@ -21,6 +21,7 @@ from codecompass.settings import (
     HOME_VARIABLE,
     NO_SETTING,
     PROJECT_SECTIONS,
+    USER_KEYS,
     Setting,
     Settings,
     known_settings,
@@ -106,9 +107,7 @@ def load_settings(sources: Sources) -> Loaded:
     return Loaded(msgspec.convert(sections, Settings), tuple(values), warnings)
 
 
-def _from_environment(
-    environment: Mapping[str, str], known: Mapping[str, Setting]
-) -> tuple[dict[str, _Found], tuple[str, ...]]:
+def _from_environment(environment: Mapping[str, str], known: Mapping[str, Setting]) -> tuple[dict[str, _Found], tuple[str, ...]]:
     names = {setting.variable: setting.key for setting in known.values()}
     names |= {ENVIRONMENT_PREFIX + key.replace(".", "_").upper(): key for key in _older_spellings(known)}
     names[HOME_VARIABLE] = "storage.data_dir"
@@ -133,15 +132,11 @@ def _from_environment(
                 variable=variable,
             )
         else:
-            warnings.append(
-                f"the variable {variable} is not known to this program; the nearest is {_nearest(variable, names)}"
-            )
+            warnings.append(f"the variable {variable} is not known to this program; the nearest is {_nearest(variable, names)}")
     return found, tuple(warnings)
 
 
-def _from_file(
-    path: Path | None, layer: Layer, known: Mapping[str, Setting], *, is_required: bool = False
-) -> dict[str, _Found]:
+def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *, is_required: bool = False) -> dict[str, _Found]:
     content = None if path is None else _read(path, is_required=is_required)
     if path is None or content is None:
         return {}
@@ -162,7 +157,7 @@ def _from_file(
                 key=spelled,
                 nearest=meant,
             )
-        if layer == "project file" and key.partition(".")[0] not in PROJECT_SECTIONS:
+        if layer == "project file" and (key.partition(".")[0] not in PROJECT_SECTIONS or key in USER_KEYS):
             raise InvalidInput(
                 f"{path}: a project's own file cannot set {spelled}. Put it into your user file, or pass --config.",
                 file=str(path),
@@ -178,14 +173,10 @@ def _read(path: Path, *, is_required: bool) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_required:
-            raise InvalidInput(
-                f"the configuration file {path} does not exist. Correct --config.", file=str(path)
-            ) from error
+            raise InvalidInput(f"the configuration file {path} does not exist. Correct --config.", file=str(path)) from error
         return None
     except OSError as error:
-        raise InvalidInput(
-            f"the configuration file {path} cannot be read: {error.strerror}.", file=str(path)
-        ) from error
+        raise InvalidInput(f"the configuration file {path} cannot be read: {error.strerror}.", file=str(path)) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise InvalidInput(f"{path} is not a regular file, and no configuration is read from it.", file=str(path))

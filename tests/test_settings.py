@@ -196,9 +196,11 @@ def test_relative_paths_in_a_file_are_relative_to_the_file(tmp_path):
     assert settings.server.allowed_roots == (str(Path.home() / "src"), str(tmp_path / "b"))
 
 
-@pytest.mark.parametrize("content", ["storage.data_dir = '/tmp/x'", "server.bind = '0.0.0.0'", "log.level = 'debug'"])
+@pytest.mark.parametrize(
+    "content", ["storage.data_dir = '/tmp/x'", "server.bind = '0.0.0.0'", "log.level = 'debug'", "index.workers = 99"]
+)
 def test_a_projects_own_file_cannot_reach_beyond_the_project(tmp_path, content):
-    """The file comes with a clone; whoever wrote it must not open ports, widen roots or move the store."""
+    """The file comes with a clone; whoever wrote it must not open ports, widen roots, move the store or occupy the machine."""
     assert "a project's own file cannot set" in refusal(tmp_path, project=content)
 
 

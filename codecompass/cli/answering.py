@@ -149,19 +149,26 @@ def _index_first(invocation: Invocation, registry: Registry, project: Project, l
 def _fresh_enough(
     invocation: Invocation, registry: Registry, project: Project, index: WorkspaceIndex, settings: Settings, policy: str
 ) -> tuple[Drift, FreshnessStatus]:
-    with index.snapshot() as snapshot:
-        drift = drift_of(snapshot, str(project.root), settings)
-        if drift.is_fresh:
+    gives_up_at = time.monotonic() + settings.query.freshness_wait_ms * MILLISECONDS
+    while True:
+        with index.snapshot() as snapshot:
+            drift = drift_of(snapshot, str(project.root), settings)
+            if drift.is_fresh:
+                return drift, "fresh"
+            if policy == "strict":
+                raise stale_error(snapshot, drift)
+        if policy == "best_effort":
+            return drift, "syncing" if is_locked(index.layout) else "stale"
+        try:
+            run_job(invocation, registry, project, cause="question")
+        except IndexInProgress:
+            # Somebody takes changes in already, perhaps ours: let them land, for as long as a question may take.
+            while is_locked(index.layout):
+                if time.monotonic() > gives_up_at:
+                    return drift, "syncing"
+                time.sleep(OTHERS_POLL_SECONDS)
+        else:
             return drift, "fresh"
-        if policy == "strict":
-            raise stale_error(snapshot, drift)
-    if policy == "best_effort":
-        return drift, "syncing" if is_locked(index.layout) else "stale"
-    try:
-        run_job(invocation, registry, project, cause="question")
-    except IndexInProgress:
-        return drift, "syncing"
-    return drift, "fresh"
 
 
 def _deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:

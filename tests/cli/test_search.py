@@ -297,3 +297,16 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert b"total_price" in out
+
+
+def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, shop):
+    """Whichever takes the change in, the others wait for it."""
+    cli("index")
+    cli.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = "60000"
+    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+    processes = [cli.start("locate", "tax_of", "--json") for _ in range(4)]
+
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert b'"freshness_status":"fresh"' in out
