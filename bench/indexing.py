@@ -1,5 +1,6 @@
 """Building and updating the index: time, CPU, memory and size, beside ctags, git and the read-and-parse floor."""
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,9 +66,13 @@ def index(root: Path, home: Path, *arguments: str) -> tuple[Usage, JobRun]:
 
 
 def cold_run(tree: Tree, home: Path) -> ColdRun:
-    """Builds the index of a tree from nothing. ctags goes first, so that the files are in memory for all."""
+    """Builds the index of a tree from nothing, as at the first contact: no index of it is in the store.
+
+    ctags goes first, so that the files are in memory for all.
+    """
     ctags = others.ctags_usage(tree.root)
-    usage, done = index(tree.root, home, "--force")
+    shutil.rmtree(job.layout_for(tree.root, home).root, ignore_errors=True)
+    usage, done = index(tree.root, home)
     return ColdRun(usage=usage, job=done, floor=others.floor_run(tree.root, home), ctags=ctags)
 
 

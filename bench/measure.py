@@ -1,7 +1,8 @@
 """Runs a command in a process of its own and says what it cost, all its descendants included.
 
-CPU time and the largest process come from the kernel's own accounts when the process is reaped. The memory of all
-processes together is sampled, where the system shows it; the sampling costs this process, not the measured one.
+CPU time comes from the kernel's own accounts when the process is reaped. Memory is sampled where the system shows it,
+because the accounts begin with what the parent held when it started the child; the sampling costs this process, not the
+measured one.
 """
 
 import os
@@ -30,7 +31,8 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     `cpu_seconds` is user and system time of the process and of the descendants that it waited for. `peak_rss` is that
     of the largest single process; `peak_rss_all` the highest sum over processes seen at one moment (pages that they share
-    count once for each), None where the system does not show it.
+    count once for each), None where the system does not show it. A process too short to be seen has that of the accounts,
+    which is at least ours.
     """
 
     wall_seconds: float
@@ -81,8 +83,8 @@ def run(
         usage = Usage(
             wall_seconds=wall,
             cpu_seconds=resources.ru_utime + resources.ru_stime,
-            peak_rss=resources.ru_maxrss * MAX_RSS_UNIT,
-            peak_rss_all=sampler.peak or None,
+            peak_rss=sampler.largest or resources.ru_maxrss * MAX_RSS_UNIT,
+            peak_rss_all=sampler.together or None,
         )
         return Finished(usage=usage, stdout=out.read())
 
@@ -93,16 +95,18 @@ def python(*arguments: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
 
 
 class _MemorySampler:
-    """Watches a process and its descendants from a thread. `peak` is 0 where nothing could be seen."""
+    """Watches a process and its descendants from a thread: the largest that any of them ever was, and the most that all of
+    them were together. Both are 0 where nothing could be seen."""
 
     def __init__(self, pid: int) -> None:
-        self.peak = 0
+        self.largest = 0
+        self.together = 0
         self._pid = pid
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
-        if Path("/proc/self/statm").exists():
+        if Path("/proc/self/status").exists():
             self._thread.start()
         return self
 
@@ -113,7 +117,9 @@ class _MemorySampler:
 
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
-            self.peak = max(self.peak, sum(map(_resident, descendants(self._pid))))
+            seen = [_memory(pid) for pid in descendants(self._pid)]
+            self.together = max(self.together, sum(now for now, _ in seen))
+            self.largest = max(self.largest, *(peak for _, peak in seen))
 
 
 def descendants(pid: int) -> list[int]:
@@ -129,9 +135,12 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> int:
+def _memory(pid: int) -> tuple[int, int]:
+    """Resident bytes now and at most so far; 0 for a process that has ended."""
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0, 0
+    values = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    now, peak = (int(values[name][0]) * KIB if name in values else 0 for name in ("VmRSS", "VmHWM"))
+    return now, peak

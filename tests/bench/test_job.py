@@ -75,6 +75,16 @@ def test_somebody_elses_tree_is_never_edited(tmp_path, monkeypatch):
     assert (tmp_path / "out" / "trees").is_dir()
 
 
+def test_every_cold_run_begins_without_an_index(tmp_path):
+    """A rebuild publishes once, at its end: it would say nothing about the first contact."""
+    tree = make_tree(tmp_path / "tree", 20)
+
+    runs = [indexing.cold_run(tree, tmp_path / "home") for _ in range(2)]
+
+    assert [run.job.report.mode for run in runs] == ["full", "full"]
+    assert [run.job.report.generation for run in runs] == [1, 1]
+
+
 def test_an_update_that_cannot_be_found_is_an_error(tmp_path):
     tree = make_tree(tmp_path / "tree", 20)
     indexing.index(tree.root, tmp_path / "home", "--force")

@@ -38,6 +38,16 @@ def test_memory_of_all_processes_is_more_than_that_of_the_largest():
     assert usage.peak_rss_all > 100_000_000 > usage.peak_rss
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the memory of a running process this way")
+def test_a_large_parent_does_not_make_its_child_look_large():
+    """The kernel's account of a child begins with what its parent held."""
+    ballast = bytearray(150_000_000)
+
+    usage = run(python("-c", "import time; time.sleep(0.5)")).usage
+
+    assert usage.peak_rss < len(ballast) / 2
+
+
 def test_a_process_that_fails_is_an_error_with_what_it_said():
     with pytest.raises(RunFailed, match="ended with 3:\nwhy"):
         run(python("-c", "import sys; sys.stderr.write('why'); sys.exit(3)"))
