@@ -38,7 +38,9 @@ def word_pattern(query: str) -> re.Pattern[str] | None:
     stems = {stem(word.text) for word in query_words(query) if len(word.text) >= MIN_WORD}
     if not stems:
         return None
-    return re.compile("|".join(re.escape(word) for word in sorted(stems, key=lambda word: (-len(word), word))), re.IGNORECASE)
+    alternatives = "|".join(re.escape(word) for word in sorted(stems, key=lambda word: (-len(word), word)))
+    # The rest of a word in small letters belongs to it: `writer`, but not `write` and `Lock` in `writeLock`.
+    return re.compile(f"(?:(?i:{alternatives}))[a-z]*")
 
 
 def excerpts(
@@ -70,7 +72,7 @@ def _excerpt(snapshot: Snapshot, result: Result, pattern: re.Pattern[str] | None
 
 def _best(lines: Iterable[NumberedLine], pattern: re.Pattern[str]) -> list[NumberedLine]:
     """The lines with most different words, the earlier ones of equals, in the order of the file."""
-    counted = ((len({match.lower() for match in pattern.findall(line.text)}), line) for line in lines)
+    counted = ((len({stem(match.lower()) for match in pattern.findall(line.text)}), line) for line in lines)
     found = sorted(((n, line) for n, line in counted if n), key=lambda item: (-item[0], item[1].number))
     most = found[0][0] if found else 0
     # A line with one word of several is noise beside a line that has them all.

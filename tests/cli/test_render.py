@@ -68,10 +68,11 @@ def test_the_words_of_the_query_stand_out():
     screen = Screen()
     terminal = Terminal({}, out=screen, err=io.StringIO())
 
-    excerpt = Excerpt((NumberedLine(8, "    validates = Validator()"),))
+    excerpt = Excerpt((NumberedLine(8, "    validates = emailValidatorOf()"),))
     write_hits(terminal, Path("/p"), [result("a.py", "fn", "a.f")], [excerpt], word_pattern("where to validate"))
 
-    assert "\x1b[33;1mvalid" in screen.getvalue()
+    assert "\x1b[33;1mvalidates\x1b[0m" in screen.getvalue()
+    assert "email\x1b[33;1mValidator\x1b[0mOf" in screen.getvalue()
 
 
 def test_lines_lose_the_indentation_that_they_share():
