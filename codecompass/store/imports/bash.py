@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, ending, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _EXTENSIONS: Final = ("", ".sh", ".bash")
@@ -12,9 +12,10 @@ _VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name of the file."""
-    tail = tail_of(last_part(_place(item)))
-    return (tail,) if tail else ()
+    """Returns the end of the path; only the name of the file when the directory depends on the importer's."""
+    place = _place(item)
+    plain = join("", place)
+    return (tail_of(last_part(place)) if plain is None else awaited_tail(plain),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

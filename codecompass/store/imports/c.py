@@ -3,16 +3,19 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import directory_of, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import awaited_tail, directory_of, ending, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _INCLUDE_DIRECTORIES: Final = frozenset({"", "inc", "include", "includes", "public"})
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name of the header."""
-    tail = tail_of(last_part(item.spec))
-    return (tail,) if tail else ()
+    """Returns the end of the path that is written."""
+    place = join("", item.spec)
+    if place is None:
+        # A path that climbs can only be meant from the including file.
+        place = join(directory_of(from_path), item.spec) or ""
+    return (awaited_tail(place),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

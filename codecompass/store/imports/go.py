@@ -1,21 +1,19 @@
 """Go: a package is a directory, and the module path of a `go.mod` says which."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ROOT_TARGET, ancestors, directory_of, directory_tail, join, nearest
+from codecompass.store.imports.places import ROOT_TARGET, ancestors, directory_of, join, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "go"
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last element of the package path."""
+    """Returns the last two elements of the package path."""
     spec = item.spec
-    if spec.startswith("."):
-        spec = join(directory_of(from_path), spec) or ""
-    tail = directory_tail(spec.rstrip("/") + "/")[:-1]
-    return (tail,) if tail else ()
+    return (_tail(join(directory_of(from_path), spec) or "" if spec.startswith(".") else spec),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
@@ -43,6 +41,25 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
         if found_vendored:
             return found_vendored
     return ""
+
+
+def package_tails(directory: str, paths: PathIndex) -> Iterator[str]:
+    """Yields the tails of the imports that a package directory may answer."""
+    yield _tail(directory)
+    parts = directory.split("/")
+    for position, part in enumerate(parts):
+        if part == "vendor":
+            yield _tail("/".join(parts[position + 1 :]))
+    modules = paths.roots(ECOSYSTEM).by_directory
+    for above in (directory, *ancestors(directory[:-1])):
+        for root in modules.get(above, ()):
+            if root.directory == above:
+                yield _tail(f"{root.prefix}/{directory[len(above) :]}")
+
+
+def _tail(package: str) -> str:
+    parts = package.strip("/").rsplit("/", 2)
+    return "/".join(parts[-2:])
 
 
 def _package(directory: str, paths: PathIndex) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ending, last_part, nearest
+from codecompass.store.imports.places import awaited_tail, ending, last_part, nearest
 from codecompass.store.records import Import
 
 _SOURCE_ROOTS: Final = frozenset({"app", "bench", "benchmarks", "lib", "library", "src", "test", "tests"})
@@ -11,8 +11,8 @@ _EXTENSIONS: Final = (".hs", ".lhs", ".hsc", ".hs-boot")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name of the module."""
-    return (last_part(item.spec, "."),)
+    """Returns the end of the module's name."""
+    return (awaited_tail(item.spec.replace(".", "/")),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

@@ -15,6 +15,7 @@ from codecompass.store.imports.places import (
     package_key,
     package_of,
     path_tails,
+    stem_of,
 )
 
 
@@ -44,6 +45,9 @@ class Roots:
         self.by_prefix: Final = _grouped((root.prefix, root) for root in self.all)
         self.by_scope: Final = _grouped((root.scope, root) for root in self.all)
         self.by_directory: Final = _grouped((directory_of(root.directory), root) for root in self.all)
+        self.by_stem: Final = _grouped((stem_of(root.directory), root) for root in self.all if "*" not in root.directory)
+        """The roots without a `*` in their directory, by that without what follows the first dot of its last name."""
+        self.with_wildcard: Final = tuple(root for root in self.all if "*" in root.directory)
         self.by_head: Final = _grouped((root.prefix.split("*", 1)[0], root) for root in self.all if "*" in root.prefix)
         """The roots with a `*` in their prefix, by what stands before it."""
         self.head_lengths: Final = tuple(sorted({len(head) for head in self.by_head}, reverse=True))

@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import ModuleRoot, PathIndex, Roots
-from codecompass.store.imports.places import ancestors, directory_of, join, last_part, shared_parts, tail_of
+from codecompass.store.imports.places import (
+    ancestors,
+    awaited_tail,
+    directory_of,
+    join,
+    last_part,
+    shared_parts,
+    stem_of,
+    tail_of,
+)
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "node"
@@ -18,13 +27,12 @@ _TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name of the path, or the name of the directory that `.` and `..` lead to."""
+    """Returns the end of the place that a relative path spells, of a name only its last part."""
     spec = _clean(item.spec)
-    last = last_part(spec.rstrip("/"))
-    if last in (".", ".."):
-        place = join(directory_of(from_path), spec)
-        return () if place is None else (_directory_name(place),)
-    return (tail_of(last),) if last else ()
+    if not spec.startswith("."):
+        return (tail_of(last_part(spec.rstrip("/"))),)
+    place = join(directory_of(from_path), spec)
+    return () if place is None else (awaited_tail(place) or "index",)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
@@ -47,22 +55,21 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
     """Yields the tails of imports that lead to `path` through a name unlike its own: entries of packages, aliases."""
-    key = _key(path)
-    keys = {key, key[:-6]} if key.endswith("/index") else {key, ""} if key == "index" else {key}
+    stem = stem_of(path)
+    stems = {stem, stem[:-6]} if stem.endswith("/index") else {stem, ""} if stem == "index" else {stem}
     roots = paths.roots(ECOSYSTEM)
-    for root in roots.all:
-        head, star, rest = root.directory.partition("*")
-        if not star:
-            if _key(root.directory) in keys:
-                yield tail_of(last_part(root.prefix))
-                yield from _directory_importers(root, roots)
-            continue
-        # As in the key: only the last part loses what follows its first dot.
+    for place in stems:
+        for root in roots.by_stem.get(place, ()):
+            yield tail_of(last_part(root.prefix))
+            yield from _directory_importers(root, roots)
+    for root in roots.with_wildcard:
+        head, _, rest = root.directory.partition("*")
+        # As in the stem: only the last part loses what follows its first dot.
         slash = rest.rfind("/") + 1
         rest = rest[:slash] + rest[slash:].partition(".")[0]
-        for candidate in keys:
-            if candidate.startswith(head) and candidate.endswith(rest) and len(candidate) > len(head) + len(rest):
-                matched = candidate[len(head) : len(candidate) - len(rest)]
+        for place in stems:
+            if place.startswith(head) and place.endswith(rest) and len(place) > len(head) + len(rest):
+                matched = place[len(head) : len(place) - len(rest)]
                 yield tail_of(last_part(root.prefix.replace("*", matched).rstrip("/")))
 
 
@@ -70,7 +77,7 @@ def _directory_importers(root: ModuleRoot, roots: Roots) -> Iterator[str]:
     """`require("..")` in a package leads to its entry, by the name of its directory."""
     for package in roots.by_prefix.get(root.prefix, ()):
         if package.directory.endswith("/") or not package.directory:
-            yield _directory_name(package.directory)
+            yield awaited_tail(package.directory) or "index"
 
 
 def _clean(spec: str) -> str:
@@ -80,16 +87,6 @@ def _clean(spec: str) -> str:
     if "?" in spec:
         spec = spec.partition("?")[0]
     return "" if ":" in spec or spec.startswith("/") else spec
-
-
-def _directory_name(directory: str) -> str:
-    return tail_of(last_part(directory.rstrip("/"))) or "index"
-
-
-def _key(path: str) -> str:
-    """Returns a path without what an import may leave out of its file name."""
-    slash = path.rfind("/") + 1
-    return path[:slash] + tail_of(path[slash:])
 
 
 def _named(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -> str:

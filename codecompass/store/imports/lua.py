@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, ending, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, ending, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _LAYOUTS: Final = ("", "lua/", "src/", "lib/")
@@ -12,9 +12,8 @@ _EXTENSIONS: Final = (".lua", "/init.lua", ".luau")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name of the module."""
-    tail = tail_of(last_part(_module(item)))
-    return (tail,) if tail else ()
+    """Returns the end of the module's name."""
+    return (awaited_tail(_module(item)),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

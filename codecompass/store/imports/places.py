@@ -78,6 +78,34 @@ def tail_of(name: str) -> str:
     return name if end < 0 else name[:end]
 
 
+def stem_of(path: str) -> str:
+    """Returns a path without what an import may leave out of its last name (see `tail_of`)."""
+    slash = path.rfind("/") + 1
+    return path[:slash] + tail_of(path[slash:])
+
+
+def awaited_tail(place: str) -> str:
+    """Returns the string by which an import waits for the file or directory that it spells: its last two names.
+
+    One name alone would be shared by too many (`models`, `index`); more would say where a search path begins, which an
+    import does not. A place of one name gives that name.
+    """
+    place = place.rstrip("/")
+    slash = place.rfind("/")
+    above = place.rfind("/", 0, slash) + 1 if slash >= 0 else 0
+    return place[above : slash + 1] + tail_of(place[slash + 1 :])
+
+
+def awaited_tails(path: str) -> tuple[str, ...]:
+    """Returns the strings by which imports may wait for a file: its `awaited_tail`, its stem alone, those of its directory."""
+    slash = path.rfind("/")
+    stem = tail_of(path[slash + 1 :])
+    if stem in _INDEX_STEMS and slash > 0:
+        directory = path[:slash]
+        return stem, awaited_tail(path), tail_of(directory[directory.rfind("/") + 1 :]), awaited_tail(directory)
+    return stem, awaited_tail(path)
+
+
 def last_part(path: str, separator: str = "/") -> str:
     """Returns what follows the last separator."""
     return path[path.rfind(separator) + len(separator) :] if separator in path else path

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codecompass.store.imports.index import ModuleRoot, PathIndex
-from codecompass.store.imports.places import ancestors, directory_of, ending, last_part, nearest, parent_of
+from codecompass.store.imports.places import (
+    ancestors,
+    awaited_tail,
+    awaited_tails,
+    directory_of,
+    ending,
+    last_part,
+    nearest,
+    parent_of,
+)
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "python"
@@ -21,13 +30,18 @@ _MODULES: Final = (".py", ".pyi", "/__init__.py", "/__init__.pyi", ".pyx")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the last name of the module, and the name taken from it, which may be a submodule."""
-    spec = item.spec
-    module = last_part(spec, ".")
-    if not module:
-        base = _relative_base(spec, from_path)
-        module = last_part(base[:-1]) or "__init__" if base is not None else ""
-    return tuple(dict.fromkeys(tail for tail in (module, _submodule(item)) if tail))
+    """Returns the end of the module's name, and of that of the submodule that the name taken from it may be."""
+    spec, name = item.spec, _submodule(item)
+    base = ""
+    if spec.startswith("."):
+        relative_base = _relative_base(spec, from_path)
+        if relative_base is None:
+            return ()
+        base = relative_base
+    module = base + spec.lstrip(".").replace(".", "/")
+    inner = f"{module.rstrip('/')}/{name}" if module else name
+    found = (awaited_tail(module) or "__init__", awaited_tail(inner) if name else "")
+    return tuple(dict.fromkeys(tail for tail in found if tail))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
@@ -46,8 +60,8 @@ def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
     if path.endswith(_INITS) and last_part(path) in _INITS:
         for below in paths.files_below(directory_of(path)):
             if below.endswith((".py", ".pyi", ".pyx")):
-                parts = below.rsplit("/", 2)
-                yield from (part.partition(".")[0] for part in parts[1:])
+                yield from awaited_tails(below)
+                yield from awaited_tails(directory_of(below)[:-1])
 
 
 def _submodule(item: Import) -> str:

@@ -27,7 +27,7 @@ from codecompass.store.imports import (
     zig,
 )
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import directory_tail, package_key, package_of, path_tails
+from codecompass.store.imports.places import awaited_tail, awaited_tails, directory_tail, package_of
 from codecompass.store.records import Import
 
 
@@ -113,20 +113,25 @@ def affected_tails(added: Collection[str], removed: Collection[str], paths: Path
             package = package_of(path)
             if package is not None:
                 package_changes[package] = package_changes.get(package, 0) + change
-            own = None if package is None else package_key(*package)
-            tails.update(tail for tail in path_tails(path) if tail != own and tail[-1:] != "/")
+            if package is None or package[0] != go.ECOSYSTEM:
+                tails.update(awaited_tails(path))
             for configured in (python, javascript, rust, zig):
                 tails.update(configured.configured_tails(path, paths))
     for package, change in package_changes.items():
         size = paths.package_size(*package)
         if change and (size == 0 or size == change):
             tails.update(_package_tails(*package, paths))
+    tails.discard("")
     return tails
 
 
 def _package_tails(ecosystem: str, directory: str, paths: PathIndex) -> Iterator[str]:
-    # Imports do not tell packages from files before they are resolved, so their tails are plain names for both.
+    if ecosystem == go.ECOSYSTEM:
+        yield from go.package_tails(directory, paths)
+        return
+    # Imports do not tell packages from files before they are resolved, so they wait for both in the same way.
     yield directory_tail(directory)[:-1]
+    yield awaited_tail(directory)
     for root in paths.roots(ecosystem).by_directory.get(directory, ()):
         if root.directory == directory:
             yield directory_tail(root.prefix + "/")[:-1]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, directory_of, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, directory_of, ending, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _LOAD_PATH: Final = ("lib/", "spec/", "test/", "app/", "")
@@ -12,9 +12,11 @@ _EXTENSIONS: Final = ("", ".rb")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name of the file."""
-    tail = tail_of(last_part(item.spec))
-    return (tail,) if tail else ()
+    """Returns the end of the path that is written."""
+    spec = item.spec
+    if item.kind == "relative" or spec.startswith("."):
+        spec = join(directory_of(from_path), spec) or ""
+    return (awaited_tail(spec),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

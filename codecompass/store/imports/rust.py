@@ -34,8 +34,12 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
     elif keyword == "super":
         above = _above(parts, item, from_path)
         found = [*modules[:1], *([] if above is None else [tail_of(last_part(above[:-1])) or _CRATE])]
+    elif keyword:
+        found = modules[:1]
+    elif not modules or modules[0] in _STANDARD:
+        found = []
     else:
-        found = modules[:1] if keyword else modules[:2]
+        found = [modules[0], *("::".join(modules[:2]) for _ in modules[1:2])]
     return tuple(dict.fromkeys(found))
 
 
@@ -71,8 +75,12 @@ def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
     if not path.endswith(".rs"):
         return
     yield from path[len(_source_root(path, paths)) :].split("/")[:-1]
+    by_directory = paths.roots(ECOSYSTEM).by_directory
+    for above in ancestors(path):
+        for root in by_directory.get(above, ()):
+            yield f"{root.prefix}::{tail_of(path[len(above) :].partition('/')[0])}"
     directory = directory_of(path)
-    roots = paths.roots(ECOSYSTEM).by_directory.get(directory, ())
+    roots = by_directory.get(directory, ())
     is_crate_file = last_part(path) in _CRATE_FILES
     if is_crate_file or any(root.directory == path for root in roots):
         yield _CRATE

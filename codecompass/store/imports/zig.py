@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, directory_of, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, directory_of, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "zig"
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name of the file or module."""
-    tail = tail_of(last_part(item.spec))
-    return (tail,) if tail else ()
+    """Returns the end of the place of a file, or the name of a module."""
+    spec = item.spec
+    return (awaited_tail(join(directory_of(from_path), spec) or "") if "." in spec else tail_of(last_part(spec)),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:

@@ -44,9 +44,12 @@ KINDS = {
     "rust": ("module", "mod", "inline:a", "inline:a::b"),
 }
 FIXED_SPECS = {
-    "javascript": (".", "..", "../", "./index", "./a.js", "@b/a", "x-b", "@/a", "a/index.js", "#a"),
-    "python": (".", "..", "...a"),
-    "bash": ("$DIR/a.sh", "${X}/lib/b.sh"),
+    "javascript": (".", "..", "../", "./index", "./a.js", "@b/a", "x-b", "@/a", "a/index.js", "#a", "./a/../b", "./lib/."),
+    "go": ("v.io", "v.io/a", "v.io/b", "./b", "../lib"),
+    "python": (".", "..", "...a", "a.lib"),
+    "bash": ("$DIR/a.sh", "${X}/lib/b.sh", "lib/./b.sh", "a/../b.sh"),
+    "c": ("a/./b.h", "lib/../a.h", "../src/a.h"),
+    "ruby": ("./a", "../a", "a/b.rb"),
     "rust": ("crate", "super", "crate::src::a", "self::src::a"),
     "zig": ("a", "b"),
 }
@@ -90,7 +93,8 @@ ROOTS = (
 LIKELY_FILES = {
     "csharp": ("src/a/A.cs", "a.b/a/A.cs"),
     "javascript": ("b/lib/main.js", "b/src/a.js", "lib/a/src/index.ts", "src.ts", "b/index.js"),
-    "python": ("a/__init__.py", "a/b/__init__.py", "a/lib.py", "a/b/a.py"),
+    "go": ("vendor/v.io/a/b.go", "vendor/v.io/c.go", "a/vendor/v.io/b/b.go", "a/b/a.go", "lib/main.go"),
+    "python": ("a/__init__.py", "a/b/__init__.py", "a/lib.py", "a/b/a.py", "b/__init__.py", "b/a/lib/b.py", "b/b.py"),
     "rust": ("b/src/lib.rs", "b/src/a/mod.rs", "lib/main.rs", "lib/src/a.rs", "src/lib.rs", "src/a.rs", "lib.rs"),
     "zig": ("src/main.zig", "src/b.zig"),
 }
@@ -176,15 +180,15 @@ def test_an_import_has_at_most_two_tails_without_blanks(language):
     ("files", "added", "expected"),
     [
         ("pkg/v1/a.go", "pkg/v1/b.go", set()),
-        ("pkg/v1/a.go", "pkg/v2/a.go", {"v2"}),
-        ("org/shop/A.kt", "org/shop/B.kt", {"B"}),
-        ("org/shop/A.kt", "org/cart/B.kt", {"B", "cart"}),
-        ("Sources/Net/A.swift", "Sources/Net/Http/B.swift", {"B"}),
-        ("web/a.ts", "web/index.ts", {"index", "web"}),
-        ("pkg/__init__.py pkg/a.py", "pkg/b.py", {"b"}),
-        ("pkg/a.py", "pkg/__init__.py", {"__init__", "pkg", "a"}),
-        ("src/lib.rs src/a.rs", "src/b/c.rs", {"b", "c"}),
-        ("a.md", "docs/b.md", {"b"}),
+        ("pkg/v1/a.go", "pkg/v2/a.go", {"pkg/v2"}),
+        ("org/shop/A.kt", "org/shop/B.kt", {"B", "shop/B"}),
+        ("org/shop/A.kt", "org/cart/B.kt", {"B", "cart/B", "cart", "org/cart"}),
+        ("Sources/Net/A.swift", "Sources/Net/Http/B.swift", {"B", "Http/B"}),
+        ("web/a.ts", "web/api/index.ts", {"index", "api/index", "api", "web/api"}),
+        ("pkg/__init__.py pkg/a.py", "pkg/b.py", {"b", "pkg/b"}),
+        ("pkg/a.py", "pkg/__init__.py", {"__init__", "pkg/__init__", "pkg", "a", "pkg/a"}),
+        ("src/lib.rs src/a.rs", "src/b/c.rs", {"b", "c", "b/c"}),
+        ("a.md", "docs/b.md", {"b", "docs/b"}),
     ],
 )
 def test_a_new_file_affects_what_is_found_by_its_name_and_nothing_else(files, added, expected):
@@ -203,15 +207,19 @@ def test_a_package_that_loses_and_gains_files_at_once_is_still_there():
 
 def test_configuration_gives_a_file_the_names_of_others():
     roots = [
-        ModuleRoot("go", "example.com/shop", ""),
+        ModuleRoot("go", "example.com/shop", "x/"),
         ModuleRoot("node", "ui", "src/main"),
         ModuleRoot("cargo", "net", "net/src/"),
     ]
-    paths = InMemoryPaths(["main.go", "src/main.ts", "net/src/lib.rs"], roots)
+    files = "x/main.go x/api/a.go x/vendor/a.io/b/c.go src/main.ts net/src/lib.rs net/src/io.rs"
+    paths = InMemoryPaths(files.split(), roots)
 
-    assert affected_tails(["main.go"], [], paths) >= {"shop"}
-    assert affected_tails(["src/main.ts"], [], paths) == {"main", "ui"}
+    assert affected_tails(["x/main.go"], [], paths) == {"x", "example.com/shop"}
+    assert affected_tails(["x/api/a.go"], [], paths) == {"x/api", "shop/api"}
+    assert affected_tails(["x/vendor/a.io/b/c.go"], [], paths) == {"a.io/b"}
+    assert affected_tails(["src/main.ts"], [], paths) == {"main", "src/main", "ui"}
     assert affected_tails(["net/src/lib.rs"], [], paths) >= {"net", "crate"}
+    assert affected_tails(["net/src/io.rs"], [], paths) == {"io", "src/io", "net::io"}
 
 
 @pytest.mark.parametrize("language", ["sql", "markdown", "", "text"])
