@@ -3,8 +3,9 @@
 import fcntl
 import os
 import signal
+from pathlib import Path
 
-from tests.cli.conftest import write
+from tests.cli.conftest import CommandLine, write
 
 
 def test_a_project_is_indexed_and_registered_on_first_contact(cli, shop):
@@ -138,10 +139,15 @@ def test_an_index_that_is_being_written_is_left_to_its_writer(cli, shop):
     assert [job["status"] for job in cli("status", "--json").json["recent_jobs"]] == ["published"]
 
 
+def large_tree(cli: CommandLine) -> Path:
+    """Takes a few seconds to index, so that a job can be met while it runs."""
+    functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(300))
+    return cli.tree("large", {f"m{n}.py": functions for n in range(300)}, git=False)
+
+
 def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
     """The job is noted as cancelled, nothing half-done is left, and the next run goes through."""
-    functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(400))
-    root = cli.tree("large", {f"m{n}.py": functions for n in range(600)}, git=False)
+    root = large_tree(cli)
     process = cli.start("index", "-v")
     job = None
     while job is None:
@@ -161,8 +167,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
 
 
 def test_a_killed_job_is_reported_until_the_next_one_succeeds(cli):
-    functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(400))
-    cli.tree("large", {f"m{n}.py": functions for n in range(600)}, git=False)
+    large_tree(cli)
     process = cli.start("index")
     status = None
     while status != "running":
