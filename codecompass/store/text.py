@@ -45,13 +45,17 @@ class FieldBoost(Struct, frozen=True):
 
 
 class WordQuery(Struct, frozen=True):
-    """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` of theirs."""
+    """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` of theirs.
+
+    With `is_constant` it counts its `boost` wherever it stands, however often: a sum of such words says how many are there.
+    """
 
     word: str
     fields: tuple[FieldBoost, ...]
     boost: float = 1.0
     is_required: bool = False
     tie_breaker: float = 0.1
+    is_constant: bool = False
 
 
 class Filter(Struct, frozen=True):
@@ -272,6 +276,8 @@ class TextReader:
                 for item in word.fields
             ]
             query = fields[0] if len(fields) == 1 else tantivy.Query.disjunction_max_query(fields, word.tie_breaker)
+            if word.is_constant:
+                query = tantivy.Query.const_score_query(query, word.boost)
             if word.is_required:
                 clauses.append((tantivy.Occur.Must, query))
             else:

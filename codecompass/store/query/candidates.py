@@ -18,8 +18,15 @@ SAME_NAME_LIMIT: Final = 200
 
 MAX_INFLECTIONS: Final = 40
 
+MIN_COVERED_WORDS: Final = 3
+"""Words from which it says something how many of them stand together; BM25 alone lets one frequent word stand for all."""
+
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
+
+
+ChunkPlace = tuple[int, int]
+"""A file and the first line of a chunk in it."""
 
 
 class NamedSymbol(Struct, frozen=True):
@@ -39,9 +46,14 @@ class FileCandidate(Struct, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """What was found, and the query as the lanes saw it. `names` are the query's possible symbol names, in parts."""
+    """What was found, and the query as the lanes saw it.
+
+    `coverage` says for the chunks of the longer queries which share (0..1) of the query's worth is in them; `names` are
+    the query's possible symbol names, in parts.
+    """
 
     files: tuple[FileCandidate, ...]
+    coverage: Mapping[ChunkPlace, float]
     words: tuple[QueryWord, ...]
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
@@ -72,7 +84,10 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candi
         for file_id, place in sorted(places.items())
     )
     names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
-    return Candidates(files, words, WantedWords(_worth(snapshot, words)), tuple(parts for parts in names if parts))
+    worth = _worth(snapshot, words)
+    return Candidates(
+        files, _coverage(snapshot, worth, where), words, WantedWords(worth), tuple(parts for parts in names if parts)
+    )
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...]) -> tuple[QueryWord, ...]:
@@ -100,6 +115,14 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
             if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
+
+
+def _coverage(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkPlace, float]:
+    total = sum(worth.values())
+    if len(worth) < MIN_COVERED_WORDS or total <= 0.0:
+        return {}
+    hits = snapshot.text.search_chunks(plan.coverage_query(worth), plan.COVERAGE_CANDIDATES, where)
+    return {(hit.file_id, hit.line_start): hit.score / total for hit in hits}
 
 
 def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, float]:

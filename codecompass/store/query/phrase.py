@@ -9,8 +9,8 @@ from typing import Final
 
 from codecompass.protocol.decode import well_formed
 from codecompass.store.index import Snapshot
-from codecompass.store.query.candidates import Candidates
-from codecompass.store.text import ChunkHit, index_tokens
+from codecompass.store.query.candidates import Candidates, ChunkPlace
+from codecompass.store.text import index_tokens
 
 LOOKED_AT: Final = 100
 """Chunks whose text is compared; the best by BM25."""
@@ -20,7 +20,7 @@ MIN_RUN: Final = 3
 """Words in a row that are no coincidence."""
 
 
-def phrase_shares(snapshot: Snapshot, found: Candidates, message: str) -> dict[ChunkHit, float]:
+def phrase_shares(snapshot: Snapshot, found: Candidates, message: str) -> dict[ChunkPlace, float]:
     """Returns for the best chunks which share (0..1) of the message they hold as one run of words; without the zeros."""
     words = index_tokens(well_formed(message))[:MAX_WORDS]
     if len(words) < MIN_RUN:
@@ -31,7 +31,7 @@ def phrase_shares(snapshot: Snapshot, found: Candidates, message: str) -> dict[C
         text = "".join(chunk.text for chunk in snapshot.text.file_chunks(hit.file_id, hit.line_start, hit.line_end))
         run = longest_run(words, index_tokens(text))
         if run >= MIN_RUN:
-            shares[hit] = run / len(words)
+            shares[hit.file_id, hit.line_start] = run / len(words)
     return shares
 
 

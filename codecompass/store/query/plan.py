@@ -14,6 +14,7 @@ from codecompass.store.query.tokens import QueryWord
 from codecompass.store.text import FieldBoost, WordQuery
 
 CHUNK_CANDIDATES: Final = 300
+COVERAGE_CANDIDATES: Final = 1000
 SYMBOL_CANDIDATES: Final = 150
 FILE_CANDIDATES: Final = 50
 """Hits fetched from each lane. More do not change the first page, fewer do."""
@@ -29,15 +30,20 @@ _SYMBOL_TIE: Final = 0.3
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """What each signal adds to the score of a file or a place in it."""
+    """What each signal adds to the score of a file or a place in it.
+
+    `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
+    """
 
     text: float = 1.0
+    coverage: float = 0.3
     spread: float = 0.5
     path: float = 0.5
     stem: float = 0.5
     definition: float = 0.6
     exact: float = 0.8
     qualified: float = 0.8
+    importers: float = 0.1
     phrase: float = 0.0
 
 
@@ -45,13 +51,18 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "natural_language": Weights(),
     "symbol": Weights(exact=3.0, qualified=3.0),
     "path": Weights(path=3.0, stem=2.0),
-    "error": Weights(path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
+    "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
 
 
 def chunk_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
     """Returns the words as looked for in chunks: as tokens, inside identifiers, in the path."""
     return [WordQuery(word.text, _CHUNK_FIELDS, word.weight, tie_breaker=_CHUNK_TIE) for word in words]
+
+
+def coverage_query(worth: Mapping[str, float]) -> list[WordQuery]:
+    """Returns a query whose score for a chunk is the summed worth of the words in it."""
+    return [WordQuery(word, _CHUNK_FIELDS, boost, is_constant=True) for word, boost in worth.items()]
 
 
 def symbol_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:

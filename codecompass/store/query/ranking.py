@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.store.facts import FilePlace, SymbolRow
-from codecompass.store.query.candidates import Candidates, FileCandidate, NamedSymbol
+from codecompass.store.query.candidates import Candidates, ChunkPlace, FileCandidate, NamedSymbol
 from codecompass.store.query.filters import has_kind
 from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
@@ -57,7 +57,10 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "use": 0.1,
 }
 
-NO_PHRASES: Final[Mapping[ChunkHit, float]] = {}
+NO_PHRASES: Final[Mapping[ChunkPlace, float]] = {}
+
+MAX_IMPORTERS: Final = 50
+"""Importing statements beyond which a file is no more important."""
 
 TEST_SCALE: Final = 0.4
 EXAMPLE_SCALE: Final = 0.5
@@ -122,35 +125,62 @@ class _Spot(Struct, frozen=True):
     signals: Signals
 
 
+class _ValuedChunk(Struct, frozen=True):
+    chunk: ChunkHit
+    value: float
+    is_quoted: bool
+
+
+class _FileText(Struct, frozen=True):
+    """What the chunks of a file are worth: the best of them, and all together."""
+
+    chunks: tuple[_ValuedChunk, ...]
+    best: float
+    mass: float
+
+
 class _FileScore(Struct, frozen=True):
     score: float
     path: float
     definitions: tuple[_Definition, ...]
+    chunks: tuple[_ValuedChunk, ...]
+    path_bm25: float
 
 
 def rank(
     found: Candidates,
     weights: Weights,
     kinds: frozenset[SymbolKind] | None = None,
-    phrases: Mapping[ChunkHit, float] = NO_PHRASES,
+    phrases: Mapping[ChunkPlace, float] = NO_PHRASES,
 ) -> list[RankedPlace]:
     """Returns the places of all candidates, best first; ties by path and line.
 
     `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word.
     """
-    if phrases:
-        found = msgspec.structs.replace(found, files=tuple(_phrase_first(file, phrases) for file in found.files))
-    best_chunk = max((chunk.score for file in found.files for chunk in file.chunks), default=0.0)
-    best_mass = max((_mass(file) for file in found.files), default=0.0)
+    best_bm25 = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0) or 1.0
+    texts = [_file_text(file, best_bm25, found, weights, phrases) for file in found.files]
+    best = _FileText((), max((text.best for text in texts), default=0.0), max((text.mass for text in texts), default=0.0))
     paths = PathReader()
     places: list[RankedPlace] = []
-    for file in found.files:
-        phrase = max((phrases.get(chunk, 0.0) for chunk in file.chunks), default=0.0) if phrases else 0.0
-        scored = _score(file, found, weights, best_chunk, best_mass, paths, phrase)
+    for file, text in zip(found.files, texts, strict=True):
+        scored = _score(file, text, best, found, weights, paths)
         if scored.score > 0.0:
-            places += _places(file, scored, weights, kinds, is_quoted=phrase > 0.0)
-    places.sort(key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
-    return places
+            places += _places(file.place, scored, weights, kinds)
+    return _in_order(places)
+
+
+def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight: float) -> list[RankedPlace]:
+    """Returns the places in the order that results when files that others import count for more, up to `weight`."""
+    scaled = []
+    for place in places:
+        count = min(counts.get(place.place.path, 0), MAX_IMPORTERS)
+        factor = 1.0 + weight * math.log1p(count) / math.log1p(MAX_IMPORTERS)
+        scaled.append(msgspec.structs.replace(place, score=place.score * factor) if count else place)
+    return _in_order(scaled)
+
+
+def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
+    return sorted(places, key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
 
 
 def role_scale(role: PathRole, wanted: WantedWords) -> float:
@@ -172,14 +202,23 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
     return scale
 
 
+def _file_text(
+    file: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkPlace, float]
+) -> _FileText:
+    """The chunks of a file in the order of their own value."""
+    valued = []
+    for chunk in file.chunks:
+        place = (chunk.file_id, chunk.line_start)
+        value = chunk.score / best_bm25 + weights.coverage * found.coverage.get(place, 0.0)
+        phrase = phrases.get(place, 0.0)
+        valued.append(_ValuedChunk(chunk, value + weights.phrase * phrase, is_quoted=phrase > 0.0))
+    valued.sort(key=lambda item: (-item.value, item.chunk.line_start))
+    mass = sum(item.value * SPREAD_DECAY**index for index, item in enumerate(valued))
+    return _FileText(tuple(valued), valued[0].value if valued else 0.0, mass)
+
+
 def _score(
-    file: FileCandidate,
-    found: Candidates,
-    weights: Weights,
-    best_chunk: float,
-    best_mass: float,
-    paths: PathReader,
-    phrase: float,
+    file: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: PathReader
 ) -> _FileScore:
     wanted = found.wanted
     words = paths.words(file.place.path)
@@ -189,21 +228,13 @@ def _score(
     path = wanted.coverage(weighted).recall
     stem = wanted.coverage((word, 1.0) for word in words.stem).precision
     definitions = _definitions(file.symbols, found)
-    score = weights.path * path + weights.stem * stem * stem + weights.phrase * phrase
-    if file.chunks and best_chunk > 0.0:
-        score += weights.text * max(chunk.score for chunk in file.chunks) / best_chunk + weights.spread * _mass(file) / best_mass
+    score = weights.path * path + weights.stem * stem * stem
+    if text.chunks:
+        score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    return _FileScore(score * role_scale(paths.role(file.place.path), wanted), path, definitions)
-
-
-def _phrase_first(file: FileCandidate, phrases: Mapping[ChunkHit, float]) -> FileCandidate:
-    chunks = sorted(file.chunks, key=lambda chunk: (-phrases.get(chunk, 0.0), -chunk.score, chunk.line_start))
-    return msgspec.structs.replace(file, chunks=tuple(chunks))
-
-
-def _mass(file: FileCandidate) -> float:
-    return sum(chunk.score * SPREAD_DECAY**index for index, chunk in enumerate(file.chunks))
+    score *= role_scale(paths.role(file.place.path), wanted)
+    return _FileScore(score, path, definitions, text.chunks, file.path_bm25)
 
 
 def _definition_score(definition: _Definition, weights: Weights) -> float:
@@ -246,14 +277,7 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
     return exact, qualified
 
 
-def _places(
-    file: FileCandidate,
-    scored: _FileScore,
-    weights: Weights,
-    kinds: frozenset[SymbolKind] | None,
-    *,
-    is_quoted: bool,
-) -> list[RankedPlace]:
+def _places(file: FilePlace, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
     """The places of a file, best first: a chunk that holds the message asked for, its leading definitions, its chunks."""
     definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
     leading = [item for item in definitions if item.exact or item.qualified]
@@ -261,24 +285,23 @@ def _places(
         leading = definitions[:1]
     elif not leading and kinds is not None:
         leading = definitions
-    spots = [_chunk_spot(chunk, scored) for chunk in file.chunks[: int(is_quoted)]]
-    spots += [
-        _Spot("symbol", item.named.row.line_start, item.named.row.line_end, item.named.row, _signals(item, file, scored))
-        for item in leading[:MAX_PLACES_PER_FILE]
-    ]
-    for chunk in file.chunks[:MAX_PLACES_PER_FILE]:
-        if all(chunk.line_end < spot.line_start or chunk.line_start > spot.line_end for spot in spots):
-            spots.append(_chunk_spot(chunk, scored))
+    chunks = scored.chunks[:MAX_PLACES_PER_FILE]
+    spots = [_chunk_spot(item.chunk, scored) for item in chunks[:1] if item.is_quoted]
+    spots += [_definition_spot(item, scored) for item in leading[:MAX_PLACES_PER_FILE]]
+    for item in chunks:
+        first, last = item.chunk.line_start, item.chunk.line_end
+        if all(last < spot.line_start or first > spot.line_end for spot in spots):
+            spots.append(_chunk_spot(item.chunk, scored))
     if not spots and kinds is None:
-        signals = Signals(path=round(scored.path, 4), bm25=round(file.path_bm25, 4))
-        spots.append(_Spot("file", 1, max(1, file.place.line_count), None, signals))
+        signals = Signals(path=round(scored.path, 4), bm25=round(scored.path_bm25, 4))
+        spots.append(_Spot("file", 1, max(1, file.line_count), None, signals))
     scale = 1.0
     places = []
     for index, spot in enumerate(spots[:MAX_PLACES_PER_FILE]):
         scale *= 1.0 if index == 0 else SECOND_PLACE if index == 1 else FURTHER_PLACES
         places.append(
             RankedPlace(
-                place=file.place,
+                place=file,
                 type=spot.type,
                 line_start=spot.line_start,
                 line_end=spot.line_end,
@@ -295,14 +318,19 @@ def _chunk_spot(chunk: ChunkHit, scored: _FileScore) -> _Spot:
     return _Spot("snippet", chunk.line_start, chunk.line_end, None, signals)
 
 
-def _signals(item: _Definition, file: FileCandidate, scored: _FileScore) -> Signals:
+def _definition_spot(item: _Definition, scored: _FileScore) -> _Spot:
     row = item.named.row
-    around = [chunk.score for chunk in file.chunks if chunk.line_start <= row.line_end and chunk.line_end >= row.line_start]
-    return Signals(
+    around = [
+        valued.chunk.score
+        for valued in scored.chunks
+        if valued.chunk.line_start <= row.line_end and valued.chunk.line_end >= row.line_start
+    ]
+    signals = Signals(
         exact=item.exact,
         qualified=item.qualified,
         path=round(scored.path, 4),
         definition=round(max(item.value, item.exact), 4),
         kind=KIND_WEIGHT[row.kind],
-        bm25=round(max(item.named.bm25, *around, 0.0), 4) if around else round(item.named.bm25, 4),
+        bm25=round(max(item.named.bm25, *around), 4) if around else round(item.named.bm25, 4),
     )
+    return _Spot("symbol", row.line_start, row.line_end, row, signals)

@@ -1,6 +1,7 @@
 """`search_code`: retrieve, rank, give each hit its boundaries, drop duplicates, shape."""
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -17,10 +18,13 @@ from codecompass.store.query.intent import classify, unquoted
 from codecompass.store.query.path_lane import named_files
 from codecompass.store.query.phrase import phrase_shares
 from codecompass.store.query.places import refine
-from codecompass.store.query.ranking import NO_PHRASES, rank
+from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
+
+WEIGHED_FILES: Final = 40
+"""Files, the best by their text, for which it is counted how many import them."""
 
 
 def search_code(
@@ -79,6 +83,8 @@ def find(
     found = retrieve(snapshot, query, limit, where)
     weights = plan.WEIGHTS[intent]
     ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)
+    best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, limit)]
+    ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
     if intent == "path" and kinds is None:
         ranked = named_files(snapshot, query, where, limit, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []

@@ -45,7 +45,8 @@ _ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(].*[>\])]$")
 _SUFFIXES: Final = tuple(
     sorted(
         word_set(
-            "izations ization ations ation ators ator ating ated ates ate ments ment ings ing ions ion ers ies ors er or ed es al ly s e y"
+            "izations ization ations ation ators ator ating ated ates ate ments ment ings ing ions ion ers ies ors er or "
+            "ed es al ly s e y"
         ),
         key=lambda suffix: (-len(suffix), suffix),
     )
