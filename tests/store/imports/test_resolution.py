@@ -237,3 +237,43 @@ def test_every_language_with_roots_is_named_by_its_ecosystem():
         if languages_of(ecosystem)
     }
     assert languages_of("unknown") == ()
+
+
+@pytest.mark.parametrize("language", sorted(EXTENSIONS))
+def test_no_text_of_an_import_makes_resolving_fail(language):
+    source = random.Random(language)
+    paths = InMemoryPaths([some_file(source, language) for _ in range(30)], ROOTS)
+    pieces = (
+        "",
+        ".",
+        "..",
+        "/",
+        "//",
+        "::",
+        ":",
+        "\\",
+        "*",
+        "@",
+        "#",
+        "~",
+        "$",
+        "${",
+        "`",
+        "a",
+        "A",
+        "é",
+        " ",
+        "\0",
+        "!",
+        "?",
+        "r#",
+        "crate",
+    )
+
+    for _ in range(2000):
+        spec, name = ("".join(source.choices(pieces, k=source.randrange(5))) for _ in range(2))
+        kind = source.choice(("module", "mod", "include", "system", "relative", "inline:", "inline:a", ""))
+        item, from_path = Import(1, 1, spec, name, kind=kind), some_file(source, language)
+
+        assert len(import_tails(language, item, from_path)) <= 2
+        assert isinstance(resolve(language, item, from_path, paths), str)
