@@ -13,7 +13,7 @@ from msgspec import Struct
 C_LITERALS: Final = re.compile(
     # Each branch begins with a plain character, so that the search can skip to the next of them.
     rb"""//(?:[^\n\\]++|\\.)*+ | /\*.*?(?:\*/|\Z)
-    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?\)(?P=tag)"
+    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
     | "(?:[^"\\\n]++|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 from codecompass.store.languages.base import CLASS_LIKE, Context, Definition, Found, Inside, Node
 from codecompass.store.languages.c_declarators import Declared, declared_by, type_name
-from codecompass.store.languages.c_scopes import FUNCTIONS, head, local_bodies, open_section, visibility_here
+from codecompass.store.languages.c_scopes import FUNCTIONS, first_line, head, local_bodies, open_section, visibility_here
 from codecompass.store.languages.comments import comment_above, plain_code
 from codecompass.store.records import Import, SymbolKind, Visibility
 
@@ -69,6 +69,7 @@ def _function(node: Node, declared: Declared, signature: str, bodies: tuple[Node
         node=node,
         bodies=bodies,
         signature=signature,
+        start_line=first_line(node),
         # A member defined outside its class: the section that it was declared in is in another file.
         visibility="" if declared.qualifier else visibility_here(context, node, _is_static(signature)),
         qualifier=(*context.scope_names, *declared.qualifier) if declared.qualifier else None,
@@ -139,6 +140,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
             # The members of a struct without a tag are reached through the first variable of its type.
             bodies=(body,) if body is not None and index == 0 else (),
             signature=signature,
+            start_line=first_line(node),
             visibility="" if declared.qualifier else visibility_here(context, node, _is_static(signature)),
             qualifier=(*context.scope_names, *declared.qualifier) if declared.qualifier else None,
         )

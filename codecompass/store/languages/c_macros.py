@@ -19,6 +19,7 @@ _PARENTHESES: Final = re.compile(rb"[()]")
 _REACH: Final = 2000
 """Bytes within which the parentheses of a macro or a parameter list must close."""
 
+_MOST_PARENTHESES: Final = 128
 _NEAR: Final = 120
 """Bytes in which what stands before a macro is nearly always found."""
 
@@ -176,7 +177,15 @@ def _trails_parameters(code: bytearray, start: int, following: bytes, has_argume
     word = _NEXT_WORD.match(following)
     if first not in b"{;=:-" and not (word is not None and (word[1] in _AFTER_PARAMETERS or word[1].isupper())):
         return False
-    close = bytes(code[:start]).rstrip() if start < _REACH else bytes(code[start - _REACH : start]).rstrip()
+    for reach in (_NEAR, _REACH):
+        verdict = _owner_takes_attributes(bytes(code[max(0, start - reach) : start]).rstrip(), first)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _owner_takes_attributes(close: bytes, first: bytes) -> bool | None:
+    """Whether what stands before the last parentheses of `close` is a function; None if they open further up."""
     depth = 0
     for match in reversed(list(_PARENTHESES.finditer(close))):
         depth += 1 if match[0] == b")" else -1
@@ -186,7 +195,7 @@ def _trails_parameters(code: bytearray, start: int, following: bytes, has_argume
                 opened = close[: match.start()].rstrip()[-1:]
                 return opened in (b"]", b">") or (opened == b")" and first == b"{")
             return owner[1] not in _STATEMENT_WORDS and not (owner[1].isupper() and first == b";")
-    return False
+    return None
 
 
 def _trails_name(before: bytes, previous: re.Match[bytes], has_arguments: bool, first: bytes) -> bool:
@@ -205,8 +214,10 @@ def _trails_name(before: bytes, previous: re.Match[bytes], has_arguments: bool, 
 def _closing(code: bytearray, start: int) -> int:
     """The offset behind the parenthesis that closes the one at `start`; -1 if it is not within reach."""
     depth = 0
-    for match in _PARENTHESES.finditer(code, start, min(len(code), start + _REACH)):
+    for count, match in enumerate(_PARENTHESES.finditer(code, start, min(len(code), start + _REACH))):
         depth += 1 if match[0] == b"(" else -1
         if depth == 0:
             return match.end()
+        if count == _MOST_PARENTHESES:
+            break
     return -1

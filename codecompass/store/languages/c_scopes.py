@@ -48,6 +48,17 @@ def head(start: Node, end: Node | None, context: Context) -> str:
     return plain_code(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
 
 
+_ATTRIBUTES: Final = frozenset({"attribute_declaration", "attribute_specifier", "ms_declspec_modifier"})
+
+
+def first_line(node: Node) -> int | None:
+    """The line of the first word behind `[[attributes]]` that stand before a declaration; None where none do."""
+    first = node.child(0)
+    if first is None or first.type not in _ATTRIBUTES:
+        return None
+    return next((child.start_point[0] + 1 for child in node.children if child.type not in _ATTRIBUTES | {"comment"}), None)
+
+
 def local_bodies(body: Node | None, context: Context) -> tuple[Node, ...]:
     """The body of a function if it defines types or macros: most do not, and walking them would cost the most."""
     if body is None:

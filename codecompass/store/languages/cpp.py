@@ -13,6 +13,9 @@ from codecompass.store.languages.c_scopes import SECTIONS, head, open_section, v
 from codecompass.store.languages.comments import comment_above
 from codecompass.store.records import Import
 
+_DEEPEST_TEMPLATE: Final = 16
+"""Levels of `template <...> template <...>`; a member template of a class template has two."""
+
 _LONGEST_TEMPLATE_HEAD: Final = 90
 """Characters of a template's parameter list in a signature; a longer one would leave no room for the rest."""
 
@@ -72,8 +75,12 @@ def friend(node: Node, context: Context) -> Iterator[Found]:
 
 def template(node: Node, context: Context) -> Iterator[Found]:
     """What is inside, with the parameter list in its signature; its lines begin where the definition proper does."""
-    inner = next((child for child in reversed(node.named_children) if child.type in CPP_RULES), None)
-    if inner is None:
+    inner = node
+    for _ in range(_DEEPEST_TEMPLATE):
+        if inner.type != "template_declaration":
+            break
+        inner = next((child for child in reversed(inner.named_children) if child.type in CPP_RULES), inner)
+    if inner.type == "template_declaration":
         return
     rule = CPP_RULES[inner.type]
     if not callable(rule):

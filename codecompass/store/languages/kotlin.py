@@ -30,20 +30,26 @@ def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
     """Returns the parts of the package, which is not tied to the path."""
     for child in root.named_children:
         if child.type == "package_header":
-            text = source[child.start_byte : child.end_byte].decode("utf-8", "replace").removeprefix("package")
-            return tuple(part.strip(" `;") for part in text.strip().split("."))
+            name = _package_name(child)
+            text = b"" if name is None else source[name.start_byte : name.end_byte]
+            return tuple(part.strip(" `\r\n\t") for part in text.decode("utf-8", "replace").split(".")) if text else ()
         if child.type not in ("file_annotation", "line_comment", "multiline_comment", "shebang_line"):
             break
     return ()
 
 
+def _package_name(node: Node) -> Node | None:
+    # The node itself goes on to the end of the comment that follows.
+    return next((child for child in node.named_children if child.type == "identifier"), None)
+
+
 def package(node: Node, context: Context) -> Iterator[Found]:
     """The package of the file."""
-    if context.module:
+    name_node = _package_name(node)
+    if context.module and name_node is not None:
         name = ".".join(context.module)
-        yield Definition(
-            context.module[-1], "module", node, signature=f"package {name}", visibility="public", qualified_name=name
-        )
+        last = name_node.end_point[0] + 1
+        yield Definition(context.module[-1], "module", node, (), f"package {name}", "public", end_line=last, qualified_name=name)
 
 
 def _visibility(words: str, context: Context) -> Visibility:
@@ -83,7 +89,7 @@ def _shape(node: Node, context: Context) -> _Shape:
         elif start is None and kind not in _BEFORE_START:
             start = child
         if kind in _NAMES:
-            name = name or context.text(child).strip("`")
+            name = name or context.text(child).strip("` ")
         elif kind in _BODIES:
             bodies.append(child)
             head_end = child.start_byte if head_end < 0 else head_end
@@ -95,7 +101,7 @@ def _shape(node: Node, context: Context) -> _Shape:
 def _name(node: Node, context: Context, *types: str) -> str:
     for child in node.named_children:
         if child.type in types:
-            return context.text(child).strip("`")
+            return context.text(child).strip("` ")
     return ""
 
 

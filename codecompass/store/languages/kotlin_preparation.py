@@ -18,7 +18,7 @@ _ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
 _IN_THE_WAY: Final = (
     (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
     (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
-    (b" by ", re.compile(rb"\bva[lr]\s[^\n=]*\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
+    (b" by ", re.compile(rb"\bva[lr]\s[^\n=]{0,200}?\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
     (b"actual", re.compile(rb"\b(actual)\s+va[lr]\b")),
     (b"!!", re.compile(rb"(!!)[ \t\r]*$", re.MULTILINE)),
     (b"in ", re.compile(rb"^[ \t]*(!?in)\s[^\n]*->", re.MULTILINE)),
@@ -38,24 +38,32 @@ _DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+a
 _SUPERTYPES: Final = re.compile(rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b")
 """What the line of a delegation looks like that is one of a class, not of a property."""
 
-_ONE_LINER: Final = re.compile(rb"^[^\n{}]*\b(?:class|object|interface|fun|va[lr])\b[^\n]*[^\s{;]( )\}", re.MULTILINE)
+_LONGEST_HEAD: Final = 500
+"""Bytes of a line that are looked at to tell what it declares."""
+
+_DECLARES: Final = re.compile(rb"[^\n{}]*?\b(?:class|object|interface|fun|va[lr])\b")
 _LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
 
 
 def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, without what the grammar cannot take."""
-    code = masked(source, _LITERALS)
+    code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
     for marker, pattern in _IN_THE_WAY:
         if marker in source:
-            for match in pattern.finditer(bytes(code)):
+            for match in pattern.finditer(code):
                 blank(text, match.start(1), match.end(1))
     if b" by " in source:
-        for match in _DELEGATION.finditer(bytes(code)):
-            if _SUPERTYPES.match(code, code.rfind(b"\n", 0, match.start()) + 1, match.start()):
+        for match in _DELEGATION.finditer(code):
+            line_start = max(code.rfind(b"\n", 0, match.start()) + 1, match.start() - _LONGEST_HEAD)
+            if _SUPERTYPES.match(code, line_start, match.start()):
                 blank(text, match.start(1), match.end(1))
-    for line in _ONE_LINER.finditer(bytes(code)):
-        # A body on one line must end in a semicolon.
-        for found in _LAST_BLANK.finditer(bytes(code), line.start(), line.end()):
-            text[found.start()] = 0x3B
+    line_start, declares = -1, False
+    for match in _LAST_BLANK.finditer(code):
+        start = code.rfind(b"\n", 0, match.start()) + 1
+        if start != line_start:
+            line_start, declares = start, _DECLARES.match(code, start, start + _LONGEST_HEAD) is not None
+        if declares:
+            # A body on one line must end in a semicolon.
+            text[match.start()] = 0x3B
     return bytes(text)

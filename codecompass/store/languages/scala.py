@@ -17,6 +17,7 @@ _KINDS: Final[dict[str, SymbolKind]] = {
     "enum_definition": "enum",
     "package_object": "module",
 }
+_COMMENTS: Final = frozenset({"comment", "block_comment"})
 _LOCAL: Final = frozenset({"fn", "method", "const", "var", "field"})
 """Scopes in which a value is local: functions, and the blocks that other values are made in."""
 
@@ -33,7 +34,7 @@ def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
     for child in root.named_children:
         if child.type == "package_clause" and child.child_by_field_name("body") is None:
             parts += _package_name(child, source)
-        elif child.type not in ("comment", "block_comment"):
+        elif child.type not in _COMMENTS:
             break
     return tuple(parts)
 
@@ -62,7 +63,7 @@ def package(node: Node, context: Context) -> Iterator[Found]:
 
 def _start(node: Node) -> Node:
     """The first word of a definition behind its annotations."""
-    return next((child for child in node.children if child.type not in ("annotation", "comment", "block_comment")), node)
+    return next((child for child in node.children if child.type != "annotation" and child.type not in _COMMENTS), node)
 
 
 def _visibility(node: Node, context: Context) -> Visibility:
@@ -80,16 +81,28 @@ def _visibility(node: Node, context: Context) -> Visibility:
 
 
 def _end_line(node: Node, name: str, context: Context) -> int | None:
-    """The last line that is not blank: by indentation a definition ends where the next one begins."""
+    """The last line of code: by indentation a definition goes on to the next one, over blank lines and comments."""
     source, end = context.source, node.end_byte
-    if not source[end - 1 : end].isspace():
-        return None
-    text = source[node.start_byte : end]
-    blank_lines = text[len(text.rstrip()) :].count(b"\n")
+    text = source[node.start_byte : end].rstrip()
     closing = source[end : end + len(name) + 40].split(None, 2)
-    if closing[:2] == [b"end", name.encode()]:
+    if source[end - 1 : end].isspace() and closing[:2] == [b"end", name.encode()]:
         return node.end_point[0] + 1
-    return node.end_point[0] + 1 - blank_lines
+    last_line = text[text.rfind(b"\n") + 1 :].lstrip()
+    if last_line.startswith(b"//") or last_line.endswith(b"*/"):
+        return _last_code(node).end_point[0] + 1
+    return node.end_point[0] + 1 - source.count(b"\n", node.start_byte + len(text), end)
+
+
+def _last_code(node: Node) -> Node:
+    """The last word in a node that is no comment."""
+    while True:
+        last = next(
+            (child for child in reversed(node.children) if child.type not in _COMMENTS and child.end_byte > child.start_byte),
+            None,
+        )
+        if last is None:
+            return node
+        node = last
 
 
 def _define(
@@ -99,7 +112,7 @@ def _define(
     if end is None:
         end = min([body.start_byte for body in bodies if body.start_byte > start.start_byte], default=node.end_byte)
     return Definition(
-        name=name.strip("`"),
+        name=name.strip("` "),
         kind=kind,
         node=node,
         bodies=bodies,

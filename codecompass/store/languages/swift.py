@@ -80,7 +80,7 @@ def _define(
     if end is None:
         end = node.end_byte if body is None else body.start_byte
     return Definition(
-        name=name.strip("`"),
+        name=name.strip("` "),
         kind=kind,
         node=node,
         bodies=bodies,
@@ -131,7 +131,7 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
     for name in names:
         text = context.source[start.start_byte : node.end_byte].decode("utf-8", "replace")
         yield Definition(
-            name=context.text(name).strip("`"),
+            name=context.text(name).strip("` "),
             kind="const",
             node=node,
             signature=text if len(names) == 1 else f"case {context.text(name)}",
@@ -158,7 +158,7 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
     for pattern in patterns:
         for name in _names(pattern, context):
             yield Definition(
-                name=name.strip("`"),
+                name=name.strip("` "),
                 kind=kind,
                 node=node,
                 signature=plain_code(head),
