@@ -23,7 +23,8 @@ _MOST_PARENTHESES: Final = 128
 _NEAR: Final = 120
 """Bytes in which what stands before a macro is nearly always found."""
 
-_WORD_BEFORE: Final = re.compile(rb"([\w]+)\s*$")
+_LONGEST_WORD: Final = 80
+_ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
 _NEXT_WORD: Final = re.compile(rb"\s*([A-Za-z_]\w*)")
 _ANGLES = rb"<(?:[^<>;{}]|<(?:[^<>;{}]|<[^<>;{}]*+>)*+>)*+>"
 _TYPE_AND_NAME: Final = re.compile(
@@ -66,23 +67,30 @@ _STATEMENT_WORDS: Final = frozenset(
 )
 _CLASS_KEYS: Final = frozenset((b"class", b"struct", b"union", b"enum"))
 _PRIMITIVES: Final = frozenset(b"void int char bool unsigned signed long short float double auto".split())
+_NO_TYPES: Final = _SPECIFIERS | _STATEMENT_WORDS | _CLASS_KEYS - _PRIMITIVES
 _AFTER_PARAMETERS: Final = frozenset(b"const override noexcept final volatile try requires".split())
 
 
 def blank_macros(text: bytearray, code: bytearray) -> None:
     """Blanks in `text`, and in `code` (`text` masked, without directives), the macros that the grammar stumbles over."""
     for match in _CANDIDATE.finditer(bytes(code)):
-        end = match.end()
+        start, end = match.start(), match.end()
         has_arguments = code[end : end + 1] == b"("
+        # Most words in capitals stand in expressions: behind an operator there is nothing to decide.
+        before = code[max(0, start - 1) : start]
+        if before in b" \t" and start > 1:
+            before = code[start - 2 : start - 1]
+        if before and before in b"=+-!|,?<%^~/.":
+            continue
         if has_arguments:
             end = _closing(code, end)
             if end < 0:
                 continue
-        if _is_in_the_way(code, match.start(), end, has_arguments):
+        if _is_in_the_way(code, start, end, has_arguments):
             # Not up to `end` without arguments: what looks like blanks in `code` can be a directive in `text`.
             last = end if has_arguments else match.end(1)
-            blank(text, match.start(), last)
-            blank(code, match.start(), last)
+            blank(text, start, last)
+            blank(code, start, last)
 
     for match in _POINTER_QUALIFIER.finditer(bytes(code)):
         if match[1] not in _NO_QUALIFIERS:
@@ -103,33 +111,33 @@ def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -
             return has_arguments and first in b";="
         return _leads(code, start, end, following, has_arguments, last)
     if last == b")":
-        return _trails_parameters(code, start, following, has_arguments)
+        return _trails_parameters(code, start, following)
     if last == b"(":
         return not has_arguments and re.match(rb"\*\s*\w+\s*(?:\[\w*\]\s*)?\)\s*\(", following) is not None
     if last in b"*&":
         if first in b"{;=":
             return _REFERENCE_QUALIFIER.search(before) is not None
         return word is not None and not has_arguments
-    previous = _WORD_BEFORE.search(before)
-    if previous is None or previous[1] in _STATEMENT_WORDS:
+    previous = _last_word(before)
+    if not previous or previous in _STATEMENT_WORDS:
         return False
-    if previous[1] in _CLASS_KEYS:
+    if previous in _CLASS_KEYS:
         head = _CLASS_HEAD.match(following)
-        return head is not None and not following.startswith(b"final") and (head["next"] != b";" or previous[1] == b"class")
-    if previous[1] == b"namespace":
+        return head is not None and not following.startswith(b"final") and (head["next"] != b";" or previous == b"class")
+    if previous == b"namespace":
         return word is not None
-    if previous[1] in _AFTER_PARAMETERS and first in b"{;=:-":
-        return previous[1] != b"const" or before[: previous.start()].rstrip().endswith(b")")
+    if previous in _AFTER_PARAMETERS and first in b"{;=:-":
+        return previous != b"const" or before[: -len(previous)].rstrip().endswith(b")")
     if word is not None:
-        if previous[1] == b"explicit":
+        if previous == b"explicit":
             return True
-        if previous[1] in _SPECIFIERS:
+        if previous in _SPECIFIERS:
             return word[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following) is not None
         # With arguments it may be the function itself: `void FUNCTION(int) ATTRIBUTE;`
         return not has_arguments or not (word[1].isupper() or word[1] in _AFTER_PARAMETERS or word[1].startswith(b"__"))
     if first == b"" or first not in (b";={,})" if has_arguments else b";={"):
         return False
-    return _trails_name(before, previous, has_arguments, first)
+    return _trails_name(before, previous, first)
 
 
 def _leads(code: bytearray, start: int, end: int, following: bytes, has_arguments: bool, last: bytes) -> bool:
@@ -171,7 +179,7 @@ def _is_alone(code: bytearray, start: int, end: int) -> bool:
     return not code[line_start:start].strip() and (line_end < end or not tail.strip())
 
 
-def _trails_parameters(code: bytearray, start: int, following: bytes, has_arguments: bool) -> bool:
+def _trails_parameters(code: bytearray, start: int, following: bytes) -> bool:
     """After `)`: an attribute of a function, unless the parentheses belong to a statement."""
     first = following[:1]
     word = _NEXT_WORD.match(following)
@@ -190,25 +198,30 @@ def _owner_takes_attributes(close: bytes, first: bytes) -> bool | None:
     for match in reversed(list(_PARENTHESES.finditer(close))):
         depth += 1 if match[0] == b")" else -1
         if depth == 0:
-            owner = _WORD_BEFORE.search(close[: match.start()])
-            if owner is None:
-                opened = close[: match.start()].rstrip()[-1:]
-                return opened in (b"]", b">") or (opened == b")" and first == b"{")
-            return owner[1] not in _STATEMENT_WORDS and not (owner[1].isupper() and first == b";")
+            before = close[: match.start()].rstrip()
+            owner = _last_word(before)
+            if not owner:
+                return before[-1:] in (b"]", b">") or (before[-1:] == b")" and first == b"{")
+            return owner not in _STATEMENT_WORDS and not (owner.isupper() and first == b";")
     return None
 
 
-def _trails_name(before: bytes, previous: re.Match[bytes], has_arguments: bool, first: bytes) -> bool:
+def _trails_name(before: bytes, previous: bytes, first: bytes) -> bool:
     """`Type name MACRO(x);`: three words in a row, the last of which cannot be what is declared."""
-    if previous[1] in _SPECIFIERS or previous[1] in _PRIMITIVES:
+    if previous in _SPECIFIERS or previous in _PRIMITIVES:
         return False
-    head = before[: previous.start()].rstrip()
+    head = before[: -len(previous)].rstrip()
     if head[-1:] in (b">", b"*", b"&"):
         return True
     if head[-1:] in (b",", b"{") and first in b"=,}":
         return True
-    owner = _WORD_BEFORE.search(head)
-    return owner is not None and owner[1] not in _SPECIFIERS | _STATEMENT_WORDS | _CLASS_KEYS - _PRIMITIVES
+    owner = _last_word(head)
+    return owner != b"" and owner not in _NO_TYPES
+
+
+def _last_word(text: bytes) -> bytes:
+    """The word that `text` ends with, empty where it ends with something else."""
+    return text[-_LONGEST_WORD:].translate(_ONLY_WORDS).rpartition(b" ")[2]
 
 
 def _closing(code: bytearray, start: int) -> int:
