@@ -114,7 +114,8 @@ def run(root: Path, *arguments: str, max_lines: int | None = None) -> int:
     """Prints a command of ours, runs it in `root`, and says how long it took. Cuts its output at `max_lines`."""
     say(f"$ codecompass {shlex.join(arguments)}")
     began = time.monotonic()
-    command = [sys.executable, "-m", "codecompass", *arguments]
+    # -P: modules of the repository that is shown must not stand in for ours.
+    command = [sys.executable, "-P", "-m", "codecompass", *arguments]
     done = subprocess.run(command, cwd=root, stdout=None if max_lines is None else subprocess.PIPE, check=False)
     took = time.monotonic() - began
     if max_lines is not None and done.stdout is not None:

@@ -1,10 +1,9 @@
 """The demonstration chooses what to ask from the repository itself, and works on any."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 import bench.demo
 from bench.demo import choose
@@ -35,8 +34,6 @@ def _private(order):
 
 
 def run_demo(root: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    import os
-
     environment = {**os.environ, "CODECOMPASS_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     command = [sys.executable, bench.demo.__file__, *arguments]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=120)
@@ -69,6 +66,8 @@ def test_it_shows_each_command_before_its_output_and_ends_with_what_to_do_next(t
     root.mkdir()
     (root / "cart.py").write_text(CART)
     (root / "orders.py").write_text(ORDERS)
+    # A module of the repository that has the name of one that we need.
+    (root / "msgspec.py").write_text("raise SystemExit('not this one')\n")
 
     done = run_demo(tmp_path, tmp_path / "home", str(root))
 
@@ -87,9 +86,8 @@ def test_it_shows_each_command_before_its_output_and_ends_with_what_to_do_next(t
     assert done.stdout.index("What to do next") > done.stdout.index(commands[-1])
 
 
-@pytest.mark.parametrize("arguments", [["/nowhere/at/all"]])
-def test_a_path_that_is_no_directory_is_wrong_usage(tmp_path, arguments):
-    done = run_demo(tmp_path, tmp_path / "home", *arguments)
+def test_a_path_that_is_no_directory_is_wrong_usage(tmp_path):
+    done = run_demo(tmp_path, tmp_path / "home", str(tmp_path / "nowhere"))
 
     assert done.returncode == 2
     assert "is not a directory" in done.stderr
