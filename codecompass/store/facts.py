@@ -200,18 +200,18 @@ class FactsReader:
 
     def top_level_symbols_under(self, directory: str, limit: int) -> list[SymbolRow]:
         """Returns definitions without a parent in the files below `directory` ('' for all), by path and line."""
-        prefix = _like(directory.rstrip("/") + "/") + "%" if directory else "%"
+        first, end = _path_range(directory)
         return self._symbols(
-            f"WHERE f.path LIKE ? ESCAPE '\\' AND s.parent_id IS NULL ORDER BY {SYMBOL_ORDER} LIMIT ?", (prefix, limit)
+            f"WHERE f.path >= ? AND f.path < ? AND s.parent_id IS NULL ORDER BY {SYMBOL_ORDER} LIMIT ?", (first, end, limit)
         )
 
     def top_level_symbols_in(self, directory: str, limit: int) -> list[SymbolRow]:
         """Returns definitions without a parent in the files directly in `directory` ('' for the root), by path and line."""
-        prefix = _like(directory + "/") if directory else ""
+        first, end = _path_range(directory)
         return self._symbols(
-            "WHERE f.path LIKE ? ESCAPE '\\' AND f.path NOT LIKE ? ESCAPE '\\' AND s.parent_id IS NULL "
+            "WHERE f.path >= ? AND f.path < ? AND instr(substr(f.path, ?), '/') = 0 AND s.parent_id IS NULL "
             f"ORDER BY {SYMBOL_ORDER} LIMIT ?",
-            (prefix + "%", prefix + "%/%", limit),
+            (first, end, len(first) + 1, limit),
         )
 
     # imports
@@ -264,6 +264,14 @@ class FactsReader:
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
         return [ImportRow(*row) for row in self._rows(statement, arguments)]
+
+
+def _path_range(directory: str) -> tuple[str, str]:
+    """The first and the end of the paths below a directory, so that the index on paths answers (LIKE cannot use it)."""
+    if not directory:
+        return "", "\U0010ffff"
+    # '0' is the character after '/'.
+    return directory.rstrip("/") + "/", directory.rstrip("/") + "0"
 
 
 def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:

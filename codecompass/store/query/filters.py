@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from codecompass.protocol.decode import well_formed
 from codecompass.protocol.kinds import kinds_meant
 from codecompass.store.facts import FactsReader, SymbolRow
 from codecompass.store.records import SymbolKind
@@ -42,7 +43,7 @@ def languages_meant(name: str | None) -> tuple[str, ...]:
     """Returns the index's names for a language as written; none for None, which means all."""
     if name is None:
         return ()
-    lower = name.strip().lower()
+    lower = well_formed(name).strip().lower()
     return _LANGUAGE_ALIASES.get(lower, (lower,))
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
@@ -88,7 +89,7 @@ def _place(named: Named, index: int) -> RankedPlace:
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
     """Where a name is imported: the last part is what is taken, the parts before it belong to the module."""
-    parts = name_parts(name)
+    parts = name_parts(well_formed(name))
     if not parts:
         return []
     files = None if where.file_ids is None else frozenset(where.file_ids)

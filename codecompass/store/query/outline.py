@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from codecompass.errors import FileNotFound
+from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FileOutlineReply, OutlineNode
@@ -56,7 +57,7 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
 
     Raises FileNotFound as `get_file_outline` does.
     """
-    relative = path.strip().replace("\\", "/")
+    relative = well_formed(path).strip().replace("\\", "/")
     if workspace and relative.startswith(workspace.rstrip("/") + "/"):
         relative = relative[len(workspace.rstrip("/")) + 1 :]
     relative = relative.removeprefix("./")

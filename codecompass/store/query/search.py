@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
@@ -78,8 +79,9 @@ def find(
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
         return scan(snapshot, request, limit, where, kinds, settings, is_expired)
-    intent = classify(request.query)
-    query = unquoted(request.query)
+    text = well_formed(request.query)
+    intent = classify(text)
+    query = unquoted(text)
     found = retrieve(snapshot, query, limit, where)
     weights = plan.WEIGHTS[intent]
     ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.replies import ActiveJob, FileState, IndexStatusReply, InterruptedReport, RecentJob
 from codecompass.protocol.requests import IndexStatus
@@ -85,7 +86,7 @@ def _counts(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
 
 
 def _file(snapshot: Snapshot, path: str) -> FileState:
-    row = snapshot.facts.file(path.strip().replace("\\", "/").removeprefix("./"))
+    row = snapshot.facts.file(well_formed(path).strip().replace("\\", "/").removeprefix("./"))
     if row is None:
         return FileState(path=path, status="unknown", reason="not part of the index: missing, ignored, or new")
     is_indexed = row.status == "indexed"

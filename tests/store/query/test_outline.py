@@ -97,7 +97,9 @@ def test_an_unknown_path_is_an_error_that_suggests_similar_ones(outline):
     assert "src/auth/jwt.rs" in caught.value.message
 
 
-@pytest.mark.parametrize("path", ["nothing/like/it", "", "/", "..", "../../etc/passwd", "a\x00b", "%", "x" * 5000, "\\"])
+@pytest.mark.parametrize(
+    "path", ["nothing/like/it", "", "/", "..", "../../etc/passwd", "a\x00b", "%", "x" * 5000, "\\", "\ud800"]
+)
 def test_any_path_that_is_not_there_is_the_same_error(outline, path):
     with pytest.raises(FileNotFound):
         outline(path)

@@ -164,6 +164,12 @@ def test_the_same_request_gives_the_same_bytes(ask):
         )
 
 
+def test_filters_may_be_any_text_too(ask):
+    for text in ("\ud800", "[", "**", "\x00", "é", "{a,b", "\\"):
+        encode(ask("limiter", path=text))
+        encode(ask("limiter", language=text))
+
+
 def test_an_empty_index_answers_with_nothing(index_of, state):
     reply = search_code(index_of({}), SearchCode(query="anything"), state)
 
@@ -205,6 +211,8 @@ TORTURE = [
     "the of and is",
     "%s %d %_",
     "src\\auth\\jwt.rs",
+    "src/\ud800.py",
+    "src/auth/jwt.rs:99999",
     "https://example.com/rate/limiter?x=1",
 ]
 
