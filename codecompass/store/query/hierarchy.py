@@ -10,16 +10,23 @@ from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.shaping import stable_handle, symbol_handle
+from codecompass.store.query.tokens import name_parts
 
 MAX_NODES: Final = 500
 MAX_DEPTH: Final = 50
 SAME_NAME_LIMIT: Final = 500
+DIRECTORY_LIMIT: Final = 5000
+
+_METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
+"""Languages whose methods are written beside their type, not in it."""
 
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
 
 def get_symbol_hierarchy(snapshot: Snapshot, request: GetSymbolHierarchy, state: AnswerState) -> SymbolHierarchyReply:
-    """Returns the chain outwards, or the tree inwards; `impl` and extension blocks count as inside their type.
+    """Returns the chain outwards, or the tree inwards.
+
+    `impl` and extension blocks count as inside their type, and so do methods that stand outside it (Go, C++).
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
@@ -70,15 +77,23 @@ def _descendants(snapshot: Snapshot, row: SymbolRow, depth: int, seen: set[int])
 
 
 def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
-    """The `impl` and extension blocks of a type in its own file and directory."""
+    """The `impl` and extension blocks of a type, and the methods that stand outside it, in its directory."""
     directory = row.path.rpartition("/")[0]
-    return [
+    blocks = [
         other
         for other in snapshot.facts.symbols_named(row.name, SAME_NAME_LIMIT)
         if other.kind == "impl"
         and other.name == row.name
         and other.language == row.language
         and other.path.rpartition("/")[0] == directory
+    ]
+    if row.language not in _METHODS_OUTSIDE:
+        return blocks
+    scope = name_parts(row.qualified_name)
+    return blocks + [
+        other
+        for other in snapshot.facts.top_level_symbols_in(directory, DIRECTORY_LIMIT)
+        if other.kind in ("method", "fn") and name_parts(other.qualified_name)[:-1] == scope
     ]
 
 

@@ -43,6 +43,23 @@ def test_descendants_are_one_tree_and_hold_the_impl_blocks_of_a_type(hierarchy):
     assert reply.chain_length == 5
 
 
+def test_methods_that_stand_outside_their_type_are_inside_it(index_of, state):
+    snapshot = index_of(
+        {
+            "limits/limiter.go": "package limits\n\ntype Limiter struct {\n\tn int\n}\n\nfunc (l *Limiter) Allow() {}\n",
+            "limits/reset.go": "package limits\n\nfunc (l Limiter) Reset() {}\n\nfunc Free() {}\n",
+        }
+    )
+
+    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Limiter", direction="descendants"), state)
+
+    assert [(node.kind, node.name) for node in reply.hierarchy[0].children] == [
+        ("field", "n"),
+        ("method", "Allow"),
+        ("method", "Reset"),
+    ]
+
+
 def test_a_name_in_several_files_is_ambiguous_and_the_error_lists_them(hierarchy):
     with pytest.raises(AmbiguousSymbol) as caught:
         hierarchy("reset")
