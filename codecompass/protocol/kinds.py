@@ -1,9 +1,26 @@
-"""What a person may write for a symbol kind, and which kinds of the index that means."""
+"""The symbol kinds, what a person may write for them, and which kinds of the index that means."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal, get_args
 
-from codecompass.store.records import SYMBOL_KINDS, SymbolKind
+SymbolKind = Literal[
+    "fn",
+    "method",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "interface",
+    "impl",
+    "module",
+    "const",
+    "var",
+    "field",
+    "type",
+    "macro",
+    "use",
+]
+SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
 
 _WIDER: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
     "fn": ("fn", "method"),

@@ -4,28 +4,12 @@ Everything here is plain data. Line numbers are 1-based and inclusive; paths are
 separators. The Structs are array-like because hundreds of thousands of them cross a pipe.
 """
 
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from msgspec import Struct
 
-SymbolKind = Literal[
-    "fn",
-    "method",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "impl",
-    "module",
-    "const",
-    "var",
-    "field",
-    "type",
-    "macro",
-    "use",
-]
-SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
+from codecompass.protocol.kinds import SYMBOL_KINDS as SYMBOL_KINDS
+from codecompass.protocol.kinds import SymbolKind as SymbolKind
 
 Visibility = Literal["", "public", "private", "protected", "internal"]
 """Empty where the language has no such notion for the symbol."""
