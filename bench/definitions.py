@@ -57,8 +57,8 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
 }
 """Kinds of ctags that are no definitions of the file, or none that is looked up."""
 
-NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|\W*$")
-"""What ctags calls a thing without a name (a lambda, an anonymous struct), in any language."""
+NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|[\W_]*$")
+"""What ctags calls a thing without a name (a lambda, an anonymous struct, Go's `_`), in any language."""
 
 MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
     "bash": re.compile(r".*=$"),  # `names=()` is an array
@@ -66,6 +66,20 @@ MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
     "ruby": re.compile(r".*=$"),  # the writer that an accessor brings along
 }
 """Names that ctags makes of something else."""
+
+WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
+    ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
+    ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
+}
+"""What the line of a kind must hold."""
+
+IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
+    ("javascript", "constant"): re.compile(r"=\s*require\("),
+    ("javascript", "variable"): re.compile(r"=\s*require\("),
+    ("tsx", "alias"): re.compile(r"/\^import\b"),
+    ("typescript", "alias"): re.compile(r"/\^import\b"),
+}
+"""What the line of a kind holds where it imports a name and defines none."""
 
 INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
 
@@ -175,7 +189,12 @@ def _is_local(language: str, tag: Tag) -> bool:
 def _is_misread(language: str, tag: Tag) -> bool:
     if NO_NAME.match(tag.name) or (language in MISREAD and MISREAD[language].match(tag.name)):
         return True
-    match language, tag.kind:
+    what = (language, tag.kind)
+    if what in WRITTEN_WITH and not WRITTEN_WITH[what].search(tag.pattern):
+        return True
+    if what in IMPORTED and IMPORTED[what].search(tag.pattern):
+        return True
+    match what:
         case (("c" | "cpp"), "function"):
             # A macro at the top of a file looks like a function: `TEST(Suite, Case) {`.
             return tag.name.isupper()

@@ -79,10 +79,16 @@ def test_python_that_cannot_be_parsed_is_said_so():
         ("typescript", tag("Props", "alias", pattern="/^import { type Props } from 'x';$/")),
         ("typescript", tag("count", "constant", pattern="/^  const count = 1$/")),
         ("kotlin", tag("count", "constant", scope="f", scope_kind="method")),
+        ("kotlin", tag("index", "method", pattern="/^    items.map { index ->$/")),
+        ("lua", tag("keys", pattern="/^  local keys = vim.tbl_filter(function(p)$/")),
+        ("javascript", tag("http", "variable", pattern="/^var http = require('http');$/")),
+        ("go", tag("_", "const")),
     ],
 )
 def test_what_is_no_definition_of_a_file_is_left_out(language, left_out):
-    assert names(language, left_out, tag("kept")) == ["kept"]
+    kept = tag("kept", pattern="/^function kept()$/")
+
+    assert names(language, left_out, kept) == ["kept"]
 
 
 def test_what_only_looks_like_it_is_kept():
@@ -90,10 +96,14 @@ def test_what_only_looks_like_it_is_kept():
     assert names("typescript", tag("LIMIT", "constant", pattern="/^const LIMIT = 1$/")) == ["LIMIT"]
     assert names("typescript", tag("size", "constant", scope="N", scope_kind="namespace", pattern="/^  const size$/")) == ["size"]
     assert names("kotlin", tag("count", "constant", scope="Shop", scope_kind="class")) == ["count"]
+    assert names("kotlin", tag("total", "method", pattern="/^    fun total() = 1$/")) == ["total"]
+    assert names("lua", tag("M.total", pattern="/^M.total = function(x)$/")) == ["total"]
 
 
 def test_names_are_written_as_an_index_would():
-    assert names("lua", tag("M.setup"), tag("Cart:add"), tag("plain")) == ["setup", "add", "plain"]
+    functions = [tag(name, pattern=f"/^function {name}(x)$/") for name in ("M.setup", "Cart:add", "plain")]
+
+    assert names("lua", *functions) == ["setup", "add", "plain"]
     assert names("csharp", tag("IList.IsFixedSize", "property")) == ["IsFixedSize"]
     assert names("go", tag("a.b")) == ["a.b"]
 

@@ -1,0 +1,38 @@
+"""`python -m bench` as a whole, on trees small enough to be quick."""
+
+import json
+
+import pytest
+
+from bench.__main__ import main
+
+
+@pytest.mark.slow
+def test_it_prints_the_table_and_writes_every_sample(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("bench.__main__.OUT", tmp_path)
+    monkeypatch.setattr("bench.corpus.OUT", tmp_path)
+
+    code = main(["--quick", "--files", "60"])
+
+    said = capsys.readouterr().out
+    written = [json.loads(path.read_text()) for path in tmp_path.glob("bench-*.json")]
+    rows = [row["what"] for row in written[0]["figures"]]
+    assert code == 0
+    assert len(written) == 1
+    assert all(row in said for row in rows)
+    assert [row for row in rows if row.startswith("cold full index, 65 files")]
+    assert [row for row in rows if row.startswith("10 files changed, to searchable, 245 files")]
+    assert {"locate_symbol: p95", "get_file_outline: p95", "codecompass --help: wall"} <= set(rows)
+    assert "equal on both trees in 2 of 2 updates" in said
+    assert len(written[0]["trees"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--repo", "/nowhere/at/all"], ["--files", "0"], ["--repo", ".", "--files", "10"], ["--only", "nothing"]]
+)
+def test_wrong_usage_is_said_before_anything_is_measured(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+
+    assert exit_.value.code == 2
+    assert "usage: bench" in capsys.readouterr().err
