@@ -164,7 +164,7 @@ def test_lines_in_one_definition_are_one_result_and_others_one_for_their_piece_o
     reply = ask("self")
     by_name = {result.name: result for result in reply.results if result.path == "shop/limits.py"}
 
-    assert by_name["__init__"].result_type == "symbol"
+    assert by_name["__init__"].symbol_id
     assert [line.line for line in by_name["__init__"].matched_lines] == [11, 12, 13]
     assert (by_name["__init__"].line_start, by_name["__init__"].line_end) == (11, 13)
 

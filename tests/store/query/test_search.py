@@ -72,7 +72,7 @@ def test_a_path_finds_the_file_and_a_line_in_it_the_definition(ask):
     line = ask("src/auth/jwt.rs:10").results[0]
 
     assert (file.path, file.result_type, file.line_start) == ("src/auth/jwt.rs", "file", 1)
-    assert (line.path, line.name, line.result_type) == ("src/auth/jwt.rs", "validate_token", "symbol")
+    assert (line.path, line.name, line.kind) == ("src/auth/jwt.rs", "validate_token", "fn")
 
 
 def test_a_path_that_names_no_file_still_searches_its_words(ask):

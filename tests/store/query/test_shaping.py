@@ -10,7 +10,7 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.query import QuerySettings, locate_symbol, search_code
 
 LOCATION = {"path", "line_start", "line_end", "kind", "name", "symbol_id"}
-SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "symbol_stable_id", "result_type", "score"}
+SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "symbol_stable_id", "score"}
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +36,18 @@ def test_the_context_of_a_symbol_is_its_beginning_its_parent_and_the_types_it_na
     assert result["related_symbols"] == [{"kind": "enum", "name": "TokenError", "path": "src/auth/error.rs", "line": 1}]
 
 
-def test_a_long_body_is_cut_with_a_mark_in_the_languages_comments(first):
-    body = first("RateLimiter", detail_level="context")["body_preview"]
+@pytest.mark.parametrize(
+    ("path", "head", "mark"),
+    [("a.py", "def long():", "#"), ("a.lua", "function long()", "--"), ("a.js", "function long() {", "//")],
+)
+def test_a_long_body_is_cut_with_a_mark_in_the_languages_comments(index_of, state, path, head, mark):
+    snapshot = index_of({path: head + "\n" + "    x = 1\n" * 30 + {"a.py": "", "a.lua": "end\n", "a.js": "}\n"}[path]})
 
-    assert body.count("\n") == 10
-    assert body.endswith("# ... truncated ...")
+    (result,) = locate_symbol(snapshot, LocateSymbol(name="long", detail_level="context"), state).results
+
+    assert result.body_preview.splitlines()[0] == head
+    assert result.body_preview.splitlines()[-1] == f"{mark} ... truncated ..."
+    assert len(result.body_preview.splitlines()) == 21
 
 
 @pytest.mark.parametrize("level", ["location", "signature", "context"])
