@@ -229,7 +229,7 @@ def _score(
     stem = wanted.coverage((word, 1.0) for word in words.stem).precision
     definitions = _definitions(file.symbols, found)
     score = weights.path * path + weights.stem * stem * stem
-    if text.chunks:
+    if text.best > 0.0:
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
