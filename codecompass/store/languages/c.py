@@ -6,13 +6,13 @@ from typing import Final
 from codecompass.store.languages.base import DESCEND, Language, Rule
 from codecompass.store.languages.c_definitions import (
     block,
-    call_with_block,
     declaration,
     enumerator,
     function,
     include,
     macro,
     no_module,
+    statement,
     tagged_type,
     typedef,
 )
@@ -31,7 +31,7 @@ C_RULES: Final[Mapping[str, Rule]] = {
     "preproc_def": macro,
     "preproc_function_def": macro,
     "preproc_include": include,
-    "expression_statement": call_with_block,
+    "expression_statement": statement,
     "linkage_specification": DESCEND,
     "declaration_list": DESCEND,
     "ERROR": DESCEND,

@@ -12,15 +12,15 @@ from msgspec import Struct
 
 C_LITERALS: Final = re.compile(
     # Each branch begins with a plain character, so that the search can skip to the next of them.
-    rb"""//(?:[^\n\\]++|\\.)*+ | /\*.*?(?:\*/|\Z)
+    rb"""//(?:[^\n\\]++|\\\r\n|\\.)*+ | /\*.*?(?:\*/|\Z)
     | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
-    | "(?:[^"\\\n]++|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
+    | "(?:[^"\\\n]++|\\\r\n|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )
 _BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
 _QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
 
-DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\.)*+", re.MULTILINE | re.DOTALL)
+DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
 _SWITCHED_OFF: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
 _CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
 _ELSE: Final = re.compile(rb"\s*else\b")
@@ -39,7 +39,14 @@ def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray
 
 def _mask(match: re.Match[bytes]) -> bytes:
     text = match[0]
-    return text.translate(_BLANKS if text[:1] == b"/" else _QUOTES)
+    if text[:1] != b"/":
+        return text.translate(_QUOTES)
+    blanks = text.translate(_BLANKS)
+    # In a macro the line goes on behind the comment.
+    for continuation in (b"\\\n", b"\\\r\n"):
+        if continuation in text:
+            blanks = continuation.join(part.translate(_BLANKS) for part in text.split(continuation))
+    return blanks
 
 
 def blank(text: bytearray, start: int, end: int) -> None:
@@ -66,9 +73,16 @@ def resolve(text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DI
         # Directives must not count as code when braces and neighbours are looked at.
         blank(code, start, end)
         if word == b"define":
-            if b"\n" in match[0] and b"/" in text[start:end]:
-                # To the grammars a comment ends a macro, whatever lines follow.
+            comment = text.find(b"/*", start, end)
+            if comment >= 0 and match[0][comment - start :].strip():
+                # To the grammars a comment ends a macro, whatever follows; one at its end is best left where it is.
+                comment_end = _end_of_comment(text, start, end)
                 text[start:end] = match[0]
+                blank(text, end, comment_end)
+            elif comment < 0:
+                _end_empty_macro(text, start, end)
+            if _is_in_expression(code, start):
+                blank(text, start, end)
             continue
         if word in _KEPT:
             continue
@@ -94,6 +108,25 @@ def resolve(text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DI
                     blank(code, branch.start, branch.end)
 
 
+_EMPTY_MACRO: Final = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\w+([ \t]+\r?)$")
+
+
+def _end_empty_macro(text: bytearray, start: int, end: int) -> None:
+    """Sees to it that blanks behind the name of an empty macro do not make the next line its value."""
+    match = _EMPTY_MACRO.match(text, start, end)
+    if match is not None:
+        # The grammar wants the line break at once, or a value.
+        blanks = match.end(1) - match.start(1)
+        text[match.start(1) : match.end(1)] = b"\r" if blanks == 1 else b" 0".ljust(blanks)
+
+
+def _is_in_expression(code: bytearray, start: int) -> bool:
+    """Whether what stands before `start` is an open list of values, where no grammar has a place for a directive."""
+    before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()
+    last = before[-1:]
+    return bool(last) and (last in b",(=" or (last == b"{" and before[:-1].rstrip().endswith((b"=", b"]"))))
+
+
 def _end_of_comment(text: bytearray, start: int, end: int) -> int:
     """Where a directive ends with the comment that begins on its line."""
     if text.rfind(b"/*", start, end) <= text.rfind(b"*/", start, end):
@@ -105,6 +138,8 @@ def _end_of_comment(text: bytearray, start: int, end: int) -> int:
 def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
     """All, or the first alone where the branches are variants of a piece of one construct."""
     first = branches[:1]
+    if not any(bytes(code[branch.start : branch.end]).strip() for branch in branches):
+        return branches
     if len(branches) < 2 or any(_continues(code, branch) for branch in branches):
         return first
     before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()

@@ -82,7 +82,10 @@ def _generated(
     """`TEST(Suite, Name) {`: a macro call that heads a body defines what its last argument names."""
     words = [] if arguments is None else [context.text(child) for child in arguments.named_children]
     name, qualifier = macro_name, context.scope_names
-    if 1 <= len(words) <= 2 and all(word.isidentifier() for word in words):
+    if words and words[0][:1] == '"' == words[0][-1:]:
+        # `TEST_CASE("parses numbers", "[tag]")`
+        name = words[0].strip('" ') or macro_name
+    elif 1 <= len(words) <= 2 and all(word.isidentifier() for word in words):
         name, qualifier = words[-1], (*context.scope_names, *words[:-1])
     return Definition(
         name=name,
@@ -223,14 +226,27 @@ def _is_inside_macro(node: Node, source: bytes) -> bool:
     return before.count(b"(") > before.count(b")") and not before.endswith(b"(")
 
 
-def block(node: Node, _context: Context) -> Iterator[Found]:
+_FUNCTION_POINTER: Final = re.compile(rb"(?:\w+[\s*]+)+\(\s*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
+
+
+def block(node: Node, context: Context) -> Iterator[Found]:
     """A block: of a function, or of something that looks like none. Either way what is declared in it is local."""
-    yield Inside(node, "fn")
+    if ("taken", node.start_byte) not in context.notes:
+        yield Inside(node, "fn")
 
 
-def call_with_block(node: Node, context: Context) -> Iterator[Found]:
-    """`TEST(Suite, Name) {` in C, where it is a call that lacks its semicolon, and then a block."""
-    if context.enclosing in FUNCTIONS or context.source[node.end_byte - 1 : node.end_byte] == b";":
+def statement(node: Node, context: Context) -> Iterator[Found]:
+    """What looks like a statement outside functions.
+
+    `type_t (*pointer)(void);` is taken for a call; `TEST(Suite, Name) {` is one that lacks its semicolon, and then a block.
+    """
+    if context.enclosing in FUNCTIONS:
+        return
+    if context.source[node.end_byte - 1 : node.end_byte] == b";":
+        match = _FUNCTION_POINTER.match(context.source, node.start_byte, node.end_byte)
+        if match is not None:
+            text = plain_code(context.source[node.start_byte : node.end_byte])
+            yield Definition(match[1].decode(), "var", node, signature=text, visibility=visibility_here(context, node))
         return
     call = node.named_children[0] if node.named_child_count else None
     after = node.next_named_sibling
@@ -238,6 +254,8 @@ def call_with_block(node: Node, context: Context) -> Iterator[Found]:
         return
     called, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if called is not None and called.type == "identifier":
+        # The block comes next in the walk, and is the body of this definition.
+        context.notes[("taken", after.start_byte)] = ""
         yield _generated(node, context.text(called), arguments, after, context.text(call), context)
 
 
@@ -281,6 +299,8 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
         return
     source = context.source
     value = node.child_by_field_name("value")
+    if value is not None and not source[value.start_byte : value.end_byte].strip():
+        value = None
     parameters = node.child_by_field_name("parameters")
     name = context.text(name_node)
     if value is None and parameters is None:

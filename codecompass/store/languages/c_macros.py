@@ -19,6 +19,10 @@ _PARENTHESES: Final = re.compile(rb"[()]")
 _REACH: Final = 2000
 """Bytes within which the parentheses of a macro or a parameter list must close."""
 
+_AHEAD: Final = 300
+_ENOUGH_WORDS: Final = 3
+"""Bytes behind a macro that are looked at, and the words that must be in them."""
+
 _MOST_PARENTHESES: Final = 128
 _NEAR: Final = 120
 """Bytes in which what stands before a macro is nearly always found."""
@@ -32,6 +36,7 @@ _TYPE_AND_NAME: Final = re.compile(
     rb"[\s*&](?:[\s*&]|const\b|volatile\b)*+(?:[A-Za-z_~]|\(\s*\*)"
 )
 _MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
+_TYPE_MACRO: Final = re.compile(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
 _REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
 _INITIALISERS: Final = re.compile(rb"\s*(?:noexcept\b\s*)?:(?!:)")
 _CLASS_HEAD: Final = re.compile(
@@ -86,7 +91,16 @@ def blank_macros(text: bytearray, code: bytearray) -> None:
             end = _closing(code, end)
             if end < 0:
                 continue
-        if _is_in_the_way(code, start, end, has_arguments):
+        if code[end : end + 1] == b":" and code[end + 1 : end + 2] != b":":
+            # `PRIVATE_UNLESS_TESTED:` in a class; as a label in a function it is not missed.
+            if bytes(code[max(0, start - _NEAR) : start]).rstrip()[-1:] in (b";", b"{", b"}"):
+                blank(text, start, end + 1)
+                blank(code, start, end + 1)
+        elif has_arguments and _TYPE_MACRO.match(code, end) and _begins_declaration(code, start):
+            # `typedef MACRO(type) name;`: without its arguments the macro can pass for a type.
+            blank(text, match.end(1), end)
+            blank(code, match.end(1), end)
+        elif _is_in_the_way(code, start, end, has_arguments):
             # Not up to `end` without arguments: what looks like blanks in `code` can be a directive in `text`.
             last = end if has_arguments else match.end(1)
             blank(text, start, last)
@@ -98,10 +112,18 @@ def blank_macros(text: bytearray, code: bytearray) -> None:
             blank(code, match.start(1), match.end(1))
 
 
+def _begins_declaration(code: bytearray, start: int) -> bool:
+    before = bytes(code[max(0, start - _NEAR) : start]).rstrip()
+    return before[-1:] in (b";", b"{", b"}") or _last_word(before) in _SPECIFIERS
+
+
 def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -> bool:
     before = bytes(code[max(0, start - _NEAR) : start]).rstrip() or bytes(code[max(0, start - _REACH) : start]).rstrip()
     last = before[-1:]
-    following = bytes(code[end : end + 300]).lstrip()
+    following = bytes(code[end : end + _AHEAD]).lstrip()
+    if len(following.split(None, 2)) < _ENOUGH_WORDS:
+        # A long comment follows.
+        following = bytes(code[end : end + 10 * _AHEAD]).lstrip()
     first = following[:1]
     word = _NEXT_WORD.match(following)
     if last == b"" or last in b';{}:>"]':
@@ -156,11 +178,11 @@ def _leads(code: bytearray, start: int, end: int, following: bytes, has_argument
         return True
     run = _MACRO_RUN.match(following)
     if run is not None:
-        word = _NEXT_WORD.match(following, run.end())
-        if word is not None and (word[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following, run.end()) is not None):
+        behind = _NEXT_WORD.match(following, run.end())
+        if behind is not None and (behind[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following, run.end()) is not None):
             return True
     is_alone = _is_alone(code, start, end)
-    if has_arguments:
+    if has_arguments or (is_alone and word[1] in _STATEMENT_WORDS):
         return is_alone
     return is_alone and code[end - 1 : end].isspace() and code.count(b"\n", start, end) > 1
 

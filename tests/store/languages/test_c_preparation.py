@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tree_sitter_language_pack import get_parser
 
 from codecompass.store.languages.c_preparation import prepare, prepare_cpp
 
@@ -33,6 +34,10 @@ def squeezed(source: str) -> str:
         ("FLAG(int, name, 3);", ";"),
         ("BENCH(Sort, uint8_t);", ";"),
         ("char* nullable name;", "char* name;"),
+        ("BEGIN_EXPORT\n\n/* a comment */ template <class T> class C {};", "/* a comment */ template <class T> class C {};"),
+        ("class C { PRIVATE_UNLESS_TESTED: int a; };", "class C { int a; };"),
+        ("typedef REMOVE_CONST(T) Name;", "typedef REMOVE_CONST Name;"),
+        ("case 1: a();\nYY_BREAK\ncase 2: b();", "case 1: a(); case 2: b();"),
     ],
 )
 def test_a_macro_that_stands_in_the_way_of_the_grammar_is_blanked(source, left):
@@ -100,6 +105,31 @@ def test_definitions_and_inclusions_stay_and_a_comment_does_not_end_a_macro():
     source = "#include <a.h>\n#define F(x) \\\n  { /* note */ \\\n    x }\n#pragma once\nint a;\n"
 
     assert squeezed(source) == "#include <a.h> #define F(x) \\ { \\ x } int a;"
+
+
+def test_a_macro_goes_on_behind_comments_and_windows_line_breaks():
+    source = "#define A { /* x \\\n y */ \\\n }\n#define B {1, \\\r\n 2}\r\n#define C (/* c */1) /* about\n C */\nint a;"
+
+    assert squeezed(source) == "#define A { \\ \\ } #define B {1, \\ 2} #define C ( 1) int a;"
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t\t", "  \r", " \r"])
+def test_the_line_below_an_empty_macro_is_not_its_value(blanks):
+    source = f"#define A{blanks}\nint f(void);\n".encode()
+
+    tree = get_parser("c").parse(prepare(source))
+
+    assert [child.type for child in tree.root_node.children] == ["preproc_def", "declaration"]
+
+
+def test_branches_that_only_define_macros_all_stay():
+    source = "int a\n#if A\n#define X {\n#else\n#define X [\n#endif\n;"
+
+    assert squeezed(source) == "int a #define X { #define X [ ;"
+
+
+def test_a_macro_defined_among_values_is_blanked():
+    assert squeezed("enum { A,\n#define A A\n B };\nint t[] = {\n#define X 1\n X };") == "enum { A, B }; int t[] = { X };"
 
 
 def test_a_defaulted_function_gets_a_body_in_cplusplus():

@@ -84,6 +84,17 @@ TEST(ring, wraps_around)
   assert(local);
 }
 
+TEST_CASE("keeps its bytes", "[ring]") {
+  assert(1);
+}
+
+type_t (*pointer_to_function)(int) = NULL;
+static const struct entry entries[] = {
+#define ENTRY(x) { x }
+  ENTRY(1),
+#undef ENTRY
+};
+
 static void forget(ring_t *ring)
 {
   struct ring *unused = ring;
