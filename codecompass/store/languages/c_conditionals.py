@@ -27,7 +27,7 @@ _ELSE: Final = re.compile(rb"\s*else\b")
 _KEPT: Final = frozenset((b"include", b"include_next", b"import"))
 _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
 _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
-_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b"."))
+_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
 _LOOK_BACK: Final = 400
 """Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
 

@@ -16,6 +16,7 @@ _BEFORE_START: Final = frozenset({"annotation", "line_comment", "multiline_comme
 _BODIES: Final = frozenset({"class_body", "enum_class_body", "function_body", "statements"})
 _ACCESSORS: Final = frozenset({"getter", "setter"})
 _FUNCTIONS: Final = frozenset({"fn", "method"})
+_VALUES: Final = frozenset({"object_literal", "call_expression"})
 _MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
 """Scopes whose functions are methods: classes, enum entries with a body, properties that hold an anonymous object."""
 
@@ -176,7 +177,8 @@ def enum_entry(node: Node, context: Context) -> Iterator[Found]:
 def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`val` and `var` outside functions, each name of a destructuring; accessors below belong to the range."""
     value = node.named_children[-1] if node.named_child_count else None
-    literal = value if value is not None and value.type == "object_literal" else None
+    # A value made by calls can hold an anonymous object too; those of accessors are no values.
+    literal = value if value is not None and value.type in _VALUES and _holds_definition(value, context) else None
     if context.enclosing in _FUNCTIONS:
         if _holds_definition(node, context):
             yield Inside(node)

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Language, Node
+from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
 from codecompass.store.languages.comments import comment_above, plain_code
 from codecompass.store.languages.swift_preparation import prepare
 from codecompass.store.records import Import, SymbolKind, Visibility
@@ -46,6 +46,8 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 def _start(node: Node) -> Node:
     """The first word of a declaration behind its attributes."""
     for child in node.children:
+        if child.type == "attribute":
+            continue
         if child.type != "modifiers":
             return child
         for word in child.children:
@@ -68,15 +70,18 @@ def _visibility(node: Node, context: Context) -> Visibility:
     return context.scope_visibility if enclosing in ("interface", "impl") else "internal"
 
 
+def _holds_definition(node: Node, context: Context) -> bool:
+    source, start, end = context.source, node.start_byte, node.end_byte
+    return any(source.find(marker, start, end) >= 0 for marker in _LOCAL_MARKERS)
+
+
 def _define(
     node: Node, name: str, kind: SymbolKind, context: Context, body: Node | None = None, end: int | None = None
 ) -> Definition:
     start = _start(node)
     bodies: tuple[Node, ...] = () if body is None else (body,)
-    if body is not None and kind in _FUNCTIONS:
-        source = context.source
-        if not any(source.find(marker, body.start_byte, body.end_byte) >= 0 for marker in _LOCAL_MARKERS):
-            bodies = ()
+    if body is not None and kind in _FUNCTIONS and not _holds_definition(body, context):
+        bodies = ()
     if end is None:
         end = node.end_byte if body is None else body.start_byte
     return Definition(
@@ -143,6 +148,8 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
 def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`let` and `var` outside functions: each name of a list or a tuple."""
     if context.enclosing in _FUNCTIONS:
+        if _holds_definition(node, context):
+            yield Inside(node)
         return
     patterns = node.children_by_field_name("name")
     if not patterns:
@@ -194,6 +201,18 @@ def _end_of_head(node: Node) -> int:
     return node.end_byte
 
 
+def function_literal(node: Node, context: Context) -> Iterator[Found]:
+    """What is declared in a closure is local."""
+    if _holds_definition(node, context):
+        yield Inside(node, "fn")
+
+
+def expression(node: Node, context: Context) -> Iterator[Found]:
+    """Leads to a definition in an expression; nearly all expressions hold none and are not entered."""
+    if _holds_definition(node, context):
+        yield Inside(node)
+
+
 def named_type(node: Node, context: Context) -> Iterator[Found]:
     """`typealias` and `associatedtype`."""
     yield _define(node, context.field_text(node, "name"), "type", context)
@@ -224,6 +243,27 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, written)
 
 
+_LED_THROUGH: Final = (
+    "assignment",
+    "await_expression",
+    "call_expression",
+    "call_suffix",
+    "catch_block",
+    "control_transfer_statement",
+    "do_statement",
+    "else",
+    "for_statement",
+    "guard_statement",
+    "if_statement",
+    "navigation_expression",
+    "switch_entry",
+    "switch_statement",
+    "try_expression",
+    "value_argument",
+    "value_arguments",
+    "while_statement",
+)
+
 SWIFT = Language(
     name="swift",
     grammar="swift",
@@ -245,6 +285,8 @@ SWIFT = Language(
         "associatedtype_declaration": named_type,
         "macro_declaration": macro,
         "statements": DESCEND,
+        "lambda_literal": function_literal,
+        **dict.fromkeys(_LED_THROUGH, expression),
         "ERROR": DESCEND,
     },
     prepare=prepare,

@@ -13,9 +13,11 @@ _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
 )
 _DIRECTIVE: Final = re.compile(rb"^[ \t]*#(if|elseif|else|endif|error|warning)\b[^\n]*", re.MULTILINE)
+_UNDERSCORED: Final = re.compile(rb"#(?=_\w)")
 _IN_THE_WAY: Final = (
     (b"nonisolated(", re.compile(rb"\b(nonisolated\(\w+\))")),
     (b"sending ", re.compile(rb":\s*(sending)\s")),
+    (b"await ", re.compile(rb"\b(?:if|guard|while)\s+(?:let|var)\s[^\n{=]*=\s*((?:try[?!]?\s+)?await)\s")),
     (b"consume ", re.compile(rb"[=(,]\s*(consume)\s+\w")),
 )
 
@@ -30,4 +32,7 @@ def prepare(source: bytes) -> bytes:
         if marker in code:
             for match in pattern.finditer(bytes(code)):
                 blank(text, match.start(1), match.end(1))
+    if b"#_" in code:
+        for match in _UNDERSCORED.finditer(bytes(code)):
+            text[match.start()] = 0x5F
     return bytes(text)

@@ -11,8 +11,10 @@ from codecompass.store.languages.scala_preparation import prepare
         ("class A extends B[C](x)(y) with D {}", "class A extends B[C](x) with D {}"),
         ("given a: Ord[Int] with { def x = 1 }", "given a: Ord[Int] =new { def x = 1 }"),
         ("given a: Ord[Int] with\n  def x = 1", "given a: Ord[Int] with def x = 1"),
-        ("class A extends B { end match { case 1 => 2 } }", "class A extends B { ___ match { case 1 => 2 } }"),
+        ("class A extends B { end match { case 1 => 2 } }", "class A extends B { qqq match { case 1 => 2 } }"),
         ("class A extends B\nend match\n", "class A extends B end match"),
+        ("val `a-b`: C = end.x; f(extension: Int, extension = 1)", "val qaqbq: C = end.x; f(qqqqqqqqq: Int, qqqqqqqqq = 1)"),
+        ("extension (a: A) def b = 1", "extension (a: A) def b = 1"),
         ('val s = "class A extends B(x)(y)"', 'val s = "class A extends B(x)(y)"'),
     ],
 )

@@ -119,6 +119,19 @@ namespace Shop.Orders
         }
     }
 
+    public interface IVariant
+    {
+        void Write(int value)
+#if FEATURE_BODIES
+        {
+            Console.Write(value);
+        }
+#else
+        ;
+#endif
+        int After { get; }
+    }
+
     public ref partial struct Span { public int Length; }
 
     class Broken

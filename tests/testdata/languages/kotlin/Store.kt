@@ -38,6 +38,9 @@ public sealed class Store<T : Any>(
     val order = object : Comparator<T> {
         override fun compare(a: T, b: T) = 0
     }
+    private val socket = pipe(object : Source {
+        override fun close() {}
+    })
     init { println("made") }
 
     // Adds one.

@@ -72,6 +72,9 @@ object Store extends App {
   }
 }
 case object Nothing
+object `Keep-Alive` {
+  def parse(extension: Int): `Keep-Alive` = `Keep-Alive`.of(extension)
+}
 private[shop] sealed trait Event
 final class Hidden private (val code: Int)
 

@@ -102,6 +102,15 @@ pub fn List(comptime T: type) type {
     };
 }
 
+pub fn sorted(items: []u8, options: struct { reverse: bool = false }) void {
+    std.mem.sort(u8, items, {}, struct {
+        fn lessThan(_: void, a: u8, b: u8) bool {
+            return a < b;
+        }
+    }.lessThan);
+    _ = options;
+}
+
 test "a list keeps its items" {
     const Case = struct { size: usize };
     _ = Case;

@@ -44,6 +44,10 @@ public final class Store<Element: Hashable>: Base, Keeper where Element: Codable
         struct Receipt { var item: Element }
         enum Step { case begin, end }
         let handler = { (n: Int) in n + 1 }
+        try await run { response in
+            struct Reply: Decodable { var code: Int }
+            if let reply = try? await response.decode(Reply.self) { print(reply) }
+        }
         return room() > handler(0)
     }
 
