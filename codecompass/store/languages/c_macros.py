@@ -37,6 +37,7 @@ _TYPE_AND_NAME: Final = re.compile(
 )
 _MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
 _TYPE_MACRO: Final = re.compile(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
+_POINTER_TO_FUNCTION: Final = re.compile(rb"\(\s*\*\s*\w+\s*\)$")
 _REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
 _INITIALISERS: Final = re.compile(rb"\s*(?:noexcept\b\s*)?:(?!:)")
 _CLASS_HEAD: Final = re.compile(
@@ -208,22 +209,25 @@ def _trails_parameters(code: bytearray, start: int, following: bytes) -> bool:
     if first not in b"{;=:-" and not (word is not None and (word[1] in _AFTER_PARAMETERS or word[1].isupper())):
         return False
     for reach in (_NEAR, _REACH):
-        verdict = _owner_takes_attributes(bytes(code[max(0, start - reach) : start]).rstrip(), first)
+        verdict = _owner_takes_attributes(bytes(code[max(0, start - reach) : start]).rstrip(), first, reach < min(start, _REACH))
         if verdict is not None:
             return verdict
     return False
 
 
-def _owner_takes_attributes(close: bytes, first: bytes) -> bool | None:
-    """Whether what stands before the last parentheses of `close` is a function; None if they open further up."""
+def _owner_takes_attributes(close: bytes, first: bytes, is_cut: bool) -> bool | None:
+    """Whether what stands before the last parentheses of `close` is a function; None if that is further up."""
     depth = 0
     for match in reversed(list(_PARENTHESES.finditer(close))):
         depth += 1 if match[0] == b")" else -1
         if depth == 0:
+            if is_cut and match.start() < _LONGEST_WORD:
+                return None
             before = close[: match.start()].rstrip()
             owner = _last_word(before)
             if not owner:
-                return before[-1:] in (b"]", b">") or (before[-1:] == b")" and first == b"{")
+                is_pointer = _POINTER_TO_FUNCTION.search(before) is not None
+                return is_pointer or before[-1:] in (b"]", b">") or (before[-1:] == b")" and first == b"{")
             return owner not in _STATEMENT_WORDS and not (owner.isupper() and first == b";")
     return None
 

@@ -25,6 +25,7 @@ def squeezed(source: str) -> str:
         ("typedef int (CALLBACK *f)(int a);", "typedef int ( *f)(int a);"),
         ("static int __init start(void) {}", "static int start(void) {}"),
         ("void f() EXCLUDES(mu_, other_) NO_ANALYSIS;", "void f() ;"),
+        ("API int (*f)(int a) ATTRIBUTE;", "int (*f)(int a) ;"),
         ("int f(int a) UNUSED { }", "int f(int a) { }"),
         ("int size() const& LIFETIME_BOUND { }", "int size() const& { }"),
         ("size_t size_ GUARDED_BY(mu_) = 0;", "size_t size_ = 0;"),
