@@ -42,9 +42,7 @@ def test_absent_arguments_leave_the_choice_to_the_configuration():
     assert (request.mode, request.detail_level, request.compact) == ("auto", "signature", False)
 
 
-@pytest.mark.parametrize(
-    ("given_limit", "used"), [(10, 10), ("5", 5), (" +07 ", 7), (5.0, 5), ("5.0", 5), (1, 1), (100, 100)]
-)
+@pytest.mark.parametrize(("given_limit", "used"), [(10, 10), ("5", 5), (" +07 ", 7), (5.0, 5), ("5.0", 5), (1, 1), (100, 100)])
 def test_a_whole_number_is_taken_however_it_is_written(given_limit, used):
     decoded = search(limit=given_limit)
 
@@ -130,9 +128,7 @@ def test_a_wrong_strategy_and_a_token_budget_below_one_have_their_own_codes():
         decode("get_code_context", {"query": "x", "max_tokens": "-1"})
 
     assert strategy.value.data["allowed"] == ["breadth", "depth"]
-    assert decode("get_code_context", {"query": "x", "max_tokens": 1}).request == GetCodeContext(
-        query="x", max_tokens=1
-    )
+    assert decode("get_code_context", {"query": "x", "max_tokens": 1}).request == GetCodeContext(query="x", max_tokens=1)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -189,9 +185,7 @@ json_values = st.recursive(
 @given(
     st.sampled_from(TOOLS),
     st.dictionaries(
-        st.sampled_from(
-            ["query", "name", "path", "symbol_name", "limit", "kind", "mode", "max_tokens", "zz", "wait_seconds"]
-        ),
+        st.sampled_from(["query", "name", "path", "symbol_name", "limit", "kind", "mode", "max_tokens", "zz", "wait_seconds"]),
         json_values,
         max_size=4,
     ),
