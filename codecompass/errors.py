@@ -129,6 +129,32 @@ class PermissionDenied(CodeCompassError):
     code = "permission_denied"
 
 
+class WorkspaceNotAllowed(CodeCompassError):
+    """A path outside the allowed roots. Says the same whether or not the path exists."""
+
+    code = "workspace_not_allowed"
+
+
+class WorkspaceLimitExceeded(CodeCompassError):
+    """No workspace can make room for another one. `data.limit` is the setting's value."""
+
+    code = "workspace_limit_exceeded"
+    is_retryable = True
+
+
+class WorkspaceBusy(CodeCompassError):
+    """The mailbox of the workspace is full. `data.retry_after_ms` says when to call again."""
+
+    code = "workspace_busy"
+    is_retryable = True
+
+
+class WorkspaceFailed(CodeCompassError):
+    """The workspace's actor gave up after repeated crashes. `data.cause` is the last one."""
+
+    code = "workspace_failed"
+
+
 class Cancelled(CodeCompassError):
     """The work was cancelled by whoever asked for it."""
 

@@ -35,6 +35,20 @@ class TextLimits(Struct, frozen=True):
 DEFAULT_LIMITS: Final = TextLimits()
 
 
+def text_limits(*, max_file_bytes: int, max_line_characters: int) -> TextLimits:
+    """Returns the limits that two settings stand for.
+
+    Whoever allows longer lines wants such files: the mean grows in the same proportion. It never falls below its default,
+    which ordinary prose reaches.
+    """
+    mean = max_line_characters * DEFAULT_LIMITS.max_mean_line_characters // DEFAULT_LIMITS.max_line_characters
+    return TextLimits(
+        max_file_bytes=max_file_bytes,
+        max_line_characters=max_line_characters,
+        max_mean_line_characters=max(mean, DEFAULT_LIMITS.max_mean_line_characters),
+    )
+
+
 class Text(Struct, frozen=True):
     """The text of a file without its byte order mark; `encoding` is `utf-8`, `utf-16-le` or `utf-16-be`."""
 

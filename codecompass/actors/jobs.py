@@ -1,0 +1,75 @@
+"""An index job as others see it: one slot that always holds its newest state. A slow watcher skips states, never slows the job."""
+
+from typing import Final
+
+import msgspec
+import trio
+from msgspec import Struct
+
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.progress import Progress
+from codecompass.store.job_log import JobMode, JobStatus
+
+_ENDED: Final = frozenset({"published", "failed", "interrupted", "cancelled"})
+
+
+class JobState(Struct, frozen=True, kw_only=True):
+    """A moment of a job. Times are seconds since 1970; `report` is there once it is published, `error` where it failed."""
+
+    job_id: str
+    project_id: str
+    project_name: str
+    root: str
+    mode: JobMode
+    status: JobStatus
+    cause: str
+    created_at: float
+    started_at: float | None = None
+    finished_at: float | None = None
+    progress: Progress = Progress(stage="discovery")
+    error: str = ""
+    report: JobReport | None = None
+
+    @property
+    def progress_token(self) -> str:
+        """The token by which clients that opted in follow the job."""
+        return f"index-job-{self.job_id}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether this is the job's last state."""
+        return self.status in _ENDED
+
+
+class JobView:
+    """A job to look at. Only its workspace changes it."""
+
+    def __init__(self, state: JobState) -> None:
+        self._state = state
+        self._changed = trio.Event()
+        self._ended = trio.Event()
+
+    @property
+    def state(self) -> JobState:
+        """The newest state."""
+        return self._state
+
+    async def wait_change(self, seen: JobState) -> JobState:
+        """Returns the newest state as soon as it is not `seen`. A job that has ended changes no more: returns at once."""
+        while self._state is seen and not self._state.has_ended:
+            await self._changed.wait()
+        return self._state
+
+    async def wait_end(self) -> JobState:
+        """Returns the last state, once it is there."""
+        await self._ended.wait()
+        return self._state
+
+    def _update(self, **changes: object) -> None:
+        """For the workspace that owns the job."""
+        assert not self._state.has_ended, "a job that has ended changes no more"
+        self._state = msgspec.structs.replace(self._state, **changes)
+        self._changed.set()
+        self._changed = trio.Event()
+        if self._state.has_ended:
+            self._ended.set()

@@ -1,0 +1,59 @@
+"""What goes down a workspace's mailbox, and what comes back: frozen Structs, one closed union.
+
+    Query    -> the reply Struct of its tool
+    StartJob -> JobTicket
+    CancelJob -> bool: whether that job was there to be cancelled
+
+Every one can be answered by a CodeCompassError instead.
+"""
+
+from msgspec import Struct
+
+from codecompass.actors.jobs import JobView
+from codecompass.protocol.requests import (
+    FindRelatedSymbols,
+    GetCodeContext,
+    GetFileOutline,
+    GetSymbolHierarchy,
+    IndexStatus,
+    LocateSymbol,
+    SearchCode,
+)
+
+QueryRequest = SearchCode | LocateSymbol | GetFileOutline | GetSymbolHierarchy | FindRelatedSymbols | GetCodeContext | IndexStatus
+"""The requests that an index answers."""
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """A question to the index. `warnings` and `hint` come from decoding and routing and go into the answer's metadata.
+
+    `names_project` says that the caller named a project: the answer then carries the name of its store.
+    """
+
+    request: QueryRequest
+    warnings: tuple[str, ...] = ()
+    hint: str = ""
+    names_project: bool = False
+
+
+class StartJob(Struct, frozen=True, kw_only=True):
+    """Bring the index up to the tree, from nothing with `force`. Joins a job that does the same already."""
+
+    cause: str
+    force: bool = False
+
+
+class CancelJob(Struct, frozen=True, kw_only=True):
+    """Stop the job with this id, if it is still running or waiting."""
+
+    job_id: str
+
+
+class JobTicket(Struct, frozen=True):
+    """The job that a StartJob got: its own, or one that was there already."""
+
+    job: JobView
+    is_joined: bool
+
+
+WorkspaceMessage = Query | StartJob | CancelJob
