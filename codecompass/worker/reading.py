@@ -66,7 +66,9 @@ def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: byt
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
         return ReadFile(_answer(task, info, "unchanged", content_hash=digest))
-    classified = classify(content, TextLimits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters))
+    classified = classify(
+        content, text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
+    )
     if not isinstance(classified, Text):
         return ReadFile(_answer(task, info, "skipped", reason=classified, content_hash=digest))
     text = classified.text

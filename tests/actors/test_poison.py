@@ -14,6 +14,9 @@ from tests.support.workspace import LIMITS, TestWorkspace
 
 GOOD = {"good.py": "def good(): pass\n"}
 
+RAISED = msgspec.structs.replace(LIMITS, rules=ScanRules(max_file_bytes=16 << 20), max_line_characters=1 << 30)
+"""No file of these tests is too large, and no line too long."""
+
 
 async def indexed(workspace: TestWorkspace, **options) -> TestWorkspace:
     workspace.write(GOOD)
@@ -31,20 +34,31 @@ async def test_an_eight_megabyte_line_is_reported_as_too_large(workspace):
 
 
 async def test_an_eight_megabyte_line_below_raised_caps_is_found_as_text_and_its_worker_replaced(workspace):
-    """Both caps that would hide it are raised; the parse exceeds its limit of CPU time, the job ends."""
+    """Every cap that would hide it is raised. Its parse takes seconds of CPU time wherever it runs, and gets 0.2."""
     source = "var needle = [" + "f(1)," * (8 << 18) + "1];\n"
-    workspace.write({"line.js": source})
-    limits = msgspec.structs.replace(
-        LIMITS, rules=ScanRules(max_file_bytes=16 << 20), max_line_characters=1 << 30, parse_cpu_seconds=0.2
-    )
+
+    await check_that_only_its_symbols_are_lost(workspace, "line.js", source, parse_cpu_seconds=0.2)
+
+
+async def test_brackets_that_take_a_parser_too_long_cost_the_worker_and_not_the_job(workspace):
+    """C takes 1.4 s for them, because each could begin a cast (measured 2026-11-21)."""
+    await check_that_only_its_symbols_are_lost(workspace, "deep.c", "x = " + "([" * 200_000 + "\n", parse_cpu_seconds=0.05)
+
+
+async def check_that_only_its_symbols_are_lost(
+    workspace: TestWorkspace, path: str, source: str, *, parse_cpu_seconds: float
+) -> None:
+    workspace.write({path: source, "zebra.py": "def behind_it(): pass\n"})
+    limits = msgspec.structs.replace(RAISED, parse_cpu_seconds=parse_cpu_seconds)
 
     async with open_worker_pool(1) as pool:
         await indexed(workspace, limits=limits, pool=pool)
         killed, started = pool.killed_count, pool.started_count
 
+    assert workspace.status_of(path) == ("indexed", "quarantined")
     assert (killed, started) == (1, 2)
-    assert workspace.status_of("line.js") == ("indexed", "quarantined")
-    assert workspace.text_of("line.js") == source
+    assert workspace.text_of(path) == source
+    assert ("zebra.py", "behind_it") in workspace.names()
 
 
 @pytest.mark.parametrize("opening", ["[", "(", "{", "((["])
@@ -52,10 +66,11 @@ async def test_fifty_thousand_nested_brackets_cost_at_most_their_symbols(workspa
     source = "x = " + opening * 50_000 + "\n"
     deep = "\n".join(opening * 100 for _ in range(500)) + "\n"
     workspace.write({"one_line.py": source, "lines.py": deep, "lines.ts": deep, "lines.c": deep, "lines.rs": deep})
-    limits = msgspec.structs.replace(LIMITS, max_line_characters=1 << 30, rules=ScanRules(max_file_bytes=16 << 20))
 
-    await indexed(workspace, limits=limits)
+    await indexed(workspace, limits=RAISED)
 
+    assert workspace.status_of("one_line.py") == ("indexed", "")
+    assert workspace.text_of("one_line.py") == source
     assert workspace.text_of("lines.py") == deep
 
 

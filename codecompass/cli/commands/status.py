@@ -81,7 +81,8 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
     from codecompass.store.scan.explain import explain
 
     terminal = invocation.terminal
-    explanation = explain(str(choice.root), path, index_limits(invocation.settings_for(choice.root).index).rules)
+    limits = index_limits(invocation.settings_for(choice.root).index)
+    explanation = explain(str(choice.root), path, limits.rules, max_line_characters=limits.max_line_characters)
     is_wanted = explanation.verdict == "indexed"
     file = reply.file
     is_there = file is not None and file.status == "indexed"

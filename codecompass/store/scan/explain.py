@@ -51,7 +51,9 @@ _SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
 }
 
 
-def explain(root: str, path: str, rules: ScanRules) -> Explanation:
+def explain(
+    root: str, path: str, rules: ScanRules, *, max_line_characters: int = classify.DEFAULT_LIMITS.max_line_characters
+) -> Explanation:
     """Returns why the file at `path` (absolute, or relative to `root`) is indexed or not.
 
     The path is taken as written but for `.` and `..`: a path through a symbolic link is explained by the link. Never
@@ -61,7 +63,7 @@ def explain(root: str, path: str, rules: ScanRules) -> Explanation:
     relative = _relative(root, workspace.root, path)
     if relative is None:
         return Explanation(path=path, verdict="outside_root", sentence=f"{printable(path)} lies outside the workspace")
-    return _Descent(workspace, relative).explain()
+    return _Descent(workspace, relative, max_line_characters).explain()
 
 
 def _relative(root: str, real_root: str, path: str) -> str | None:
@@ -77,9 +79,10 @@ def _relative(root: str, real_root: str, path: str) -> str | None:
 
 
 class _Descent:
-    def __init__(self, workspace: Workspace, path: str) -> None:
+    def __init__(self, workspace: Workspace, path: str, max_line_characters: int) -> None:
         self._workspace = workspace
         self._path = path
+        self._max_line_characters = max_line_characters
 
     def explain(self) -> Explanation:
         place = root_place(self._workspace)
@@ -136,7 +139,8 @@ class _Descent:
             data = read_regular_file(self._absolute(path), max_bytes + 1)
         except OSError:
             return "unreadable"
-        outcome = classify.classify(data, classify.TextLimits(max_file_bytes=max_bytes))
+        limits = classify.text_limits(max_file_bytes=max_bytes, max_line_characters=self._max_line_characters)
+        outcome = classify.classify(data, limits)
         return None if isinstance(outcome, classify.Text) else outcome
 
     def _names(self, place: Place) -> frozenset[str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, TextLimits, classify, looks_binary
+from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, TextLimits, classify, looks_binary, text_limits
 
 
 def test_utf8_text_comes_back_as_it_is():
@@ -98,6 +98,19 @@ def test_a_long_mean_line_is_minified():
 
 def test_a_mean_line_of_exactly_the_limit_is_kept():
     assert isinstance(classify((("x" * 500 + "\n") * 20).encode()), Text)
+
+
+def test_whoever_allows_longer_lines_gets_files_made_of_them():
+    minified = ("x" * 100_000).encode()
+
+    assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=99_999)) == "minified"
+    assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=4_000_000)) == Text(minified.decode())
+
+
+def test_whoever_forbids_long_lines_keeps_files_of_ordinary_ones():
+    limits = text_limits(max_file_bytes=1 << 20, max_line_characters=1000)
+
+    assert isinstance(classify(("x" * 400 + "\n").encode() * 100, limits), Text)
 
 
 def test_a_small_file_on_one_line_is_kept():

@@ -161,3 +161,15 @@ def test_a_submodule_is_explained_by_its_own_repository(tmp_path: Path):
     assert ask(root, "vendor/sub/.flags").is_tracked
     assert ask(root, "vendor/sub/a.tmp").rule == Rule("vendor/sub/.gitignore", 1, "*.tmp")
     assert ask(root, "vendor/sub/a.log").verdict == "indexed"
+
+
+def test_the_longest_line_allowed_is_the_one_that_is_configured(tmp_path: Path):
+    write(tmp_path, {"wide.js": "x" * 30_000})
+
+    def verdict(max_line_characters: int) -> str:
+        return explain(str(tmp_path), "wide.js", ScanRules(), max_line_characters=max_line_characters).verdict
+
+    assert ask(tmp_path, "wide.js").skip_reason == "minified"
+    assert verdict(1 << 20) == "indexed"
+    # Below that the line is short enough, and the mean of a file on one line is not.
+    assert verdict(30_000) == "skipped"
