@@ -63,6 +63,7 @@ NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|
 MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
     "bash": re.compile(r".*=$"),  # `names=()` is an array
     "haskell": re.compile(r"(?:class|where|instance|data|newtype|type|module|import|let|in|if|then|else|case|of|do)$"),
+    "javascript": re.compile(r"exports$"),  # `module.exports = ...` names no thing of that name
     "ruby": re.compile(r".*=$"),  # the writer that an accessor brings along
 }
 """Names that ctags makes of something else."""
@@ -74,8 +75,8 @@ WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
 """What the line of a kind must hold."""
 
 IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
-    ("javascript", "constant"): re.compile(r"=\s*require\("),
-    ("javascript", "variable"): re.compile(r"=\s*require\("),
+    ("javascript", "constant"): re.compile(r"=\s*(?:await\s+)?(?:require|import)\("),
+    ("javascript", "variable"): re.compile(r"=\s*(?:await\s+)?(?:require|import)\("),
     ("tsx", "alias"): re.compile(r"/\^import\b"),
     ("typescript", "alias"): re.compile(r"/\^import\b"),
 }
@@ -200,9 +201,26 @@ def _is_misread(language: str, tag: Tag) -> bool:
             return tag.name.isupper()
         case (("c" | "cpp"), "macro"):
             return INCLUDE_GUARD.fullmatch(tag.name) is not None
+        case ("javascript", ("class" | "function")):
+            return _is_no_javascript_definition(tag)
         case (("typescript" | "tsx"), "alias"):
             return tag.pattern.startswith("/^import")
     return False
+
+
+INNER_NAME: Final = re.compile(r"([\w$]+)\s*[:=]\s*(?:async\s+)?(?:function\b\s*\*?|class\b)\s*([\w$]+)")
+"""A name that only the function itself knows: `b` in `a = function b() {}`."""
+
+
+def _is_no_javascript_definition(tag: Tag) -> bool:
+    """To ctags an object is a class, and so is each `A` of `A.prototype.b = ...`: the object counts where no function can be
+    around it, as a variable does, and `A` where it is declared."""
+    if any(tag.name == inner != outer != "exports" for outer, inner in INNER_NAME.findall(tag.pattern)):
+        return True
+    if tag.kind != "class" or f"function {tag.name}" in tag.pattern:
+        return False
+    is_object = re.search(r"\b(?:class|function)\b", tag.pattern) is None and tag.pattern[2:3].isspace()
+    return is_object or f"{tag.name}.prototype" in tag.pattern
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

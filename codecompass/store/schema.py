@@ -9,7 +9,7 @@ from typing import Final
 import tantivy
 
 SCHEMA_VERSION: Final = 1
-PARSER_VERSION: Final = 1
+PARSER_VERSION: Final = 2
 REGISTRY_VERSION: Final = 1
 
 FACTS_TABLES: Final = """

@@ -82,6 +82,12 @@ def test_python_that_cannot_be_parsed_is_said_so():
         ("kotlin", tag("index", "method", pattern="/^    items.map { index ->$/")),
         ("lua", tag("keys", pattern="/^  local keys = vim.tbl_filter(function(p)$/")),
         ("javascript", tag("http", "variable", pattern="/^var http = require('http');$/")),
+        ("javascript", tag("later", "constant", pattern="/^const later = await import('./later.js');$/")),
+        ("javascript", tag("exports", "class", pattern="/^module.exports = { total };$/")),
+        ("javascript", tag("inner", pattern="/^const total = function inner() {$/")),
+        ("javascript", tag("inner", "class", pattern="/^var Cart = class inner {$/")),
+        ("javascript", tag("options", "class", pattern="/^  const options = {$/")),
+        ("javascript", tag("Cart", "class", pattern="/^Cart.prototype.total = function () {$/")),
         ("go", tag("_", "const")),
     ],
 )
@@ -96,6 +102,10 @@ def test_what_only_looks_like_it_is_kept():
     assert names("typescript", tag("LIMIT", "constant", pattern="/^const LIMIT = 1$/")) == ["LIMIT"]
     assert names("typescript", tag("size", "constant", scope="N", scope_kind="namespace", pattern="/^  const size$/")) == ["size"]
     assert names("kotlin", tag("count", "constant", scope="Shop", scope_kind="class")) == ["count"]
+    assert names("javascript", tag("options", "class", pattern="/^const options = {$/")) == ["options"]
+    assert names("javascript", tag("Cart", "class", pattern="/^  function Cart(items) {$/")) == ["Cart"]
+    assert names("javascript", tag("total", pattern="/^Cart.prototype.total = function total() {$/")) == ["total"]
+    assert names("javascript", tag("render", pattern="/^module.exports = function render() {$/")) == ["render"]
     assert names("kotlin", tag("total", "method", pattern="/^    fun total() = 1$/")) == ["total"]
     assert names("lua", tag("M.total", pattern="/^M.total = function(x)$/")) == ["total"]
 

@@ -29,6 +29,7 @@ from codecompass.store.languages.ecmascript_values import (
     returned,
     variables,
 )
+from codecompass.store.languages.ecmascript_wrappers import is_bare_block
 from codecompass.store.records import SymbolKind
 
 Declaration = Callable[[Node, Context, Node, bool], Iterator[Found]]
@@ -142,8 +143,10 @@ def ambient_declaration(node: Node, context: Context, outer: Node | None = None)
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block that is no function's body: its constants are local, its functions are not."""
-    if body_holds_definitions(node, context):
+    """A block that is no function's body: its constants are local unless it stands around a script; its functions are not."""
+    if is_bare_block(node, context):
+        yield Inside(node)
+    elif body_holds_definitions(node, context):
         yield Inside(node, "fn")
 
 

@@ -19,6 +19,7 @@ from codecompass.store.languages.ecmascript_modules import (
 )
 from codecompass.store.languages.ecmascript_scopes import (
     FUNCTIONS,
+    LINE_BYTES,
     bare,
     body_holds_definitions,
     defined,
@@ -29,6 +30,7 @@ from codecompass.store.languages.ecmascript_scopes import (
     name_of,
     visibility_at,
 )
+from codecompass.store.languages.ecmascript_wrappers import bodies_of, wrapped
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
@@ -83,8 +85,7 @@ def variable(
         bodies = () if body is None else (body,)
         yield defined(name, "class", whole, context, bodies, visibility=visibility)
     else:
-        is_walked = bare_value is not None and holds_definitions(bare_value, context)
-        bodies = (bare_value,) if is_walked and bare_value is not None else ()
+        bodies = () if bare_value is None else bodies_of(bare_value, context)
         if not in_function(context):
             yield defined(name, kind, whole, context, bodies, head_end=whole.end_byte, visibility=visibility)
         elif bare_value is not None and bodies and bare_value.type not in LITERALS:
@@ -164,15 +165,15 @@ def name_of_target(target: Node, context: Context) -> str:
 
 
 def assigned_value(target: Node, value: Node, statement: Node, context: Context) -> Iterator[Found]:
-    """A value that is exported under a name of its own, or kept in a field by a constructor function."""
+    """A value that is exported or made global under a name of its own, or kept in a field by a constructor function."""
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     if owner is None:
         return
-    if is_exports(owner, context):
+    if is_exports(owner, context) or (owner.type == "identifier" and context.text(owner) in GLOBAL_OBJECTS):
         if not in_function(context) and value.type not in ("identifier", "undefined"):
-            bodies = (value,) if holds_definitions(value, context) else ()
-            end = statement.end_byte
-            yield defined(name, "const", statement, context, bodies, head_end=end, visibility="public")
+            kind: SymbolKind = "const" if is_exports(owner, context) else "var"
+            bodies, end = bodies_of(value, context), statement.end_byte
+            yield defined(name, kind, statement, context, bodies, head_end=end, visibility="public", qualifier=())
     elif owner.type == "this" and is_constructor_function(context):
         note = ("this", *context.scope_names, name)
         if note not in context.notes:
@@ -180,20 +181,25 @@ def assigned_value(target: Node, value: Node, statement: Node, context: Context)
             yield defined(name, "field", statement, context, visibility=context.scope_visibility)
 
 
+GLOBAL_OBJECTS: Final = frozenset({"global", "globalThis", "self", "window"})
+
+
 def assigned_functions(names: list[Node], value: Node, node: Node, context: Context) -> Iterator[Found]:
-    """The functions in a value that is assigned: in `A.prototype = {...}` they are methods of `A`."""
+    """The functions in a value that is assigned: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
     owner = names[0].child_by_field_name("object") if names else None
-    if owner is not None and is_exports(owner, context):
-        return  # They are members of the symbol that the export is.
+    if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
+        return  # They are members of the symbol that the export or the global is.
     if value.type != "object":
         yield Inside(node)
-    elif owner is not None and name_of_target(names[0], context) == "prototype":
-        name = context.text(owner)
-        visibility = visibility_at(name, is_exported=False, context=context)
-        for member in members(value, context, (name,)):
-            yield structs.replace(member, visibility=visibility) if isinstance(member, Definition) else member
-    else:
+        return
+    path = context.text(names[0]).removesuffix(".prototype") if names else ""
+    if not path.replace(".", "").isidentifier() or path.startswith("this."):
         yield from members(value, context, None)
+        return
+    parts = path.split(".")
+    visibility = visibility_at(parts[0], is_exported=False, context=context)
+    for member in members(value, context, (*context.scope_names, *parts)):
+        yield structs.replace(member, visibility=visibility) if isinstance(member, Definition) else member
 
 
 def is_constructor_function(context: Context) -> bool:
@@ -271,7 +277,30 @@ def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None)
 def object_literal(node: Node, context: Context) -> Iterator[Found]:
     """An object in an expression: looked into unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
-        yield from members(node, context, None)
+        extended = context.notes.get(("extended", node.start_byte))
+        yield from members(node, context, None if extended is None else (*context.scope_names, *extended.split(".")))
+
+
+def note_extended(call: Node, context: Context) -> None:
+    """Writes down whose methods the objects are that `Object.assign(View.prototype, { ... })` or `extend(app, { ... })` take."""
+    arguments = call.child_by_field_name("arguments")
+    if arguments is None or arguments.named_child_count < 2 or arguments.named_child_count > MAX_EXTENDING:
+        return
+    first, *others = arguments.named_children
+    if first.type not in ("identifier", "member_expression"):
+        return
+    path = context.source[first.start_byte : min(first.end_byte, first.start_byte + LINE_BYTES)].decode("utf-8", "replace")
+    called = context.source[max(call.start_byte, arguments.start_byte - LINE_BYTES) : arguments.start_byte]
+    owner = path.removesuffix(".prototype")
+    is_extended = owner != path or called.rpartition(b".")[2] in EXTENDING
+    if is_extended and owner.replace(".", "").isidentifier():
+        for other in others:
+            context.notes["extended", other.start_byte] = owner
+
+
+EXTENDING: Final = frozenset({b"assign", b"extend", b"merge", b"mixin"})
+MAX_EXTENDING: Final = 10
+"""Arguments of a call that adds methods to an object."""
 
 
 def returned(node: Node, context: Context) -> Iterator[Found]:
@@ -294,6 +323,12 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         if spec is not None:
             yield Import(*lines_of(node), spec)
             return
+    inside = wrapped(node, context)
+    if inside is not None:
+        yield from inside
+        return
+    if not in_function(context):
+        note_extended(node, context)
     if body_holds_definitions(node, context):
         yield Inside(node)
     elif not in_function(context):
@@ -338,6 +373,5 @@ def default_export(value: Node, statement: Node, context: Context) -> Iterator[F
         bodies, end = function_bodies(bare_value, context), head_end_of(bare_value)
         yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
     else:
-        inside = (bare_value,) if holds_definitions(bare_value, context) else ()
-        end = statement.end_byte
+        inside, end = bodies_of(bare_value, context), statement.end_byte
         yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")
