@@ -1,4 +1,4 @@
-"""An index job as others see it: one slot that always holds its newest state. A slow watcher skips states, never slows the job."""
+"""An index job as others see it: one slot with its newest state. A slow watcher skips states, never slows the job."""
 
 from typing import Final
 
@@ -42,7 +42,7 @@ class JobState(Struct, frozen=True, kw_only=True):
 
 
 class JobView:
-    """A job to look at. Only its workspace changes it."""
+    """A job to look at."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -65,8 +65,12 @@ class JobView:
         await self._ended.wait()
         return self._state
 
-    def _update(self, **changes: object) -> None:
-        """For the workspace that owns the job."""
+
+class OwnedJob(JobView):
+    """A job as its workspace holds it."""
+
+    def update(self, **changes: object) -> None:
+        """Changes fields of the state, and wakes those who watch it."""
         assert not self._state.has_ended, "a job that has ended changes no more"
         self._state = msgspec.structs.replace(self._state, **changes)
         self._changed.set()

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from operator import attrgetter
 from stat import S_ISLNK, S_ISREG
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -17,9 +17,12 @@ from codecompass.store.records import SkipReason
 from codecompass.store.scan import builtin, vcs
 from codecompass.store.scan.ignore import Rule
 from codecompass.store.scan.policy import Place, root_place
-from codecompass.store.scan.workspace import ScanRules, Workspace
+from codecompass.store.scan.workspace import ScanMemory, ScanRules, Workspace
 
 PROGRESS_STEP_FILES: Final = 1000
+
+Visit = Literal["entered", "left_out", "unreadable", "gone"]
+"""How a directory was found: listed, ruled out by what it holds, not to be listed, or not there."""
 
 _by_path = attrgetter("path")
 
@@ -85,47 +88,62 @@ def scan(
         OSError: the root itself cannot be listed. Below it, that is a `SkippedFile`.
         ScanCancelled: `is_cancelled` returned true.
     """
-    walk = _Walk(Workspace(root, rules, is_cancelled), on_progress, is_cancelled)
+    return scan_and_remember(root, rules, on_progress=on_progress, is_cancelled=is_cancelled)[0]
+
+
+def scan_and_remember(
+    root: str,
+    rules: ScanRules,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> tuple[ScanResult, ScanMemory | None]:
+    """As `scan`, with what lets a later scan look at changed directories alone (`partial.py`).
+
+    None instead of a memory where git failed: what it tracks is not known then, and may be next time.
+    """
+    workspace = Workspace(root, rules, is_cancelled)
+    walk = Walk(workspace, on_progress, is_cancelled)
     try:
-        return walk.run()
+        result = walk.run()
     except vcs.GitCancelled as error:
         raise ScanCancelled from error
+    return result, workspace.memory()
 
 
-class _Walk:
+class Walk:
+    """One pass over the places that it is sent to. What it found so far is in its attributes, unsorted.
+
+    `pending` holds the directories that are to be entered next: `visit` adds those that it came upon.
+    """
+
     def __init__(
         self,
         workspace: Workspace,
-        on_progress: Callable[[int], None] | None,
-        is_cancelled: Callable[[], bool] | None,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self._workspace = workspace
         self._on_progress = on_progress
         self._is_cancelled = is_cancelled
-        self._files: list[ScannedFile] = []
-        self._skipped: list[SkippedFile] = []
-        self._directories: list[str] = []
-        self._pending: list[Place] = []
+        self.files: list[ScannedFile] = []
+        self.skipped: list[SkippedFile] = []
+        self.directories: list[str] = []
+        self.pending: list[Place] = []
         self._n_ignored_files = 0
         self._n_ignored_directories = 0
         self._n_linked_worktrees = 0
 
     def run(self) -> ScanResult:
+        """Visits the root and everything below it."""
         workspace = self._workspace
-        self._pending.append(root_place(workspace))
-        next_report = PROGRESS_STEP_FILES
-        while self._pending:
-            if self._is_cancelled is not None and self._is_cancelled():
-                raise ScanCancelled
-            self._visit(self._pending.pop())
-            if len(self._files) >= next_report:
-                next_report = len(self._files) + PROGRESS_STEP_FILES
-                self._report()
+        self.pending.append(root_place(workspace))
+        self.visit_pending()
         self._report()
         return ScanResult(
-            files=tuple(sorted(self._files, key=_by_path)),
-            skipped=tuple(sorted(self._skipped, key=_by_path)),
-            directories=tuple(sorted(self._directories)),
+            files=tuple(sorted(self.files, key=_by_path)),
+            skipped=tuple(sorted(self.skipped, key=_by_path)),
+            directories=tuple(sorted(self.directories)),
             repositories=tuple(sorted(workspace.repositories)),
             ignored_files=self._n_ignored_files,
             ignored_directories=self._n_ignored_directories,
@@ -133,33 +151,46 @@ class _Walk:
             warnings=tuple(workspace.warnings),
         )
 
+    def visit_pending(self) -> None:
+        """Visits what is pending and everything below it."""
+        next_report = len(self.files) + PROGRESS_STEP_FILES
+        while self.pending:
+            self.visit(self.pending.pop())
+            if len(self.files) >= next_report:
+                next_report = len(self.files) + PROGRESS_STEP_FILES
+                self._report()
+
     def _report(self) -> None:
         if self._on_progress is not None:
-            self._on_progress(len(self._files))
+            self._on_progress(len(self.files))
 
-    def _visit(self, place: Place) -> None:
+    def visit(self, place: Place) -> Visit:
+        """Lists one directory. Its subdirectories that are to be entered become pending."""
+        if self._is_cancelled is not None and self._is_cancelled():
+            raise ScanCancelled
         try:
             with os.scandir(f"{self._workspace.root}/{place.path}") as listing:
                 entries = list(listing)
         except OSError as error:
             if not place.path:
                 raise
-            if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                self._skipped.append(SkippedFile(place.path, "unreadable"))
-            return
+            if isinstance(error, FileNotFoundError | NotADirectoryError):
+                return "gone"
+            self.skipped.append(SkippedFile(place.path, "unreadable"))
+            return "unreadable"
         rule = place.arrive({entry.name for entry in entries})
         if rule is not None:
             self._n_ignored_directories += 1
             self._n_linked_worktrees += rule is builtin.LINKED_WORKTREE
-            return
-        self._directories.append(place.path)
+            return "left_out"
+        self.directories.append(place.path)
 
         # This loop is what a scan costs: everything that can be is a local name, and a tracked file asks nobody.
         prefix = place.prefix
         trusted = self._workspace.tracked if place.trusts_git_alone else frozenset()
         max_bytes = self._workspace.rules.max_file_bytes
         is_secret = builtin.is_secret
-        add = self._files.append
+        add = self.files.append
         for entry in entries:
             name = entry.name
             path = prefix + name
@@ -177,16 +208,17 @@ class _Walk:
             except FileNotFoundError:
                 continue
             except OSError:
-                self._skipped.append(SkippedFile(printable(path), "unreadable"))
+                self.skipped.append(SkippedFile(printable(path), "unreadable"))
+        return "entered"
 
     def _judge_directory(self, place: Place, path: str, name: str) -> None:
         judged = place.judge_directory(path, name)
         if isinstance(judged, Rule):
             self._n_ignored_directories += judged is not builtin.GIT_DIRECTORY
         elif is_utf8(name):
-            self._pending.append(judged)
+            self.pending.append(judged)
         else:
-            self._skipped.append(SkippedFile(printable(path), "path_not_utf8"))
+            self.skipped.append(SkippedFile(printable(path), "path_not_utf8"))
 
     def _judge_file(self, place: Place, path: str, entry: "os.DirEntry[str]") -> None:
         judged = place.judge_file(path, entry.name)
@@ -197,10 +229,10 @@ class _Walk:
         reason = judged or skip_reason(self._workspace, path, status)
         if reason is None:
             size = status.st_size
-            self._files.append(ScannedFile(path, size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+            self.files.append(ScannedFile(path, size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
         else:
             size = status.st_size if S_ISREG(status.st_mode) else 0
-            self._skipped.append(SkippedFile(printable(path), reason, size))
+            self.skipped.append(SkippedFile(printable(path), reason, size))
 
 
 def skip_reason(workspace: Workspace, path: str, status: os.stat_result) -> SkipReason | None:

@@ -1,13 +1,15 @@
 """What holds for a whole scan: the root, the settings, what git tracks anywhere below the root, and the rules from
 outside.
 
-Owns reading ignore files and entering repositories, and keeps what went wrong on the way. Which rule wins is
-`policy.py`. Invariant: nothing here changes the workspace, and only regular files are opened.
+Owns reading ignore files and entering repositories, keeps what went wrong on the way, and remembers what a scan was
+decided by. Which rule wins is `policy.py`. Invariant: nothing here changes the workspace, and only regular files are
+opened.
 """
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -16,6 +18,7 @@ from msgspec import Struct
 from codecompass.store.scan import vcs
 from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse
 from codecompass.store.scan.regular_file import read_regular_file
+from codecompass.store.scan.stamps import Stamp, stamp_of
 from codecompass.units import KIB, MIB
 
 GIT_IGNORE_FILE: Final = ".gitignore"
@@ -37,32 +40,99 @@ class ScanRules(Struct, frozen=True):
     extra_includes: tuple[str, ...] = ()
 
 
+class EnteredRepository(Struct, frozen=True):
+    """A repository that was asked what it tracks in `directory` (absolute), which is `prefix` seen from the root."""
+
+    repository: vcs.Repository
+    directory: str
+    prefix: str
+
+
+class ScanMemory(Struct, frozen=True, kw_only=True):
+    """What a scan was decided by, the names and kinds of entries apart.
+
+    `root` is the real path. `stamps` are of ignore files, git's excludes and HEADs by absolute path, None where one was
+    missing; `index_stamps` of git's lists of tracked files. `tracked` and `tracked_directories` are those of all
+    `repositories`; `tracks_root` says that the one around the root tracks something in it.
+    """
+
+    root: str
+    rules: ScanRules
+    repository: vcs.Repository | None
+    repositories: tuple[EnteredRepository, ...]
+    stamps: Mapping[str, Stamp | None]
+    index_stamps: Mapping[str, Stamp | None]
+    tracked: frozenset[str]
+    tracked_directories: frozenset[str]
+    tracks_root: bool
+    warnings: tuple[str, ...]
+
+
+class UnknownRepository(Exception):
+    """A repository that the scan in memory did not know: nothing that is remembered of tracked files holds."""
+
+
 class Workspace:
     """The state that the places of one scan share. `root` is absolute; paths are relative to it.
 
     `settings_rules` is the configuration as one ignore file at the root, or nothing. `tracked` holds the paths that git
     tracks in any repository entered so far, `tracked_directories` the directories above them, `repositories` the tops
     of these repositories (empty for the one around the root).
+
+    With a `memory` git is not asked: the tracked files are those in memory, which the caller has found to hold. Entering
+    a repository that is not in it raises UnknownRepository.
     """
 
-    def __init__(self, root: str, rules: ScanRules, is_cancelled: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        rules: ScanRules,
+        is_cancelled: Callable[[], bool] | None = None,
+        *,
+        memory: ScanMemory | None = None,
+    ) -> None:
         self.root = os.path.realpath(root)
         self.rules = rules
-        self.tracked: set[str] = set()
-        self.tracked_directories: set[str] = set()
         self.repositories: list[str] = []
         self.warnings: list[str] = []
-        self._is_cancelled = is_cancelled
-        self._repository = vcs.find_repository(self.root)
+        self.repository = vcs.find_repository(self.root)
         self.settings_rules = _settings_rules(rules)
+        self._is_cancelled = is_cancelled
+        self._memory = memory
+        self._tracked: set[str] = set()
+        self._tracked_directories: set[str] = set()
+        self._entered: list[EnteredRepository] = []
+        self._stamps: dict[str, Stamp | None] = {}
+        self._index_stamps: dict[str, Stamp | None] = {}
+        self._tracks_root = memory is not None and memory.tracks_root
+        self._has_git_failed = False
+        self.tracked: AbstractSet[str] = self._tracked if memory is None else memory.tracked
+        self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
+
+    def memory(self) -> ScanMemory | None:
+        """Returns what the scan up to here was decided by; None where git failed, so that it must be asked again."""
+        if self._has_git_failed:
+            return None
+        return ScanMemory(
+            root=self.root,
+            rules=self.rules,
+            repository=self.repository,
+            repositories=tuple(self._entered),
+            stamps=self._stamps,
+            index_stamps=self._index_stamps,
+            tracked=frozenset(self.tracked),
+            tracked_directories=frozenset(self.tracked_directories),
+            tracks_root=self._tracks_root,
+            warnings=tuple(self.warnings),
+        )
 
     def enter_root_repository(self) -> tuple[IgnoreFile, ...]:
         """Marks as tracked what the repository around the root tracks, and returns its rules from above the root,
         deepest first, `info/exclude` last."""
-        if self._repository is None:
+        if self.repository is None:
             return ()
-        self._track(self._repository, self.root, "")
-        return self._rules_from_above(self._repository)
+        self.track(EnteredRepository(self.repository, self.root, ""))
+        return self._rules_from_above(self.repository)
 
     def repository_at(self, path: str) -> vcs.Repository | None:
         """Returns the repository whose work tree begins at `path`, a directory below the root."""
@@ -70,7 +140,7 @@ class Workspace:
 
     def enter_repository(self, repository: vcs.Repository, path: str) -> tuple[IgnoreFile, ...]:
         """Marks as tracked what a repository at `path` below the root tracks, and returns its `info/exclude`."""
-        self._track(repository, repository.top, path + "/")
+        self.track(EnteredRepository(repository, repository.top, path + "/"))
         return self._load_exclude(repository, path + "/.git/info/exclude", base=path + "/")
 
     def is_further_worktree(self, repository: vcs.Repository) -> bool:
@@ -81,7 +151,7 @@ class Workspace:
         if not repository.is_linked_worktree:
             return False
         common = os.path.realpath(repository.common_directory)
-        own = self._repository
+        own = self.repository
         is_ours = own is not None and os.path.realpath(own.common_directory) == common
         return (is_ours or common.startswith(self.root + "/")) and not vcs.is_bare(repository)
 
@@ -92,6 +162,8 @@ class Workspace:
 
         In the workspace a symbolic link in its place is not followed, as git does not since 2.32.
         """
+        # Before reading: a change in between then shows as one next time.
+        self._stamps[path] = stamp_of(path)
         try:
             content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
         except FileNotFoundError:
@@ -106,17 +178,31 @@ class Workspace:
         patterns = parse(content, source)
         return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
 
-    def _track(self, repository: vcs.Repository, directory: str, prefix: str) -> None:
+    def track(self, entered: EnteredRepository) -> None:
+        """Marks as tracked what a repository tracks in its directory."""
+        repository, prefix = entered.repository, entered.prefix
+        if self._memory is not None:
+            if entered not in self._memory.repositories:
+                raise UnknownRepository(prefix)
+            self.repositories.append(prefix.rstrip("/"))
+            return
+        for stamps, name in ((self._index_stamps, "index"), (self._stamps, "HEAD")):
+            path = os.path.join(repository.git_directory, name)
+            stamps[path] = stamp_of(path)
         try:
-            paths = vcs.tracked_files(repository, directory, is_cancelled=self._is_cancelled)
+            paths = vcs.tracked_files(repository, entered.directory, is_cancelled=self._is_cancelled)
         except vcs.GitError as error:
+            self._has_git_failed = True
             self.warnings.append(f"nothing counts as tracked in {prefix or './'}: {error}")
             return
         if prefix:
             paths = tuple([prefix + path for path in paths])
+        else:
+            self._tracks_root = bool(paths)
+        self._entered.append(entered)
         self.repositories.append(prefix.rstrip("/"))
-        self.tracked.update(paths)
-        known = self.tracked_directories
+        self._tracked.update(paths)
+        known = self._tracked_directories
         for parent in {path.rpartition("/")[0] for path in paths}:
             while parent and parent not in known:
                 known.add(parent)
@@ -135,7 +221,7 @@ class Workspace:
             path = os.path.join(repository.top, *components[:depth], GIT_IGNORE_FILE)
             source = "../" * (n_above - depth) + GIT_IGNORE_FILE
             rules[:0] = [(depth, file) for file in self.load(path, source, lead=_lead(components[depth:]))]
-            if not self.tracked and _is_ignored(rules, components[: depth + 1]):
+            if not self._tracks_root and _is_ignored(rules, components[: depth + 1]):
                 return ()
         return tuple(file for _, file in rules)
 

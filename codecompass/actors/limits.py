@@ -1,0 +1,27 @@
+"""How much of each kind of work a process does at a time, over all workspaces. Made once, passed in.
+
+Each kind has its own threads: the default pool is shared by everything, and indexing would starve the queries.
+"""
+
+from typing import Final
+
+import trio
+
+QUERY_THREADS: Final = 4
+"""Most of a query is Python and shares one interpreter lock: more threads only take turns."""
+
+WRITERS: Final = 2
+"""Index jobs that run at once. They share the worker processes; more would only lengthen each."""
+
+CHECK_THREADS: Final = 2
+
+
+class Limits:
+    """The limiters of one server. Not a Struct: limiters are live objects of one event loop."""
+
+    def __init__(self) -> None:
+        self.queries = trio.CapacityLimiter(QUERY_THREADS)
+        self.writers = trio.CapacityLimiter(WRITERS)
+        self.checks = trio.CapacityLimiter(CHECK_THREADS)
+        self.registry = trio.CapacityLimiter(1)
+        """One connection, one thread at a time."""

@@ -1,0 +1,261 @@
+"""The work below a workspace's actor: threads, disk, worker processes. The actor decides when; this does it.
+
+Each method is one piece of work that can be cancelled; none keeps state of the workspace but open files. The actor knows it
+as the Protocol `Workbench`, so that its schedules can be tested with work that takes a virtual second.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
+
+import msgspec
+import trio
+from msgspec import Struct
+
+from codecompass.actors.answering import (
+    active_job,
+    bootstrap_reply,
+    job_progress,
+    jobs_state,
+    query,
+    query_settings,
+    require_ref,
+)
+from codecompass.actors.index_limits import index_limits
+from codecompass.actors.indexing import IndexJob, JobReport
+from codecompass.actors.jobs import JobState
+from codecompass.actors.ledger import Ledger
+from codecompass.actors.limits import Limits
+from codecompass.actors.messages import Query
+from codecompass.actors.progress import Progress
+from codecompass.actors.watching import TreeWatcher, open_tree_watcher
+from codecompass.actors.worker_pool import WorkerPool
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, ProjectNotFound
+from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import IndexStatus
+from codecompass.settings import Settings
+from codecompass.store.drift import find_drift, stale_error
+from codecompass.store.epochs import compatibility
+from codecompass.store.index import IndexMeta, WorkspaceIndex
+from codecompass.store.job_log import Interruption
+from codecompass.store.layout import HomeLayout
+from codecompass.store.lock import is_locked
+from codecompass.store.query.status import JobsState, index_status
+from codecompass.store.registry import Project
+from codecompass.store.scan.vcs import read_head
+from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.units import MILLISECONDS, MINUTES, SECONDS
+
+RECENT_JOBS: Final = 5
+"""Ended jobs that `index_status` shows."""
+
+LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
+LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How an index lies on disk. `meta` is there when it can be read, `damage` says why not where its versions would fit."""
+
+    schema_status: SchemaStatus
+    schema_version: int = SCHEMA_VERSION
+    is_newer: bool = False
+    meta: IndexMeta | None = None
+    damage: str = ""
+    interruption: Interruption | None = None
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What the actor knows at the moment of an answer."""
+
+    standing: Standing
+    freshness: FreshnessStatus
+    indexing: IndexingStatus
+    active_job: JobState | None = None
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What a job is to do. `directories` None looks at the whole tree."""
+
+    job_id: str
+    force: bool
+    directories: frozenset[str] | None
+
+
+class Workbench(Protocol):
+    """See `IndexWorkbench`, which is the real one."""
+
+    async def look(self) -> Standing: ...
+    async def answer(self, query: Query, view: View) -> Reply: ...
+    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport: ...
+    async def differs(self) -> bool: ...
+    async def stale(self) -> IndexStale: ...
+    async def wait_unlocked(self) -> None: ...
+    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager[TreeWatcher]: ...
+    async def journal_begin(self, job: JobState) -> None: ...
+    async def journal_progress(self, job: JobState) -> None: ...
+    async def journal_end(self, job: JobState) -> None: ...
+    async def close(self) -> None: ...
+
+
+class IndexWorkbench:
+    """The index of one project on this machine."""
+
+    def __init__(
+        self, *, project: Project, home: HomeLayout, settings: Settings, pool: WorkerPool, limits: Limits, ledger: Ledger
+    ) -> None:
+        self._project = project
+        self._layout = home.project(project.project_id)
+        self._settings = settings
+        self._index_limits = index_limits(settings.index)
+        self._query_settings = query_settings(settings)
+        self._pool = pool
+        self._limits = limits
+        self._ledger = ledger
+        self._index = WorkspaceIndex(self._layout, project.project_id)
+
+    async def look(self) -> Standing:
+        """Returns how the index lies on disk. Opens it, so that the first question finds it warm."""
+        _active, _recent, interruption = await self._ledger.jobs(self._project.project_id, 0)
+        standing = await trio.to_thread.run_sync(self._look, limiter=self._limits.checks)
+        return msgspec.structs.replace(standing, interruption=interruption)
+
+    async def answer(self, query: Query, view: View) -> Reply:
+        """Answers a question. Without a readable index: empty and partial where that can be an answer, else an error."""
+        if isinstance(query.request, IndexStatus):
+            active, recent, interruption = await self._ledger.jobs(self._project.project_id, RECENT_JOBS)
+            jobs = jobs_state(active, recent, interruption)
+            if view.active_job is not None:
+                jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
+            return await trio.to_thread.run_sync(self._status, query, view, jobs, limiter=self._limits.queries)
+        return await trio.to_thread.run_sync(self._answer, query, view, limiter=self._limits.queries)
+
+    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
+        """Runs a job to its end. Raises what `IndexJob.run` raises, ProjectNotFound where the directory is gone."""
+        async with self._limits.writers:
+            if not await trio.to_thread.run_sync(self._project.root.is_dir, limiter=self._limits.checks):
+                raise ProjectNotFound(
+                    f"the directory {self._project.root} is gone. Restore it, or forget the project with: "
+                    f"codecompass projects remove {self._project.name}",
+                    workspace=str(self._project.root),
+                )
+            return await IndexJob(
+                root=self._project.root,
+                layout=self._layout,
+                pool=self._pool,
+                limits=self._index_limits,
+                job_id=order.job_id,
+                force=order.force,
+                on_progress=on_progress,
+                changed_directories=order.directories,
+            ).run()
+
+    async def differs(self) -> bool:
+        """Compares the tree with the index, file by file: about 15 us each. True as well where that cannot be done."""
+
+        def check() -> bool:
+            try:
+                with self._index.snapshot() as snapshot:
+                    limits = self._index_limits
+                    return not find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint).is_fresh
+            except (CodeCompassError, OSError):
+                return True
+
+        return await trio.to_thread.run_sync(check, limiter=self._limits.checks)
+
+    async def stale(self) -> IndexStale:
+        """Returns the refusal for a caller that takes nothing stale, with what has changed."""
+
+        def look() -> IndexStale:
+            with self._index.snapshot() as snapshot:
+                limits = self._index_limits
+                return stale_error(snapshot, find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint))
+
+        return await trio.to_thread.run_sync(look, limiter=self._limits.checks)
+
+    async def wait_unlocked(self) -> None:
+        """Returns once no process writes this index. Bounded by LOCK_DEADLINE_SECONDS."""
+        with trio.move_on_after(LOCK_DEADLINE_SECONDS):
+            while await trio.to_thread.run_sync(is_locked, self._layout, limiter=self._limits.checks):
+                await trio.sleep(LOCK_POLL_SECONDS)
+
+    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager[TreeWatcher]:
+        """Watches the tree."""
+        return open_tree_watcher(self._project.root, directories)
+
+    async def journal_begin(self, job: JobState) -> None:
+        """Enters a job into the log of all processes."""
+        await self._ledger.begin_job(job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
+
+    async def journal_progress(self, job: JobState) -> None:
+        """Writes down how far it is."""
+        await self._ledger.update_job(job.job_id, job_progress(job))
+
+    async def journal_end(self, job: JobState) -> None:
+        """Writes down how it ended."""
+        assert job.status in ("published", "failed", "cancelled")
+        await self._ledger.finish_job(
+            job.job_id,
+            job.status,
+            progress=job_progress(job),
+            mode=job.mode,
+            ref="" if job.report is None else job.report.ref,
+            changed_files=0 if job.report is None else job.report.files_changed,
+            error=job.error,
+        )
+
+    async def close(self) -> None:
+        """Closes what is open."""
+        await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)
+
+    def _look(self) -> Standing:
+        found = compatibility(self._layout)
+        standing = Standing(
+            schema_status=found.status, schema_version=found.current_schema_version, is_newer=found.is_newer
+        )
+        if found.status != "compatible":
+            return standing
+        try:
+            with self._index.snapshot() as snapshot:
+                return msgspec.structs.replace(standing, meta=snapshot.meta)
+        except IndexDamaged as error:
+            return msgspec.structs.replace(standing, schema_status="corrupt_manifest", damage=error.message)
+
+    def _answer(self, asked: Query, view: View) -> Reply:
+        state = self._state(asked, view)
+        milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
+        ends = time.monotonic() + milliseconds * MILLISECONDS
+
+        def is_expired() -> bool:
+            trio.from_thread.check_cancelled()
+            return time.monotonic() > ends
+
+        if view.standing.meta is None:
+            return bootstrap_reply(asked.request, state, view.active_job)
+        with self._index.snapshot() as snapshot:
+            return query(snapshot, asked.request, state, self._query_settings, is_expired)
+
+    def _status(self, asked: Query, view: View, jobs: JobsState) -> Reply:
+        assert isinstance(asked.request, IndexStatus)
+        state = self._state(asked, view)
+        versions = {"current_schema_version": view.standing.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if view.standing.meta is None:
+            return index_status(None, asked.request, state, jobs, **versions)
+        with self._index.snapshot() as snapshot:
+            return index_status(snapshot, asked.request, state, jobs, **versions)
+
+    def _state(self, asked: Query, view: View) -> AnswerState:
+        ref = read_head(str(self._project.root)).ref
+        require_ref(asked.request.ref, ref)
+        return AnswerState(
+            workspace=str(self._project.root),
+            project_id=self._project.name,
+            ref=ref,
+            freshness_status=view.freshness,
+            indexing_status=view.indexing,
+            schema_status=view.standing.schema_status,
+            schema_name=self._project.schema_name if asked.names_project else "",
+            warnings=asked.warnings,
+            hint=asked.hint,
+        )
