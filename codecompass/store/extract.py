@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from codecompass.store.languages.base import (
     CLASS_LIKE,
+    HEAD_BYTES,
     Context,
     Define,
     Definition,
@@ -209,9 +210,8 @@ def _head(item: Definition, context: Context) -> str:
         skipped = item.start_line - 1 - node.start_point[0]
         for _ in range(skipped):
             start = context.source.find(b"\n", start) + 1
-    # Four bytes are the longest UTF-8 sequence; twice the limit leaves room for white space that is folded away.
     ends = [body.start_byte for body in item.bodies if body.start_byte > start]
-    end = min(*ends, node.end_byte, start + 8 * SIGNATURE_LIMIT)
+    end = min(*ends, node.end_byte, start + HEAD_BYTES)
     return context.source[start:end].decode("utf-8", "replace")
 
 
@@ -222,7 +222,7 @@ _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 def clean_signature(text: str) -> str:
     """Folds white space, drops what opens the body, and cuts at `SIGNATURE_LIMIT` characters with an ellipsis."""
     # The head of a long list can be the signature of each of its names.
-    text = " ".join(text[: 8 * SIGNATURE_LIMIT].split())
+    text = " ".join(text[:HEAD_BYTES].split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:
         text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
     while text and text[-1] in "{:=;, " and not text.endswith("::"):

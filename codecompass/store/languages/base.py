@@ -15,7 +15,7 @@ from typing import Final, Literal
 import tree_sitter
 from msgspec import Struct
 
-from codecompass.store.records import Import, SymbolKind, Visibility
+from codecompass.store.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 
 Node = tree_sitter.Node
 
@@ -133,14 +133,31 @@ def leading_comment(node: Node, context: Context) -> str:
     return "\n".join(reversed(lines))
 
 
-def head_without_comments(start: int, end: int, parameters: Node | None, context: Context) -> str:
-    """Returns the source from byte `start` to `end` without the comments that stand directly among `parameters`."""
-    comments = [] if parameters is None else [child for child in parameters.named_children if "comment" in child.type]
+def head_without_comments(node: Node, start: int, end: int, marks: tuple[bytes, ...], context: Context) -> str:
+    """Returns the source from byte `start` to `end` of `node` without its comments, each of which begins with one of `marks`.
+
+    No more than a signature can show is looked at.
+    """
+    source, end = context.source, min(end, start + HEAD_BYTES)
     parts: list[bytes] = []
-    for comment in comments:
-        parts.append(context.source[start : comment.start_byte])
-        start = comment.end_byte
-    return b"".join((*parts, context.source[start:end])).decode("utf-8", "replace")
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        first, last = max(current.start_byte, start), min(current.end_byte, end)
+        if first >= last or not any(source.find(mark, first, last) >= 0 for mark in marks):
+            continue
+        if current.type in COMMENTS:
+            parts.append(source[start:first])
+            start = last
+        else:
+            pending.extend(reversed(current.named_children))
+    return b"".join((*parts, source[start:end])).decode("utf-8", "replace")
+
+
+HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
+"""Four bytes are the longest UTF-8 sequence; twice the limit leaves room for white space that is folded away."""
+
+COMMENTS: Final = frozenset({"block_comment", "comment", "haddock", "line_comment"})
 
 
 class Language(Struct, frozen=True, kw_only=True):

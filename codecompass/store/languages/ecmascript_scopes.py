@@ -4,16 +4,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.store.languages.base import CLASS_LIKE, Context, Definition, Node, leading_comment
+from codecompass.store.languages.base import CLASS_LIKE, HEAD_BYTES, Context, Definition, Node, leading_comment
 from codecompass.store.languages.ecmascript_modules import EXPORTED, text_of_string
-from codecompass.store.records import SIGNATURE_LIMIT, SymbolKind, Visibility
+from codecompass.store.records import SymbolKind, Visibility
 
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 AMBIENT: Final = "ambient"
 """First part of the note that everything in a namespace is exported without saying so."""
-
-_HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
 
 _AT_TOP: Final = (b"=>", b"function", b"class", b"require(", b"import(", b") {", b"){")
 _IN_FUNCTIONS: Final = (b"=>", b"function", b"class ", b"require(", b"import(", b"return {", b"interface ", b"enum ", b"type ")
@@ -142,7 +140,7 @@ def defined(
         rest = next((child for child in node.children if child.type not in ("decorator", "comment")), node)
         line, start = rest.start_point[0] + 1, rest.start_byte
     end = head_end if head_end is not None else bodies[0].start_byte if bodies else node.end_byte
-    signature = context.source[start : min(end, start + _HEAD_BYTES)].decode("utf-8", "replace").rstrip()
+    signature = context.source[start : min(end, start + HEAD_BYTES)].decode("utf-8", "replace").rstrip()
     return Definition(
         name=name,
         kind=kind,

@@ -9,6 +9,7 @@ from typing import Final
 
 from codecompass.store.languages.base import (
     DESCEND,
+    HEAD_BYTES,
     Context,
     Definition,
     Found,
@@ -16,9 +17,8 @@ from codecompass.store.languages.base import (
     Node,
     leading_comment,
 )
-from codecompass.store.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
+from codecompass.store.records import Import, SymbolKind, Visibility
 
-HEAD_BYTES: Final = 4 * SIGNATURE_LIMIT
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
 WRAPPERS: Final[dict[str, str]] = {
     "array_type": "element",

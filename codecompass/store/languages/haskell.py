@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Language, Node
+from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Language, Node, head_without_comments
 from codecompass.store.languages.haskell_exports import bare, note_exports, visibility_of
 from codecompass.store.languages.haskell_text import prepared, recover
 from codecompass.store.records import Import, SymbolKind
@@ -60,6 +60,10 @@ def _head(node: Node, end: Node | None, context: Context) -> str:
     """The source of `node` up to `end`, without the `where` or `=` before it."""
     text = _between(node.start_byte, node.end_byte if end is None else end.start_byte, context).rstrip(" \n\r\t={|")
     return text.removesuffix("where")
+
+
+def _without_comments(node: Node, context: Context) -> str:
+    return head_without_comments(node, node.start_byte, node.end_byte, (b"--", b"{-"), context)
 
 
 def _first_line(node: Node, context: Context) -> int:
@@ -114,7 +118,7 @@ def declarations(container: Node, context: Context) -> Iterator[Found]:
         elif child.type == "signature":
             names = _names_of(child, context)
             last = _last_clause(children, index, names[0], context) if len(names) == 1 else index
-            doc, text = _doc_above(children, index, container, context), context.text(child)
+            doc, text = _doc_above(children, index, container, context), _without_comments(child, context)
             for name in names:
                 # Where the clauses stand apart (`a, b :: Int`, conditional compilation) the symbol is there.
                 if last > index or name not in bound or context.enclosing == "class":
@@ -310,7 +314,7 @@ def foreign(node: Node, doc: str, context: Context) -> Iterator[Found]:
     """`foreign import ccall "sin" c_sin :: Double -> Double`."""
     signature = node.child_by_field_name("signature")
     for name in [] if signature is None else _names_of(signature, context):
-        yield _function(name, node, node, context.text(node), doc, context)
+        yield _function(name, node, node, _without_comments(node, context), doc, context)
 
 
 def constructor(node: Node, context: Context) -> Iterator[Found]:
@@ -350,7 +354,7 @@ def _member(name: str, kind: SymbolKind, node: Node, first_line: int, owner: str
         name=name,
         kind=kind,
         node=node,
-        signature=context.text(node),
+        signature=_without_comments(node, context),
         visibility=visibility_of(name, "value", context, owner),
         doc=doc,
         start_line=first_line,

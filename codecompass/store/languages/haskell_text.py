@@ -9,9 +9,11 @@ from codecompass.store.languages.haskell_exports import visibility_of
 
 CONDITIONAL: Final = re.compile(rb"^#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n]*", re.MULTILINE)
 SIGNATURE: Final = re.compile(
-    rb"\{-.{0,20000}?-\}|\[\w*\|.{0,20000}?\|\]|^(?P<name>[a-z_][\w']*)[ \t]*::[^\n]*", re.MULTILINE | re.DOTALL
+    rb"\{-.{0,20000}?-\}|\[\w*\|.{0,20000}?\|\]|^(?P<name>[a-z_][\w']*)[ \t]*(?:\n[ \t]+)?::[^\n]*(?:\n[ \t]+\S[^\n]*)*",
+    re.MULTILINE | re.DOTALL,
 )
 """A signature that begins a line; what only looks like one, in a comment or a quotation, is matched with these."""
+COMMENT: Final = re.compile(rb"\{-.*?-\}|(?<![!#$%&*+./<=>?@\\^|~:-])--+(?![!#$%&*+./<=>?@\\^|~:])[^\n]*", re.DOTALL)
 AT_TOP_LEVEL: Final = re.compile(rb"^[^\W\d]|^\(", re.MULTILINE)
 
 
@@ -73,7 +75,7 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
             node=root,
             start_line=line,
             end_line=line + text.count(b"\n"),
-            signature=match[0].decode("utf-8", "replace"),
+            signature=COMMENT.sub(b"", match[0]).decode("utf-8", "replace"),
             visibility=visibility_of(name, "value", context),
             doc="",
             qualified_name=".".join((*context.module, name)),

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from codecompass.store.languages.base import (
     DESCEND,
+    HEAD_BYTES,
     Context,
     Definition,
     Found,
@@ -18,10 +19,9 @@ from codecompass.store.languages.base import (
     Language,
     Node,
 )
-from codecompass.store.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
+from codecompass.store.records import Import, SymbolKind, Visibility
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
-HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
@@ -179,11 +179,17 @@ def creation(node: Node, _context: Context) -> Iterator[Found]:
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`import a.b.C` takes `C` of `a.b`; `import static` takes members of a class in the same way."""
+    """`import a.b.C` takes `C` of `a.b`; `import static` takes members of a class, `import module a.b` all of a module.
+
+    The grammar does not know modules: to it `module a.b` is one name with an error in it.
+    """
     spec, name = "", ""
     for child in node.named_children:
         if child.type in ("identifier", "scoped_identifier"):
-            spec = "".join(context.text(child).split())
+            first, *rest = context.text(child).split()
+            is_module = first == "module" and rest != [] and not rest[0].startswith(".")
+            spec = "".join(rest if is_module else (first, *rest))
+            name = "*" if is_module else name
         elif child.type == "asterisk":
             name = "*"
     if name != "*" and "." in spec:

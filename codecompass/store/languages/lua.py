@@ -10,6 +10,7 @@ from typing import Final
 
 from codecompass.store.languages.base import (
     DESCEND,
+    HEAD_BYTES,
     Context,
     Definition,
     Found,
@@ -25,9 +26,6 @@ from codecompass.store.records import Import, SymbolKind, Visibility
 MARKERS: Final = (b"function", b"require", b"dofile")
 NAME: Final = re.compile(r"[^\s()'\"]+")
 """What a key in brackets must look like to be a name: `["textDocument/hover"]` is one, the title of a test is not."""
-
-HEAD_BYTES: Final = 2_000
-"""More than a signature shows. One declaration can have thousands of names, each with all of it as its signature."""
 
 PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
 SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
@@ -132,7 +130,7 @@ def _define(
         kind=kind,
         node=node,
         bodies=bodies,
-        signature=head_without_comments(node.start_byte, end, parameters, context),
+        signature=head_without_comments(node, node.start_byte, end, (b"--",), context),
         visibility=visibility,
         qualified_name=".".join((*context.module, *owner, parts[-1])),
     )

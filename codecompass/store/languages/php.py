@@ -29,6 +29,7 @@ DEFINITION: Final = re.compile(
 )
 """What makes it worth to look into a body or an expression: most hold only closures, which have no name."""
 
+COMMENT_MARKS: Final = (b"//", b"/*", b"#")
 KIND_OF: Final[dict[str, SymbolKind]] = {
     "class_declaration": "class",
     "interface_declaration": "interface",
@@ -120,10 +121,7 @@ def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibi
         bodies=bodies,
         start_line=head.start_point[0] + 1,
         signature=head_without_comments(
-            head.start_byte,
-            node.end_byte if body is None else body.start_byte,
-            node.child_by_field_name("parameters"),
-            context,
+            node, head.start_byte, node.end_byte if body is None else body.start_byte, COMMENT_MARKS, context
         ),
         visibility=visibility,
         qualified_name=qualified_name,

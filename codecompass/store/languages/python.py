@@ -15,6 +15,7 @@ from codecompass.store.languages.base import (
     Found,
     Language,
     Node,
+    head_without_comments,
     leading_comment,
 )
 from codecompass.store.records import Import, SymbolKind, Visibility
@@ -63,7 +64,19 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
     if bases is not None and ENUM_BASE.search(context.text(bases)):
         context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
     body = node.child_by_field_name("body")
-    yield Definition(name=context.field_text(node, "name"), kind="class", node=node, bodies=() if body is None else (body,))
+    yield Definition(
+        name=context.field_text(node, "name"),
+        kind="class",
+        node=node,
+        bodies=() if body is None else (body,),
+        signature=head(node, body, context),
+    )
+
+
+def head(node: Node, body: Node | None, context: Context) -> str:
+    """Returns the source of a definition up to its body, without comments: one may also stand behind the colon."""
+    end = node.end_byte if body is None else body.start_byte
+    return head_without_comments(node, node.start_byte, end, (b"#",), context)
 
 
 def function_definition(node: Node, context: Context) -> Iterator[Found]:
@@ -72,7 +85,8 @@ def function_definition(node: Node, context: Context) -> Iterator[Found]:
     member = context.enclosing in CLASS_LIKE
     body = node.child_by_field_name("body")
     bodies = () if body is None else (body,)
-    yield Definition(name=name, kind="method" if member else "fn", node=node, bodies=bodies)
+    kind: SymbolKind = "method" if member else "fn"
+    yield Definition(name=name, kind=kind, node=node, bodies=bodies, signature=head(node, body, context))
     if member and name == "__init__" and body is not None:
         yield from attributes(body, context)
 
@@ -91,7 +105,7 @@ def attributes(body: Node, context: Context) -> Iterator[Definition]:
                 note = ("member", *context.scope_names, name)
                 if note not in context.notes:
                     context.notes[note] = ""
-                    yield Definition(name=name, kind="field", node=statement)
+                    yield Definition(name=name, kind="field", node=statement, signature=head(statement, None, context))
 
 
 def targets(statement: Node) -> Iterator[Node]:
@@ -130,7 +144,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
             context.notes["member", *context.scope_names, name] = ""
         if doc is None:
             doc = leading_comment(node, context) or following_docstring(node, context)
-        yield Definition(name=name, kind=kind, node=node, doc=doc)
+        yield Definition(name=name, kind=kind, node=node, signature=head(node, None, context), doc=doc)
 
 
 def following_docstring(node: Node, context: Context) -> str:

@@ -26,6 +26,7 @@ _WRAPPER = re.compile(
     rb"!\s*\{)(?:[^\n]*\}$|[ \t]*$)",
     re.MULTILINE,
 )
+_ARM = re.compile(rb"^([ \t]*)(\w+: \{)[ \t]*$", re.MULTILINE)
 _CFG_IF_CONDITION = re.compile(rb"\bif #(?=\[cfg\()")
 _STATIC_REF = re.compile(rb"\bstatic ref\b")
 
@@ -46,8 +47,21 @@ def unwrapped(source: bytes) -> bytes:
             closing = found.end() - 1
         prepared[match.start(2) : match.end(2)] = b" " * (match.end(2) - match.start(2))
         prepared[closing] = ord(" ")
+        _blank_arms(prepared, match.end(), closing)
     code = _STATIC_REF.sub(b"static    ", bytes(prepared))
     return _CFG_IF_CONDITION.sub(b"if  ", code)
+
+
+def _blank_arms(prepared: bytearray, start: int, end: int) -> None:
+    """Blanks what encloses the variants in `cfg_variant! { stable: { ... }, unstable: { ... } }`."""
+    opening = _ARM.match(prepared, start + 1, end)
+    while opening is not None:
+        closing = re.compile(rb"^" + opening[1] + rb"\},?[ \t]*$", re.MULTILINE).search(prepared, opening.end(), end)
+        if closing is None:
+            return
+        for part in (opening, closing):
+            prepared[part.start() : part.end()] = b" " * (part.end() - part.start())
+        opening = _ARM.search(prepared, closing.end(), end)
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 
 _FUNCTIONS: Final = frozenset({"fn", "method"})
 _SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
-_IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?@import\("([^"\n]*)"\)((?:\.\w+)*)')
+_IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
+_TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
+"""Nodes in which code is only written about."""
 _LONGEST_VALUE: Final = 120
 """Bytes of a value that are shown in a signature."""
 
@@ -226,15 +228,20 @@ def _imports(node: Node, context: Context) -> Iterator[Import]:
     if source.find(b"@import", start, end) < 0:
         return
     for match in _IMPORT.finditer(source, start, end):
-        line = node.start_point[0] + 1 + source.count(b"\n", start, match.start(2))
-        local, spec, name = ((part or b"").decode("utf-8", "replace") for part in match.groups())
+        at = match.start("import")
+        inside = node.descendant_for_byte_range(at, at + 1)
+        if inside is not None and inside.type in _TEXTS:
+            continue
+        line = node.start_point[0] + 1 + source.count(b"\n", start, at)
+        local, spec, name = ((part or b"").decode("utf-8", "replace") for part in match.group(1, 3, 4))
         name = name.removeprefix(".")
         yield Import(line, line, spec, name, "" if local == (name or spec) else local)
 
 
 def doc_of(node: Node, context: Context) -> str:
-    """The comment above the line, which may begin with `pub` before the node."""
-    return comment_above_byte(context.source, _first_word(node, context))
+    """The comment above the line, which may begin with `pub` before the node; `//!` is about the file."""
+    comment = comment_above_byte(context.source, _first_word(node, context))
+    return "\n".join(line for line in comment.splitlines() if not line.lstrip().startswith("//!"))
 
 
 _WRITTEN: Final = re.compile(

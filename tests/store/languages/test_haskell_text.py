@@ -59,3 +59,20 @@ def test_a_function_after_an_open_bracket_is_found_in_the_text():
 
     assert ("b", 6, 9) in found
     assert "not_me" not in [name for name, _, _ in found]
+
+
+def test_a_recovered_signature_is_whole_and_without_comments():
+    """Behind an open bracket the grammar finds nothing; the text gave no more than the first line of the type."""
+    text = (
+        "broken = [ (\n\nload\n  :: FilePath  -- ^ where\n  -> {- how often -} Int\n  -> IO (Maybe Text)\n"
+        "load path n = undefined\n\nnext :: Int -> Int\nnext = (+ 1)\n"
+    )
+    haskell = languages.load("haskell")
+    source = text.encode()
+
+    symbols = extract(haskell, parse(haskell, get_parser("haskell"), source).root_node, source, "A.hs").symbols
+
+    assert [(symbol.signature, symbol.line_start, symbol.line_end) for symbol in symbols if symbol.name in ("load", "next")] == [
+        ("load :: FilePath -> Int -> IO (Maybe Text)", 3, 7),
+        ("next :: Int -> Int", 9, 10),
+    ]
