@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import msgspec
 import trio
 from msgspec import Struct
 
@@ -69,11 +68,11 @@ class JobView:
 class OwnedJob(JobView):
     """A job as its workspace holds it."""
 
-    def update(self, **changes: object) -> None:
-        """Changes fields of the state, and wakes those who watch it."""
+    def update(self, state: JobState) -> None:
+        """Shows a new state, and wakes those who watch."""
         assert not self._state.has_ended, "a job that has ended changes no more"
-        self._state = msgspec.structs.replace(self._state, **changes)
+        self._state = state
         self._changed.set()
         self._changed = trio.Event()
-        if self._state.has_ended:
+        if state.has_ended:
             self._ended.set()

@@ -72,8 +72,7 @@ class Mailbox:
         """Envelopes that nobody has taken yet."""
         return len(self._queue)
 
-    @property
-    def is_closed(self) -> bool:
+    def has_closed(self) -> bool:
         """Whether posting is over."""
         return self._is_closed
 

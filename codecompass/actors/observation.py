@@ -41,3 +41,5 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     in_flight: int = 0
     last_used_at: float = 0.0
     is_watched: bool = False
+    is_working: bool = False
+    """A job runs, possibly one that only looks whether anything has changed, which `active_job` does not show."""

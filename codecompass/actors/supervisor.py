@@ -1,0 +1,353 @@
+"""The supervisor of all workspaces: starts an actor for each one that is asked for, restarts it when it crashes, retires it.
+
+A factory supervisor, one for one: children are of one kind, come at run time, and fall alone. It owns the mailboxes, so what
+is queued survives a restart. Deduplication of first requests needs no lock: the first one makes the child, the next find it.
+
+    route(project) -> handle          synchronous: insert or touch, make room
+    retire(child)                     synchronous: idle, eviction and shutdown all come through here
+    supervise(child)                  the only restart boundary
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, overload
+
+import structlog
+import trio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.actors.handle import WorkspaceHandle
+from codecompass.actors.jobs import JobView
+from codecompass.actors.lifecycle import Lifecycle, step
+from codecompass.actors.mailbox import Mailbox, MailboxClosed
+from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, WorkspaceMessage
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.residency import Resident, to_retire
+from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
+from codecompass.actors.workbench import Workbench
+from codecompass.actors.workspace import WorkspaceActor, WorkspaceSettings, crashed_error
+from codecompass.errors import WorkspaceBusy, WorkspaceFailed
+from codecompass.protocol.replies import Reply
+from codecompass.store.registry import Project
+from codecompass.units import GIB, SECONDS
+
+MAX_LIVE: Final = 32
+"""Workspaces that are live at a time: each holds about 10 open files and one inotify instance, of 128 a user has."""
+
+MAX_MEMORY: Final = 2 * GIB
+
+KEPT_JOBS: Final = 64
+"""Jobs of this process that can still be asked for by their id."""
+
+ROUTE_ATTEMPTS: Final = 3
+"""A workspace can be retired between routing and asking. Each attempt finds a newer child."""
+
+STOP_SECONDS: Final = 5 * SECONDS
+
+
+class SupervisorSettings(Struct, frozen=True, kw_only=True):
+    """Tunables of the supervisor and its children."""
+
+    workspace: WorkspaceSettings = WorkspaceSettings()
+    max_live: int = MAX_LIVE
+    max_memory: int = MAX_MEMORY
+
+
+class _Child:
+    """A workspace from its first request to the end of its last task."""
+
+    def __init__(self, project: Project, predecessor: "_Child | None") -> None:
+        self.project = project
+        self.predecessor = predecessor
+        self.mailbox = Mailbox()
+        self.lifecycle: Lifecycle = "starting"
+        self.terminated = trio.Event()
+        self.crashes: list[float] = []
+        self.n_restarts = 0
+        self.last_error = ""
+        self.used_at = trio.current_time()
+        self.used_at_wall = time.time()
+        self.reason = ""
+        self.observation = WorkspaceObservation(
+            project_id=project.project_id,
+            project_name=project.name,
+            root=str(project.root),
+            lifecycle="starting",
+            indexing_status="not_indexed",
+            freshness_status="stale",
+            schema_status="not_indexed",
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for it and nothing runs in it."""
+        return not self.mailbox.n_open and self.observation.active_job is None and not self.observation.is_working
+
+    def move(self, following: Lifecycle) -> None:
+        self.lifecycle = step(self.lifecycle, following)
+
+    def observe(self) -> WorkspaceObservation:
+        return replace(
+            self.observation,
+            lifecycle=self.lifecycle,
+            restarts=self.n_restarts,
+            last_error=self.last_error,
+            queued=self.mailbox.n_queued,
+            in_flight=self.mailbox.n_open - self.mailbox.n_queued,
+            last_used_at=self.used_at_wall,
+        )
+
+
+class _Handle:
+    """See `handle.WorkspaceHandle`."""
+
+    def __init__(self, supervisor: "WorkspaceSupervisor", child: _Child) -> None:
+        self._supervisor = supervisor
+        self._child = child
+
+    @property
+    def project(self) -> Project:
+        return self._child.project
+
+    @property
+    def observation(self) -> WorkspaceObservation:
+        return self._child.observe()
+
+    @overload
+    async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
+    @overload
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    @overload
+    async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
+    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | JobTicket | bool:
+        for _ in range(ROUTE_ATTEMPTS):
+            try:
+                return await self._child.mailbox.ask(message, request_id)
+            except MailboxClosed:
+                self._child = self._supervisor.child(self._child.project)
+        raise WorkspaceBusy("this workspace is being closed and opened again and again. Call again.", retry_after_ms=1000)
+
+
+class WorkspaceSupervisor:
+    """Get one from `open_supervisor`. All methods but `evict` and `stop` are synchronous and never wait."""
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        make_workbench: Callable[[Project], Workbench],
+        settings: SupervisorSettings,
+        memory: Callable[[], int],
+    ) -> None:
+        self._nursery = nursery
+        self._make_workbench = make_workbench
+        self._settings = settings
+        self._memory = memory
+        self._live: dict[str, _Child] = {}
+        self._draining: dict[str, _Child] = {}
+        self._jobs: OrderedDict[str, JobView] = OrderedDict()
+        self._is_stopping = False
+        self._log = structlog.get_logger(__name__)
+        self.n_evicted = 0
+        self.n_crashes = 0
+
+    def route(self, project: Project) -> WorkspaceHandle:
+        """Returns the handle of a project's workspace, started now if it was not live."""
+        return _Handle(self, self.child(project))
+
+    def observe(self) -> tuple[WorkspaceObservation, ...]:
+        """Returns all live workspaces, the most recently used first."""
+        children = sorted(self._live.values(), key=lambda child: -child.used_at)
+        return tuple(child.observe() for child in children)
+
+    def find(self, project_id: str) -> WorkspaceObservation | None:
+        """Returns a live workspace."""
+        child = self._live.get(project_id)
+        return None if child is None else child.observe()
+
+    def find_job(self, job_id: str) -> JobView | None:
+        """Returns a job of this process: a running one, or one of the last KEPT_JOBS."""
+        return self._jobs.get(job_id)
+
+    async def evict(self, project_id: str) -> bool:
+        """Retires a workspace and returns once it has let go of its index. False where it is busy; it then stays."""
+        child = self._live.get(project_id)
+        if child is not None:
+            if not child.is_idle:
+                return False
+            self._retire(child, "evicted")
+            self.n_evicted += 1
+        draining = self._draining.get(project_id)
+        if draining is not None:
+            await draining.terminated.wait()
+        return True
+
+    async def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Retires all workspaces; whatever has not ended by then is cancelled."""
+        self._is_stopping = True
+        for child in list(self._live.values()):
+            self._retire(child, "shutdown")
+        with trio.move_on_after(seconds):
+            for child in list(self._draining.values()):
+                await child.terminated.wait()
+        self._nursery.cancel_scope.cancel()
+
+    # for the handles
+
+    def child(self, project: Project) -> _Child:
+        """Returns the live child of a project, made and used now."""
+        if self._is_stopping:
+            raise WorkspaceBusy("the server is stopping. Connect again.")
+        child = self._live.get(project.project_id)
+        if child is None:
+            self._make_room()
+            child = _Child(project, self._draining.get(project.project_id))
+            self._live[project.project_id] = child
+            self._nursery.start_soon(self._supervise, child)
+        child.project = project
+        child.used_at = trio.current_time()
+        child.used_at_wall = time.time()
+        return child
+
+    # lifecycle
+
+    def _make_room(self) -> None:
+        memory = self._memory()
+        share = memory // max(1, len(self._live))
+        residents = [Resident(child.project.project_id, child.used_at, child.is_idle, share) for child in self._live.values()]
+        for project_id in to_retire(residents, max_count=self._settings.max_live, max_memory=self._settings.max_memory):
+            self._retire(self._live[project_id], "least recently used")
+            self.n_evicted += 1
+
+    def _retire(self, child: _Child, reason: str) -> None:
+        """Takes a child out of the table and lets it end. One step without a checkpoint: nothing comes in between."""
+        if self._live.get(child.project.project_id) is not child:
+            return
+        del self._live[child.project.project_id]
+        self._draining[child.project.project_id] = child
+        child.reason = reason
+        child.move("draining")
+        child.mailbox.close()
+        self._log.info("workspace_retired", workspace=str(child.project.root), reason=reason)
+
+    async def _supervise(self, child: _Child) -> None:
+        try:
+            if child.predecessor is not None:
+                # Two owners would race for the files of one index.
+                await child.predecessor.terminated.wait()
+                child.predecessor = None
+            with structlog.contextvars.bound_contextvars(workspace=str(child.project.root)):
+                while not await self._incarnate(child):
+                    pass
+        finally:
+            child.mailbox.close()
+            child.mailbox.drain(crashed_error())
+            if self._live.get(child.project.project_id) is child:
+                del self._live[child.project.project_id]
+            if self._draining.get(child.project.project_id) is child:
+                del self._draining[child.project.project_id]
+            if child.lifecycle == "draining":
+                child.move("stopped")
+            child.terminated.set()
+
+    async def _incarnate(self, child: _Child) -> bool:
+        """Runs one incarnation and the pause after it. Returns whether it was the last one."""
+        crash: BaseException | None = None
+        try:
+            if child.lifecycle == "starting":
+                child.move("running")
+            await WorkspaceActor(
+                project=lambda: child.project,
+                mailbox=child.mailbox,
+                workbench=self._make_workbench(child.project),
+                settings=self._settings.workspace,
+                publish=lambda observation: self._publish(child, observation),
+                retire=lambda reason: self._retire(child, reason),
+                remember=self._remember,
+            ).run()
+        except* Exception as group:  # noqa: BLE001 (the restart boundary, the only one)
+            crash = group
+        if crash is None:
+            return True
+        return await self._after_crash(child, crash)
+
+    async def _after_crash(self, child: _Child, crash: BaseException) -> bool:
+        now = trio.current_time()
+        cause = _innermost(crash)
+        self.n_crashes += 1
+        child.last_error = f"{type(cause).__name__}: {cause}"
+        child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)
+        child.crashes = [*(at for at in child.crashes if now - at <= WITHIN_SECONDS), now]
+        self._log.error("workspace_crashed", cause=child.last_error, crashes=len(child.crashes), exc_info=crash)
+        decision = after_crash(child.crashes, now)
+        if child.mailbox.has_closed():
+            return True
+        if isinstance(decision, GiveUp):
+            child.move("failed")
+            if not await self._serve_failed(child):
+                return True
+            child.crashes.clear()
+        else:
+            child.move("restarting")
+            await trio.sleep(decision.pause)
+            if child.mailbox.has_closed():
+                return True
+        child.n_restarts += 1
+        child.move("starting")
+        return False
+
+    async def _serve_failed(self, child: _Child) -> bool:
+        """Answers at once until somebody forces a rebuild, or one request after the pause tries. False once it is retired."""
+        probe_at = trio.current_time() + PROBE_SECONDS
+        while True:
+            try:
+                envelope = await child.mailbox.receive()
+            except trio.EndOfChannel:
+                return False
+            is_forced = isinstance(envelope.message, StartJob) and envelope.message.force
+            if is_forced or trio.current_time() >= probe_at:
+                child.mailbox.put_back(envelope)
+                return True
+            envelope.answer(
+                WorkspaceFailed(
+                    f"this workspace crashed too often and was given up ({child.last_error}). Rebuild its index with index_repo "
+                    f"and force: true, or call again in {PROBE_SECONDS:.0f} s.",
+                    cause=child.last_error,
+                    remediation="index_repo with force: true",
+                )
+            )
+
+    def _publish(self, child: _Child, observation: WorkspaceObservation) -> None:
+        child.observation = observation
+
+    def _remember(self, job: JobView) -> None:
+        self._jobs[job.state.job_id] = job
+        while len(self._jobs) > KEPT_JOBS:
+            oldest = next((key for key, view in self._jobs.items() if view.state.has_ended), None)
+            if oldest is None:
+                break
+            del self._jobs[oldest]
+
+
+@asynccontextmanager
+async def open_supervisor(
+    make_workbench: Callable[[Project], Workbench],
+    settings: SupervisorSettings,
+    *,
+    memory: Callable[[], int] = lambda: 0,
+    stop_seconds: float = STOP_SECONDS,
+) -> AsyncIterator[WorkspaceSupervisor]:
+    """Gives a supervisor; all its workspaces have ended when the block is left. `memory` returns the process's size in bytes."""
+    async with trio.open_nursery() as nursery:
+        supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory)
+        try:
+            yield supervisor
+        finally:
+            with trio.CancelScope(shield=True):
+                await supervisor.stop(stop_seconds)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
