@@ -2,9 +2,11 @@
 
     scan -> changes -> batches --1 per worker--> pool --4--> writer thread -> publish
 
-Where there is no usable index the text is published first, so that it can be searched after a fraction of the time, and the
-symbols follow in slices; such a job, interrupted, is taken up again where it last published. Every other run publishes once.
-The job owns the writer lock and the writer from beginning to end; cancelling it drops what was not published.
+Whoever knows which directories have changed since an earlier job says so, and hands over what that job remembered: then
+only these are scanned, and the whole run costs by them. Where there is no usable index the text is published first, so that
+it can be searched after a fraction of the time, and the symbols follow in slices; such a job, interrupted, is taken up again
+where it last published. Every other run publishes once. The job owns the writer lock and the writer from beginning to end;
+cancelling it drops what was not published.
 """
 
 import os
@@ -28,9 +30,11 @@ from codecompass.store.index import IndexMeta
 from codecompass.store.intake import FileSymbols, FileTask, FileText
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
-from codecompass.store.manifest import Changes, find_changes
+from codecompass.store.manifest import Changes, find_changes, find_partial_changes
+from codecompass.store.scan.partial import PartialScan, scan_directories
 from codecompass.store.scan.vcs import Head, read_head
-from codecompass.store.scan.walk import ScanResult, scan
+from codecompass.store.scan.walk import ScanResult, scan_and_remember
+from codecompass.store.scan.workspace import ScanMemory
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
 from codecompass.units import KIB
 from codecompass.worker.messages import Batch
@@ -43,8 +47,20 @@ WRITE_QUEUE: Final = 4
 """Batches that wait for the writer; beyond that the workers wait."""
 
 
+class JobMemory(Struct, frozen=True, kw_only=True):
+    """What a job leaves for the next one on the same workspace, in the same process: valid while its publication stands."""
+
+    scan: ScanMemory
+    generation: int
+    published_at: float
+
+
 class JobReport(Struct, frozen=True, kw_only=True):
-    """What a finished job did. Times in seconds; `files_changed` are new, edited and removed ones."""
+    """What a finished job did. Times in seconds.
+
+    `files_changed` are new and removed files and those with another content; one that was only touched is none of them.
+    `files_scanned` are those that the scan looked at. `warnings` are sentences of the scan for people.
+    """
 
     mode: Literal["full", "incremental"]
     generation: int
@@ -58,10 +74,18 @@ class JobReport(Struct, frozen=True, kw_only=True):
     counts: WriteCounts
     quarantined: tuple[str, ...]
     duration_seconds: float
+    is_partial_scan: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 class IndexJob:
-    """One run over one workspace. Make it, `await run()` once."""
+    """One run over one workspace. Make it, `await run()` once.
+
+    `changed_directories` and `memory` go together: paths relative to the root ('' for itself) of every directory in which
+    anything has changed since the job that left `memory` began (see `scan_directories`). They make the job cheap, never
+    different: where they cannot be trusted, everything is scanned. `memory` afterwards is what this job left, None before it
+    has ended well and where there is nothing to go by.
+    """
 
     def __init__(
         self,
@@ -72,6 +96,8 @@ class IndexJob:
         limits: IndexLimits,
         job_id: str,
         force: bool = False,
+        changed_directories: frozenset[str] | None = None,
+        memory: JobMemory | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> None:
@@ -81,10 +107,15 @@ class IndexJob:
         self._limits = limits
         self._job_id = job_id
         self._force = force
+        self._changed_directories = changed_directories
+        self._previous = memory
+        self.memory: JobMemory | None = None
         self._on_progress = on_progress or (lambda _progress: None)
         self._on_step = on_step
         self._progress = Progress(stage="discovery")
         self._quarantined: list[str] = []
+        self._changed: set[str] = set()
+        self._scan_memory: ScanMemory | None = None
         self._head = Head(ref="live", commit=None)
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
 
@@ -113,22 +144,25 @@ class IndexJob:
         is_fresh = self._force or found.status != "compatible"
         # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
         self._head = await trio.to_thread.run_sync(read_head, str(self._root))
-        scanned = await self._scan()
+        can_be_partial = not is_fresh and self._changed_directories is not None and self._previous is not None
+        scanned = None if can_be_partial else await self._scan()
         try:
             return await self._build(scanned, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
         except IndexDamaged as error:
             if is_fresh:
                 raise
             self._log.warning("index_damaged_rebuilding", cause=error.message)
+            scanned = scanned or await self._scan()
             return await self._build(scanned, is_fresh=True, is_first=False, started=started)
 
-    async def _build(self, scanned: ScanResult, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
+    async def _build(self, scanned: ScanResult | None, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
         async with self._writing(is_fresh) as writer:
-            fingerprint = self._limits.fingerprint
-            changes = await trio.to_thread.run_sync(
-                lambda: find_changes(writer.manifest, scanned, rules_changed=fingerprint != writer.meta.rules_fingerprint)
-            )
-            self._report(stage="parsing", files_scanned=len(scanned.files), files_total=len(changes.tasks))
+            found: ScanResult | PartialScan | None = scanned or await self._partial_scan(writer)
+            if found is None:
+                found = await self._scan()
+            changes = await trio.to_thread.run_sync(self._compare, writer, found)
+            self._changed.update(changes.removed)
+            self._report(stage="parsing", files_scanned=len(found.files), files_total=len(changes.tasks))
             await trio.to_thread.run_sync(self._apply_scan, writer, changes)
             is_resumed = not is_fresh and writer.meta.completeness == "partial"
             if is_first and changes.bytes_to_read >= self._limits.text_first_bytes:
@@ -139,6 +173,8 @@ class IndexJob:
                 await self._process(writer, changes.tasks, parse=True, slices=is_resumed)
             self._report(stage="finalizing")
             meta = await self._publish(writer, "complete")
+            if self._scan_memory is not None:
+                self.memory = JobMemory(scan=self._scan_memory, generation=meta.generation, published_at=meta.published_at)
             return JobReport(
                 mode="full" if is_fresh else "incremental",
                 generation=meta.generation,
@@ -147,11 +183,13 @@ class IndexJob:
                 file_count=meta.file_count,
                 symbol_count=meta.symbol_count,
                 source_bytes=meta.source_bytes,
-                files_scanned=len(scanned.files),
-                files_changed=changes.new_or_edited + len(changes.removed),
+                files_scanned=len(found.files),
+                files_changed=len(self._changed),
                 counts=writer.counts,
                 quarantined=tuple(self._quarantined),
                 duration_seconds=time.monotonic() - started,
+                is_partial_scan=isinstance(found, PartialScan),
+                warnings=found.warnings,
             )
 
     @asynccontextmanager
@@ -174,20 +212,55 @@ class IndexJob:
         def discovered(count: int) -> None:
             token.run_sync_soon(lambda: self._report(stage="discovery", files_scanned=count))
 
-        def is_cancelled() -> bool:
-            trio.from_thread.check_cancelled()
-            return False
-
         self._report(stage="discovery")
-        return await trio.to_thread.run_sync(
-            lambda: scan(str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=is_cancelled)
+        scanned, self._scan_memory = await trio.to_thread.run_sync(
+            lambda: scan_and_remember(
+                str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=_is_thread_cancelled
+            )
         )
+        for warning in scanned.warnings:
+            self._log.warning("scan_warning", warning=warning)
+        return scanned
+
+    async def _partial_scan(self, writer: IndexWriter) -> PartialScan | None:
+        """Looks at the changed directories alone; None where the rest may not be what the index holds."""
+        previous, changed, meta = self._previous, self._changed_directories, writer.meta
+        if (
+            previous is None
+            or changed is None
+            or (previous.generation, previous.published_at) != (meta.generation, meta.published_at)
+            or meta.completeness != "complete"
+            or meta.rules_fingerprint != self._limits.fingerprint
+        ):
+            return None
+        self._report(stage="discovery")
+        found = await trio.to_thread.run_sync(
+            lambda: scan_directories(
+                str(self._root),
+                self._limits.rules,
+                previous.scan,
+                changed,
+                writer.manifest,
+                is_cancelled=_is_thread_cancelled,
+            )
+        )
+        if found is None:
+            return None
+        self._scan_memory = found[1]
+        return found[0]
+
+    def _compare(self, writer: IndexWriter, found: ScanResult | PartialScan) -> Changes:
+        if isinstance(found, PartialScan):
+            return find_partial_changes(writer.manifest, found)
+        rules_changed = self._limits.fingerprint != writer.meta.rules_fingerprint
+        return find_changes(writer.manifest.whole(), found, rules_changed=rules_changed)
 
     def _apply_scan(self, writer: IndexWriter, changes: Changes) -> None:
         with write_guard(self._layout):
             for path in changes.removed:
                 writer.remove(path)
             for item in changes.skipped:
+                self._note_change(writer, FileText(item.path, "skipped", item.reason))
                 writer.skip(item)
 
     async def _process(self, writer: IndexWriter, tasks: Sequence[FileTask], *, parse: bool, slices: bool) -> None:
@@ -235,6 +308,7 @@ class IndexJob:
             for answer in result.answers:
                 match answer:
                     case FileText():
+                        self._note_change(writer, answer)
                         writer.write_text(answer)
                     case FileSymbols():
                         writer.write_symbols(answer)
@@ -243,6 +317,21 @@ class IndexJob:
                 self._quarantined.append(path)
             for path in result.killed_reading:
                 writer.write_text(FileText(path, "skipped", "unreadable"))
+
+    def _note_change(self, writer: IndexWriter, file: FileText) -> None:
+        """Counts what makes the index another one; called before it is written."""
+        entry = writer.manifest.get(file.path)
+        match file.status:
+            case "unchanged":
+                return
+            case "vanished":
+                is_change = entry is not None
+            case "skipped":
+                is_change = entry is None or (entry.status, entry.reason) != ("skipped", file.reason)
+            case _:
+                is_change = entry is None or entry.content_hash != file.content_hash or entry.status != "indexed"
+        if is_change:
+            self._changed.add(file.path)
 
     async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
         return await trio.to_thread.run_sync(
@@ -273,6 +362,11 @@ class IndexJob:
             self._progress = previous
             return
         self._on_progress(self._progress)
+
+
+def _is_thread_cancelled() -> bool:
+    trio.from_thread.check_cancelled()
+    return False
 
 
 @contextmanager

@@ -200,14 +200,14 @@ class FactsReader:
 
     def top_level_symbols_under(self, directory: str, limit: int) -> list[SymbolRow]:
         """Returns definitions without a parent in the files below `directory` ('' for all), by path and line."""
-        first, end = _path_range(directory)
+        first, end = path_range(directory)
         return self._symbols(
             f"WHERE f.path >= ? AND f.path < ? AND s.parent_id IS NULL ORDER BY {SYMBOL_ORDER} LIMIT ?", (first, end, limit)
         )
 
     def top_level_symbols_in(self, directory: str, limit: int) -> list[SymbolRow]:
         """Returns definitions without a parent in the files directly in `directory` ('' for the root), by path and line."""
-        first, end = _path_range(directory)
+        first, end = path_range(directory)
         return self._symbols(
             "WHERE f.path >= ? AND f.path < ? AND instr(substr(f.path, ?), '/') = 0 AND s.parent_id IS NULL "
             f"ORDER BY {SYMBOL_ORDER} LIMIT ?",
@@ -266,8 +266,11 @@ class FactsReader:
         return [ImportRow(*row) for row in self._rows(statement, arguments)]
 
 
-def _path_range(directory: str) -> tuple[str, str]:
-    """The first and the end of the paths below a directory, so that the index on paths answers (LIKE cannot use it)."""
+def path_range(directory: str) -> tuple[str, str]:
+    """Returns the first and the end of the paths below a directory ('' for the root), so that the index on paths answers.
+
+    LIKE could not use that index.
+    """
     if not directory:
         return "", "\U0010ffff"
     # '0' is the character after '/'.

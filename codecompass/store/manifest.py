@@ -1,11 +1,12 @@
 """What the index believes of the files on disk, and how it differs from what a scan has just found. Pure."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from codecompass.store.intake import FileTask
+from codecompass.store.scan.partial import PartialScan
 from codecompass.store.scan.walk import ScannedFile, ScanResult, SkippedFile
 
 STAT_REASONS: Final = frozenset({"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "too_large"})
@@ -35,7 +36,6 @@ class Changes(Struct, frozen=True):
     skipped: tuple[SkippedFile, ...]
     removed: tuple[str, ...]
     bytes_to_read: int
-    new_or_edited: int
 
     @property
     def is_empty(self) -> bool:
@@ -43,36 +43,73 @@ class Changes(Struct, frozen=True):
         return not (self.tasks or self.skipped or self.removed)
 
 
+class KnownPaths(Protocol):
+    """A manifest that can be asked for a part of it."""
+
+    def get(self, path: str, /) -> ManifestEntry | None:
+        """Returns the entry of a path, None where it has none."""
+
+    def paths_in(self, directory: str) -> Collection[str]:
+        """Returns the paths directly in `directory` ('' for the root)."""
+
+    def paths_below(self, directory: str) -> Collection[str]:
+        """Returns the paths anywhere below `directory`."""
+
+
 def find_changes(manifest: Mapping[str, ManifestEntry], scan: ScanResult, *, rules_changed: bool) -> Changes:
     """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed.
 
-    `rules_changed`: files that were skipped for their content are read again, since the limits may have moved.
+    `rules_changed`: files that were skipped for their content are read again, since the limits may have moved. What lies
+    below a directory that cannot be read just now is not taken for removed: nobody knows.
     """
+    return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed)
+
+
+def find_partial_changes(manifest: KnownPaths, scan: PartialScan) -> Changes:
+    """As `find_changes`, for the paths that a partial scan answers for."""
+    candidates: set[str] = set()
+    for directory in scan.listed:
+        # A row of the directory itself says that it could not be read once.
+        candidates.add(directory)
+        candidates.update(manifest.paths_in(directory))
+    for directory in scan.gone:
+        candidates.add(directory)
+        candidates.update(manifest.paths_below(directory))
+    known = sorted(path for path in candidates if manifest.get(path) is not None)
+    return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False)
+
+
+def _compare(
+    entry_of: Callable[[str], ManifestEntry | None],
+    known: Iterable[str],
+    files: Iterable[ScannedFile],
+    skipped: Sequence[SkippedFile],
+    *,
+    rules_changed: bool,
+) -> Changes:
     tasks: list[FileTask] = []
-    size = new_or_edited = 0
-    for file in scan.files:
-        entry = manifest.get(file.path)
+    size = 0
+    present: set[str] = set()
+    for file in files:
+        present.add(file.path)
+        entry = entry_of(file.path)
         if entry is None:
             tasks.append(FileTask(file.path, size=file.size))
         elif not _is_same(entry, file) or (rules_changed and entry.status == "skipped"):
-            known = entry.content_hash if entry.status == "indexed" else b""
-            tasks.append(FileTask(file.path, known, needs_symbols=not entry.is_parsed, size=file.size))
+            known_hash = entry.content_hash if entry.status == "indexed" else b""
+            tasks.append(FileTask(file.path, known_hash, needs_symbols=not entry.is_parsed, size=file.size))
         elif not entry.is_parsed:
             tasks.append(FileTask(file.path, entry.content_hash, needs_symbols=True, size=file.size))
-            size += file.size
-            continue
         else:
             continue
-        new_or_edited += 1
         size += file.size
-    present = {file.path for file in scan.files}
-    present.update(item.path for item in scan.skipped)
+    present.update(item.path for item in skipped)
+    unreadable = tuple(item.path + "/" for item in skipped if item.reason == "unreadable")
     return Changes(
         tasks=tuple(tasks),
-        skipped=tuple(_newly_skipped(manifest, scan.skipped)),
-        removed=tuple(path for path in manifest if path not in present),
+        skipped=tuple(_newly_skipped(entry_of, skipped)),
+        removed=tuple(path for path in known if path not in present and not path.startswith(unreadable)),
         bytes_to_read=size,
-        new_or_edited=new_or_edited,
     )
 
 
@@ -87,8 +124,8 @@ def _is_same(entry: ManifestEntry, file: ScannedFile) -> bool:
     )
 
 
-def _newly_skipped(manifest: Mapping[str, ManifestEntry], skipped: Iterable[SkippedFile]) -> Iterable[SkippedFile]:
+def _newly_skipped(entry_of: Callable[[str], ManifestEntry | None], skipped: Iterable[SkippedFile]) -> Iterable[SkippedFile]:
     for item in skipped:
-        entry = manifest.get(item.path)
+        entry = entry_of(item.path)
         if entry is None or entry.status != "skipped" or entry.reason != item.reason or entry.size != item.size:
             yield item

@@ -39,6 +39,7 @@ from codecompass.store.manifest import ManifestEntry
 from codecompass.store.records import Symbol
 from codecompass.store.scan.walk import SkippedFile
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
+from codecompass.store.stored_manifest import StoredManifest
 from codecompass.store.text import FileDocument, SymbolDocument, TextWriter
 from codecompass.store.words import split_identifier
 
@@ -96,7 +97,7 @@ class IndexWriter:
             self._meta = read_meta(FactsReader(self._connection))
             self._has_text = True
             _sweep(layout, self._epoch, self._meta.generation)
-        self.manifest: dict[str, ManifestEntry] = _read_manifest(self._connection)
+        self.manifest = StoredManifest(self._connection, is_empty=fresh)
         self.quarantined: frozenset[bytes] = frozenset(
             row[0] for row in self._connection.execute("SELECT content_hash FROM quarantine")
         )
@@ -158,7 +159,7 @@ class IndexWriter:
 
     def remove(self, path: str) -> None:
         """Forgets a file. Unknown paths are no error."""
-        entry = self.manifest.pop(path, None)
+        entry = self.manifest.pop(path)
         if entry is None:
             return
         self._begin()
@@ -488,15 +489,6 @@ def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
         return None
     finally:
         connection.close()
-
-
-def _read_manifest(connection: sqlite3.Connection) -> dict[str, ManifestEntry]:
-    rows = connection.execute(
-        "SELECT path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed "
-        "FROM files"
-    )
-    # Columns and fields are the same list.
-    return {row[0]: ManifestEntry(*row[1:-1], bool(row[-1])) for row in rows}  # type: ignore[call-arg]
 
 
 def _next_id(connection: sqlite3.Connection, table: Literal["files", "symbols"]) -> int:

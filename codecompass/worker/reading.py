@@ -13,7 +13,7 @@ from codecompass.store.identity import content_hash
 from codecompass.store.imports import module_roots
 from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import language_of
-from codecompass.store.scan.classify import Text, classify, looks_binary, text_limits
+from codecompass.store.scan.classify import Text, classify, text_limits
 from codecompass.store.words import WordSplitter
 from codecompass.units import NANOSECONDS_PER_MILLISECOND
 from codecompass.worker.messages import Batch

@@ -77,7 +77,7 @@ class Workspace:
 
     `settings_rules` is the configuration as one ignore file at the root, or nothing. `tracked` holds the paths that git
     tracks in any repository entered so far, `tracked_directories` the directories above them, `repositories` the tops
-    of these repositories (empty for the one around the root).
+    of these repositories (empty for the one around the root), `stamps` how the ignore files looked when they were read.
 
     With a `memory` git is not asked: the tracked files are those in memory, which the caller has found to hold. Entering
     a repository that is not in it raises UnknownRepository.
@@ -102,7 +102,7 @@ class Workspace:
         self._tracked: set[str] = set()
         self._tracked_directories: set[str] = set()
         self._entered: list[EnteredRepository] = []
-        self._stamps: dict[str, Stamp | None] = {}
+        self.stamps: dict[str, Stamp | None] = {}
         self._index_stamps: dict[str, Stamp | None] = {}
         self._tracks_root = memory is not None and memory.tracks_root
         self._has_git_failed = False
@@ -118,7 +118,7 @@ class Workspace:
             rules=self.rules,
             repository=self.repository,
             repositories=tuple(self._entered),
-            stamps=self._stamps,
+            stamps=self.stamps,
             index_stamps=self._index_stamps,
             tracked=frozenset(self.tracked),
             tracked_directories=frozenset(self.tracked_directories),
@@ -163,7 +163,7 @@ class Workspace:
         In the workspace a symbolic link in its place is not followed, as git does not since 2.32.
         """
         # Before reading: a change in between then shows as one next time.
-        self._stamps[path] = stamp_of(path)
+        self.stamps[path] = stamp_of(path)
         try:
             content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
         except FileNotFoundError:
@@ -186,7 +186,7 @@ class Workspace:
                 raise UnknownRepository(prefix)
             self.repositories.append(prefix.rstrip("/"))
             return
-        for stamps, name in ((self._index_stamps, "index"), (self._stamps, "HEAD")):
+        for stamps, name in ((self._index_stamps, "index"), (self.stamps, "HEAD")):
             path = os.path.join(repository.git_directory, name)
             stamps[path] = stamp_of(path)
         try:

@@ -1,0 +1,97 @@
+"""A job that is told which directories have changed leaves what a job leaves that looks at everything."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
+from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
+from tests.support.dump import dump, hits
+from tests.support.random_tree import NAMES, RandomTree
+from tests.support.workspace import LIMITS, TestWorkspace
+
+STEPS = 10
+
+Listing = dict[str, dict[str, tuple]]
+
+
+def listing(root: Path) -> Listing:
+    """Returns what a watcher would notice a change of: the entries of every directory but git's own."""
+    found: Listing = {}
+    for directory, names, files in os.walk(root):
+        names[:] = [name for name in names if name != ".git"]
+        inside = [os.lstat(os.path.join(directory, name)) for name in files]
+        found[os.path.relpath(directory, root)] = {
+            **dict.fromkeys(names, ()),
+            **{name: (s.st_mode, s.st_size, s.st_mtime_ns, s.st_ino) for name, s in zip(files, inside, strict=True)},
+        }
+    return found
+
+
+def changed(before: Listing, after: Listing) -> frozenset[str]:
+    return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+class Watched:
+    """A workspace whose jobs are told what has changed since the one before."""
+
+    def __init__(self, workspace: TestWorkspace, pool: WorkerPool) -> None:
+        self.workspace = workspace
+        self.pool = pool
+        self.memory: JobMemory | None = None
+        self.seen: Listing = {}
+
+    async def sync(self, directories: frozenset[str] | None = None) -> JobReport:
+        now = listing(self.workspace.root)
+        job = IndexJob(
+            root=self.workspace.root,
+            layout=self.workspace.layout,
+            pool=self.pool,
+            limits=LIMITS,
+            job_id="test",
+            changed_directories=changed(self.seen, now) if directories is None else directories,
+            memory=self.memory,
+        )
+        report = await job.run()
+        self.memory, self.seen = job.memory, now
+        return report
+
+
+async def check(seed: int, tmp_path: Path, pool: WorkerPool) -> int:
+    """Returns how many jobs looked at changed directories alone."""
+    rng = random.Random(seed)
+    root = tmp_path / f"tree{seed}"
+    git = rng.random() < 0.7
+    watched = Watched(TestWorkspace(root, tmp_path / f"kept{seed}", git=git), pool)
+    tree = RandomTree(watched.workspace, rng, git=git)
+    for _ in range(15):
+        tree.create()
+    history: list[str] = []
+    n_partial = 0
+    await watched.sync()
+    for step in range(STEPS):
+        history.append("+".join(tree.step() for _ in range(rng.randrange(1, 4))))
+        report = await watched.sync()
+        n_partial += report.is_partial_scan
+        fresh = TestWorkspace(root, tmp_path / f"fresh{seed}.{step}")
+        await fresh.sync(pool=pool)
+
+        expected, actual = dump(fresh.index), dump(watched.workspace.index)
+
+        for part in expected:
+            assert actual[part] == expected[part], f"seed {seed}, {part} differs after {history}"
+        word = rng.choice(NAMES).lower()
+        assert hits(watched.workspace.index, word) == hits(fresh.index, word), f"seed {seed}, {word!r} differs after {history}"
+    return n_partial
+
+
+@pytest.mark.slow
+async def test_looking_at_changed_directories_equals_looking_at_everything(tmp_path, soak_scale):
+    n_partial = 0
+    async with open_worker_pool(2) as pool:
+        for seed in range(10 * soak_scale):
+            n_partial += await check(seed, tmp_path, pool)
+
+    assert n_partial > 2 * STEPS * soak_scale
