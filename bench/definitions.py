@@ -62,13 +62,17 @@ NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|
 
 MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
     "bash": re.compile(r".*=$"),  # `names=()` is an array
-    "haskell": re.compile(r"(?:class|where|instance|data|newtype|type|module|import|let|in|if|then|else|case|of|do)$"),
+    "haskell": re.compile(
+        r"(?:class|where|instance|data|newtype|type|module|import|let|in|if|then|else|case|of|do"
+        r"|infix[lr]?|deriving|pattern|\[.*)$"
+    ),
     "javascript": re.compile(r"exports$"),  # `module.exports = ...` names no thing of that name
     "ruby": re.compile(r".*=$"),  # the writer that an accessor brings along
 }
 """Names that ctags makes of something else."""
 
 WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
+    ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else what stands below a name, or a splice
     ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
     ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
 }
@@ -89,6 +93,9 @@ LAST_PART: Final = frozenset({"csharp", "lua"})
 
 CLAUSES: Final = frozenset({"elixir", "haskell"})
 """Languages where a function is written in clauses, each of which ctags lists: the first of a name and kind counts."""
+
+TYPE_KINDS: Final = frozenset({"enum", "struct", "union"})
+"""Kinds of C that a typedef, a field or a variable can hold the definition of."""
 
 VALUE_KINDS: Final = frozenset({"constant", "variable", "field"})
 FUNCTION_KINDS: Final = frozenset({"function", "method", "func", "generator", "getter", "setter", "singletonMethod"})
@@ -117,6 +124,8 @@ class Tag(Struct, frozen=True, rename={"scope_kind": "scopeKind"}):
     pattern: str = ""
     scope: str = ""
     scope_kind: str = ""
+    typeref: str = ""
+    end: int = 0
 
 
 def python_definitions(path: str, source: str) -> list[Definition]:
@@ -161,13 +170,36 @@ def ctags_definitions(program: str, root: Path, language: str, paths: Sequence[s
         command = [program, *options, "-L", str(listed), "-f", "-"]
         done = subprocess.run(command, cwd=root, capture_output=True, check=True)
     decoder = msgspec.json.Decoder(Tag)
-    return comparable(language, map(decoder.decode, done.stdout.decode("utf-8", "replace").splitlines()))
+    tags = map(decoder.decode, done.stdout.decode("utf-8", "replace").splitlines())
+    if language != "elixir":
+        return comparable(language, tags)
+    texts = {path: heredoc_lines((root / path).read_text(encoding="utf-8", errors="replace")) for path in paths}
+    return comparable(language, (tag for tag in tags if tag.line not in texts[tag.path]))
+
+
+def heredoc_lines(source: str) -> frozenset[int]:
+    """Returns the lines of Elixir source that are text between `\"\"\"` or `'''`, which ctags reads as code."""
+    lines, quote = set(), ""
+    for number, line in enumerate(source.splitlines(), 1):
+        if quote:
+            lines.add(number)
+            quote = "" if line.lstrip().startswith(quote) else quote
+        else:
+            quote = next((mark for mark in HEREDOC_QUOTES if line.rstrip().endswith(mark)), "")
+    return frozenset(lines)
+
+
+HEREDOC_QUOTES: Final = ('"""', "'''")
 
 
 def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
     """Returns the tags of files in `language` that a code index should have too, under the names that it would give."""
+    tags = list(tags)
     found: list[Definition] = []
     seen: set[tuple[str, str, str, str]] = set()
+    types = {
+        (tag.path, f"{tag.kind}:{f'{tag.scope}::' if tag.scope else ''}{tag.name}"): tag for tag in tags if tag.kind in TYPE_KINDS
+    }
     for tag in tags:
         if tag.kind in LEFT_OUT.get(language, ()) or _is_local(language, tag) or _is_misread(language, tag):
             continue
@@ -176,7 +208,10 @@ def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
             continue
         seen.add(key)
         name = re.split("[.:]", tag.name)[-1] if language in LAST_PART else tag.name
-        found.append(Definition(tag.path, name, tag.kind, tag.line))
+        held = types.get((tag.path, tag.typeref))
+        # `typedef struct { ... } Name;` is defined where it begins; ctags means the line of the name.
+        line = held.line if held is not None and held.line <= tag.line <= held.end else tag.line
+        found.append(Definition(tag.path, name, tag.kind, line))
     return found
 
 
@@ -201,6 +236,12 @@ def _is_misread(language: str, tag: Tag) -> bool:
             return tag.name.isupper()
         case (("c" | "cpp"), "macro"):
             return INCLUDE_GUARD.fullmatch(tag.name) is not None
+        case ("haskell", "function"):
+            # A type in brackets, in the list of fields.
+            return tag.name[:1].isupper()
+        case ("kotlin", "method"):
+            # A parameter of a lambda that stands on the line of a function.
+            return re.search(rf"\bfun\b.*\b{re.escape(tag.name)}`?\s*\(", tag.pattern) is None
         case ("javascript", ("class" | "function")):
             return _is_no_javascript_definition(tag)
         case (("typescript" | "tsx"), "alias"):

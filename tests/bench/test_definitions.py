@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.definitions import Definition, Tag, comparable, python_definitions
+from bench.definitions import Definition, Tag, comparable, heredoc_lines, python_definitions
 
 PYTHON = """\
 LIMIT: int = 1
@@ -88,6 +88,11 @@ def test_python_that_cannot_be_parsed_is_said_so():
         ("javascript", tag("inner", "class", pattern="/^var Cart = class inner {$/")),
         ("javascript", tag("options", "class", pattern="/^  const options = {$/")),
         ("javascript", tag("Cart", "class", pattern="/^Cart.prototype.total = function () {$/")),
+        ("haskell", tag("infixr", pattern="/^infixr 6 >*<$/")),
+        ("haskell", tag("Text", pattern="/^  { names :: [(Text, Int)]$/")),
+        ("haskell", tag("total", pattern="/^  :: Basket -> Int$/")),
+        ("haskell", tag("deriveJSON", pattern="/^$(deriveJSON options ''Basket)$/")),
+        ("kotlin", tag("item", "method", pattern="/^    fun total() = items.map { item ->$/")),
         ("go", tag("_", "const")),
     ],
 )
@@ -126,3 +131,23 @@ def test_the_clauses_of_one_function_are_one_definition():
         Definition("a", "cast", "function", 20),
     ]
     assert len(comparable("ruby", clauses)) == 3
+
+
+def test_text_between_three_quotes_is_no_elixir():
+    source = (
+        "defmodule Shop do\n  @doc \"\"\"\n  def sold, do: 1\n  \"\"\"\n  def open do\n    ~S'''\n    x\n    '''\n  end\nend\n"
+    )
+
+    assert heredoc_lines(source) == {3, 4, 7, 8}
+
+
+def test_a_typedef_begins_where_the_type_in_it_begins():
+    held = Tag("cart_st", "a", "struct", 3, end=7)
+    named = Tag("cart_t", "a", "typedef", 7, typeref="struct:cart_st")
+    apart = Tag("cart_p", "a", "typedef", 12, typeref="struct:cart_st")
+
+    assert [(found.name, found.line) for found in comparable("c", [held, named, apart])] == [
+        ("cart_st", 3),
+        ("cart_t", 3),
+        ("cart_p", 12),
+    ]
