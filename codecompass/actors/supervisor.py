@@ -10,7 +10,7 @@ is queued survives a restart. Deduplication of first requests needs no lock: the
 
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, overload
 
@@ -137,7 +137,7 @@ class WorkspaceSupervisor:
     def __init__(
         self,
         nursery: trio.Nursery,
-        make_workbench: Callable[[Project], Workbench],
+        make_workbench: Callable[[Project], Awaitable[Workbench]],
         settings: SupervisorSettings,
         memory: Callable[[], int],
     ) -> None:
@@ -150,6 +150,8 @@ class WorkspaceSupervisor:
         self._jobs: OrderedDict[str, JobView] = OrderedDict()
         self._is_stopping = False
         self._log = structlog.get_logger(__name__)
+        self.n_started = 0
+        self.n_retired = 0
         self.n_evicted = 0
         self.n_crashes = 0
 
@@ -205,6 +207,7 @@ class WorkspaceSupervisor:
             self._make_room()
             child = _Child(project, self._draining.get(project.project_id))
             self._live[project.project_id] = child
+            self.n_started += 1
             self._nursery.start_soon(self._supervise, child)
         child.project = project
         child.used_at = trio.current_time()
@@ -226,6 +229,7 @@ class WorkspaceSupervisor:
         if self._live.get(child.project.project_id) is not child:
             return
         del self._live[child.project.project_id]
+        self.n_retired += 1
         self._draining[child.project.project_id] = child
         child.reason = reason
         child.move("draining")
@@ -261,7 +265,7 @@ class WorkspaceSupervisor:
             await WorkspaceActor(
                 project=lambda: child.project,
                 mailbox=child.mailbox,
-                workbench=self._make_workbench(child.project),
+                workbench=await self._make_workbench(child.project),
                 settings=self._settings.workspace,
                 publish=lambda observation: self._publish(child, observation),
                 retire=lambda reason: self._retire(child, reason),
@@ -333,7 +337,7 @@ class WorkspaceSupervisor:
 
 @asynccontextmanager
 async def open_supervisor(
-    make_workbench: Callable[[Project], Workbench],
+    make_workbench: Callable[[Project], Awaitable[Workbench]],
     settings: SupervisorSettings,
     *,
     memory: Callable[[], int] = lambda: 0,

@@ -1,0 +1,178 @@
+"""Random schedules of asks, cancellations, crashes, evictions and restarts for the actor layer, under a virtual clock.
+
+`run_seed` raises AssertionError where an invariant is broken. It is its own program too (`python -m tests.soak.schedules
+FIRST LAST`), so that the tests can run it over a copy of the actors with a fault put in.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import structlog
+import trio
+import trio.testing
+
+from codecompass.actors.messages import CancelJob, Query, StartJob
+from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
+from codecompass.actors.workspace import WorkspaceSettings
+from codecompass.errors import CodeCompassError
+from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol
+from codecompass.store.registry import Project
+from tests.support.fake_workbench import World
+
+N_PROJECTS = 6
+N_CLIENTS = 8
+ASKS_PER_CLIENT = 12
+MAX_LIVE = 3
+ASK_DEADLINE_SECONDS = 600.0
+"""Virtual. Nothing in here takes longer than a few seconds, but the pauses after crashes add up."""
+
+
+def project(number: int) -> Project:
+    return Project(
+        project_id=f"{number:016x}",
+        alias=None,
+        root=Path(f"/project/{number}"),
+        is_auto_discovered=False,
+        is_default=False,
+        created_at=0.0,
+        last_used_at=0.0,
+    )
+
+
+class Run:
+    """One seed: the world, the clients, what came of their asks."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World(seed)
+        self.random = self.world.random
+        self.projects = [project(number) for number in range(N_PROJECTS)]
+        self.outcomes: Counter[str] = Counter()
+        self.cancelled_jobs: set[str] = set()
+        self.is_stopping = False
+
+    async def go(self) -> None:
+        settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=0.3, idle=20.0), max_live=MAX_LIVE)
+        async with open_supervisor(self.world.make, settings, stop_seconds=5.0) as supervisor:
+            async with trio.open_nursery() as nursery:
+                for _ in range(N_CLIENTS):
+                    nursery.start_soon(self.client, supervisor)
+                nursery.start_soon(self.trouble, supervisor)
+            await self.burst_into_the_stop(supervisor)
+            if self.random.random() < 0.5:
+                await trio.sleep(60)  # idle ones retire by themselves
+            self.check(supervisor)
+        self.check_end(supervisor)
+
+    async def client(self, supervisor: WorkspaceSupervisor) -> None:
+        for _ in range(ASKS_PER_CLIENT):
+            await trio.sleep(self.random.random())
+            await self.ask(supervisor, self.random.choice(self.projects))
+            self.check(supervisor)
+
+    async def ask(self, supervisor: WorkspaceSupervisor, target: Project) -> None:
+        chance = self.random.random()
+        patience = self.random.random() if chance < 0.2 else ASK_DEADLINE_SECONDS
+        policy: FreshnessPolicy = self.random.choice(("strict", "balanced", "best_effort"))
+        message: Query | StartJob | CancelJob
+        if chance < 0.75:
+            message = Query(request=LocateSymbol(name="x", freshness_policy=policy))
+        elif chance < 0.95:
+            message = StartJob(cause="test", force=self.random.random() < 0.3)
+        else:
+            observation = supervisor.find(target.project_id)
+            job = observation.active_job if observation is not None else None
+            message = CancelJob("none" if job is None else job.job_id)
+            self.cancelled_jobs.add(message.job_id)
+        edits = self.world.edits.get(target.project_id, 0)
+        with trio.move_on_after(patience) as scope:
+            try:
+                reply = await supervisor.route(target).ask(message, request_id="r")  # type: ignore[call-overload]
+            except CodeCompassError as error:
+                assert error.code != "cancelled", "an answer meant for somebody who left"
+                self.outcomes[error.code] += 1
+            else:
+                self.outcomes["answered"] += 1
+                if isinstance(message, Query) and reply.metadata.freshness_status == "fresh":
+                    known = self.world.indexed_edits.get(target.project_id, -1)
+                    assert known >= edits, f"fresh, but {edits} edits were made before the question and {known} are indexed"
+        if scope.cancelled_caught:
+            assert patience < ASK_DEADLINE_SECONDS, f"never answered: {message}"
+            self.outcomes["left"] += 1
+
+    async def trouble(self, supervisor: WorkspaceSupervisor) -> None:
+        """Edits, crashes and evictions; at least one of the latter two."""
+        for round_ in range(20):
+            await trio.sleep(self.random.random())
+            target = self.random.choice(self.projects)
+            chance = self.random.random()
+            if chance < 0.4:
+                self.world.edit(target)
+            elif chance < 0.6 or round_ == 5:
+                n_crashes = 8 if self.random.random() < 0.15 else self.random.randint(1, 2)
+                self.world.crashes_due[target.project_id] = n_crashes
+                # A client that leaves after the crash was ordered and before it is over.
+                with trio.move_on_after(0.001):
+                    await self.ask(supervisor, target)
+                self.outcomes["left"] += 1
+            elif chance < 0.8 or round_ == 10:
+                if await supervisor.evict(target.project_id):
+                    self.outcomes["evicted"] += 1
+            self.check(supervisor)
+
+    async def burst_into_the_stop(self, supervisor: WorkspaceSupervisor) -> None:
+        """Asks that are queued, in work, or wait for a restart while the server stops: each must still be answered."""
+        target = self.projects[0]
+        self.world.crashes_due[target.project_id] = 3
+        async with trio.open_nursery() as nursery:
+            for _ in range(6):
+                nursery.start_soon(self.ask, supervisor, target)
+            await trio.sleep(self.random.random() * 0.3)
+            self.is_stopping = True
+            nursery.start_soon(supervisor.stop, 5.0)
+
+    def check(self, supervisor: WorkspaceSupervisor) -> None:
+        """The invariants that hold at every moment."""
+        live = supervisor.observe()
+        assert supervisor.n_started - supervisor.n_retired == len(live), "a workspace left without being retired"
+        busy = [each for each in live if each.in_flight or each.queued or each.is_working or each.active_job]
+        assert len(live) <= MAX_LIVE + len(busy) + 1, "more live workspaces than the cap, and they are not busy"
+        for each in live:
+            assert each.queued + each.in_flight <= 64
+            assert each.lifecycle not in ("stopped", "draining")
+        for watchers in self.world.watching.values():
+            assert watchers <= 1
+        if not self.is_stopping:
+            for job in self.world.ended_jobs:
+                lost = job.status == "cancelled" and job.job_id not in self.cancelled_jobs and not self.world.n_crashes
+                assert not lost, f"a job was thrown away: {job.error}"
+
+    def check_end(self, supervisor: WorkspaceSupervisor) -> None:
+        """What holds once everything has stopped, and that this seed had something of each kind."""
+        assert not supervisor.observe()
+        assert not self.world.open, "an index is still open"
+        assert not self.world.writing, "a writer is still there"
+        assert not any(self.world.watching.values()), "a watcher is still there"
+        assert self.world.n_crashes or supervisor.n_crashes, "no crash in this seed"
+        assert self.outcomes["left"], "no cancellation in this seed"
+        assert supervisor.n_retired, "no eviction in this seed"
+
+
+def run_seed(seed: int) -> Counter[str]:
+    """Runs one schedule; returns how its asks ended."""
+    run = Run(seed)
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    trio.run(run.go, clock=clock)
+    return run.outcomes
+
+
+if __name__ == "__main__":
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(60))
+    total: Counter[str] = Counter()
+    for number in range(int(sys.argv[1]), int(sys.argv[2])):
+        try:
+            total += run_seed(number)
+        except BaseException:
+            print(f"seed {number}", file=sys.stderr)
+            raise
+    print(dict(total))

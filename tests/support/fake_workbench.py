@@ -1,0 +1,209 @@
+"""Work below a workspace's actor that takes virtual time and keeps count of who owns what: for schedules, not for answers."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import trio
+
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.jobs import JobState
+from codecompass.actors.messages import Query
+from codecompass.actors.progress import Progress
+from codecompass.actors.watching import Changes
+from codecompass.actors.workbench import Order, Standing, View
+from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
+from codecompass.protocol.replies import LocateSymbolReply, Reply
+from codecompass.store.index import IndexMeta
+from codecompass.store.query.status import unindexed_metadata
+from codecompass.protocol.metadata import AnswerState
+from codecompass.store.registry import Project
+from codecompass.store.writer import WriteCounts
+
+
+class InjectedCrash(Exception):
+    """A defect, put in on purpose."""
+
+
+class World:
+    """What all workbenches of a run share: the disk, and the record of what happened on it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.generation: dict[str, int] = {}
+        self.edits: dict[str, int] = {}
+        self.indexed_edits: dict[str, int] = {}
+        self.open: dict[str, FakeWorkbench] = {}
+        self.writing: set[str] = set()
+        self.watching: dict[str, int] = {}
+        self.crashes_due: dict[str, int] = {}
+        self.n_crashes = 0
+        self.ended_jobs: list[JobState] = []
+        self.n_queries = 0
+
+    def edit(self, project: Project) -> None:
+        """Changes the tree of a project."""
+        self.edits[project.project_id] = self.edits.get(project.project_id, 0) + 1
+        bench = self.open.get(project.project_id)
+        if bench is not None and bench.watcher is not None:
+            bench.watcher.changed.set()
+
+    def crash_if_due(self, project_id: str) -> None:
+        """Raises a crash that was ordered for this project."""
+        if self.crashes_due.get(project_id, 0) > 0:
+            self.crashes_due[project_id] -= 1
+            self.n_crashes += 1
+            raise InjectedCrash(project_id)
+
+    async def make(self, project: Project) -> "FakeWorkbench":
+        """Returns the workbench of a new incarnation."""
+        return FakeWorkbench(self, project)
+
+
+class FakeWatcher:
+    """Reports every edit of its project; exact for some projects."""
+
+    def __init__(self, world: World, project: Project, *, is_exact: bool) -> None:
+        self.is_exact = is_exact
+        self.changed = trio.Event()
+        self._world = world
+        self._project_id = project.project_id
+        self._seen = world.edits.get(project.project_id, 0)
+
+    def drain(self) -> Changes:
+        edits = self._world.edits.get(self._project_id, 0)
+        directories = frozenset({"src"}) if edits > self._seen else frozenset()
+        self._seen = edits
+        return Changes(directories=directories, is_everything=False, reason="")
+
+    async def wait_change(self) -> None:
+        await self.changed.wait()
+        self.changed = trio.Event()
+
+    def update(self, directories: object) -> None:
+        pass
+
+
+class FakeWorkbench:
+    """See `codecompass.actors.workbench.Workbench`. Asserts that a project's index has one owner and one writer."""
+
+    def __init__(self, world: World, project: Project) -> None:
+        self._world = world
+        self._project = project
+        self._id = project.project_id
+        self.watcher: FakeWatcher | None = None
+        self._is_open = False
+
+    async def look(self) -> Standing:
+        if not self._is_open:
+            assert self._id not in self._world.open, "two owners of one index"
+            self._world.open[self._id] = self
+            self._is_open = True
+        await self._spend(0.01)
+        self._world.crash_if_due(self._id)
+        return Standing(schema_status="compatible" if self._meta() else "not_indexed", meta=self._meta())
+
+    async def answer(self, query: Query, view: View) -> Reply:
+        await self._spend(0.2)
+        self._world.n_queries += 1
+        chance = self._world.random.random()
+        if chance < 0.05:
+            raise DeadlineExceeded("too slow. Ask for less.")
+        if chance < 0.08:
+            raise InjectedCrash("in a query")
+        state = AnswerState(workspace=str(self._project.root), project_id=self._id, ref="live", freshness_status=view.freshness)
+        metadata = unindexed_metadata(state)
+        return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
+
+    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
+        assert self._world.open.get(self._id) is self, "a job of somebody who does not own the index"
+        assert self._id not in self._world.writing, "two writers of one index"
+        self._world.writing.add(self._id)
+        try:
+            edits = self._world.edits.get(self._id, 0)
+            on_progress(Progress(stage="parsing", files_total=edits, files_scanned=edits))
+            await self._spend(2.0)
+            chance = self._world.random.random()
+            if chance < 0.1:
+                raise PermissionDenied("the disk is full. Free some space.", path="/", suggested_action="free space")
+            if chance < 0.15:
+                raise InjectedCrash("in the writer")
+            self._world.generation[self._id] = self._world.generation.get(self._id, 0) + 1
+            self._world.indexed_edits[self._id] = edits
+        finally:
+            self._world.writing.discard(self._id)
+        return JobReport(
+            mode="full" if order.force else "incremental",
+            generation=self._world.generation[self._id],
+            ref="live",
+            commit="",
+            file_count=edits,
+            symbol_count=0,
+            source_bytes=0,
+            files_scanned=edits,
+            files_changed=edits,
+            counts=WriteCounts(),
+            quarantined=(),
+            duration_seconds=1.0,
+            directories=frozenset({"src"}),
+        )
+
+    async def differs(self) -> bool:
+        await self._spend(0.05)
+        self._world.crash_if_due(self._id)
+        return self._world.edits.get(self._id, 0) != self._world.indexed_edits.get(self._id, -1)
+
+    async def stale(self) -> IndexStale:
+        return IndexStale("stale. Run sync_repo.")
+
+    async def wait_unlocked(self) -> None:
+        raise AssertionError("nobody else writes here")
+
+    @asynccontextmanager
+    async def watch(self, directories: frozenset[str]) -> AsyncIterator[FakeWatcher]:
+        assert self.watcher is None, "two watchers of one workspace"
+        self.watcher = FakeWatcher(self._world, self._project, is_exact=int(self._id, 16) % 2 == 0)
+        self._world.watching[self._id] = self._world.watching.get(self._id, 0) + 1
+        try:
+            if self._world.random.random() < 0.2:
+                await self._spend(1.0)
+                raise InjectedCrash("in the watcher")
+            yield self.watcher
+        finally:
+            self._world.watching[self._id] -= 1
+            self.watcher = None
+
+    async def journal_begin(self, job: JobState) -> None:
+        await self._spend(0.01)
+
+    async def journal_progress(self, job: JobState) -> None:
+        await self._spend(0.01)
+
+    async def journal_end(self, job: JobState) -> None:
+        self._world.ended_jobs.append(job)
+        await self._spend(0.01)
+
+    async def close(self) -> None:
+        if self._is_open:
+            assert self._world.open.pop(self._id) is self
+            self._is_open = False
+        await trio.lowlevel.checkpoint()
+
+    def _meta(self) -> IndexMeta | None:
+        generation = self._world.generation.get(self._id)
+        if generation is None:
+            return None
+        return IndexMeta(
+            generation=generation,
+            completeness="complete",
+            ref="live",
+            commit="",
+            published_at=0.0,
+            file_count=0,
+            symbol_count=0,
+            source_bytes=0,
+            rules_fingerprint="",
+        )
+
+    async def _spend(self, seconds: float) -> None:
+        await trio.sleep(self._world.random.random() * seconds)
