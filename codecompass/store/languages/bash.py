@@ -17,7 +17,7 @@ from codecompass.store.languages.base import (
     Node,
     leading_comment,
 )
-from codecompass.store.languages.marks import holds_mark, offsets
+from codecompass.store.languages.marks import holds_mark, noted
 from codecompass.store.records import Import, SymbolKind
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
@@ -38,11 +38,6 @@ CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: all names of a shell are global."""
     return ()
-
-
-def note_marks(_root: Node, context: Context) -> None:
-    """Finds where loops can hold a function."""
-    context.marks = offsets(context.source, FUNCTION_MARKERS)
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -200,7 +195,7 @@ BASH = Language(
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     module=module_of,
-    before=note_marks,
+    before=noted(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,
 )

@@ -10,15 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-C_LITERALS: Final = re.compile(
-    # Each branch begins with a plain character, so that the search can skip to the next of them.
-    rb"""//(?:[^\n\\]++|\\\r\n|\\.)*+ | /\*.*?(?:\*/|\Z)
-    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
-    | "(?:[^"\\\n]++|\\\r\n|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
-    re.DOTALL | re.VERBOSE,
-)
-_BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
-_QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
+from codecompass.store.languages.blanking import blank
 
 DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
 _SWITCHED_OFF: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
@@ -30,28 +22,6 @@ _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"els
 _CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
 _LOOK_BACK: Final = 400
 """Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
-
-
-def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray:
-    """Returns `source` with comments as blanks and the other `literals` (strings, characters) as rows of `"`."""
-    return bytearray(literals.sub(_mask, source))
-
-
-def _mask(match: re.Match[bytes]) -> bytes:
-    text = match[0]
-    if text[:1] != b"/":
-        return text.translate(_QUOTES)
-    blanks = text.translate(_BLANKS)
-    # In a macro the line goes on behind the comment.
-    for continuation in (b"\\\n", b"\\\r\n"):
-        if continuation in text:
-            blanks = continuation.join(part.translate(_BLANKS) for part in text.split(continuation))
-    return blanks
-
-
-def blank(text: bytearray, start: int, end: int) -> None:
-    """Overwrites `text[start:end]` with blanks, line breaks excepted."""
-    text[start:end] = text[start:end].translate(_BLANKS)
 
 
 class _Branch(Struct):

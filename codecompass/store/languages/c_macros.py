@@ -8,7 +8,7 @@ leading underscores) is blanked when what stands before and after it leaves no o
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank
+from codecompass.store.languages.blanking import blank
 
 _CANDIDATE: Final = re.compile(
     # The look-behind comes second so that the search can skip to the next capital letter.

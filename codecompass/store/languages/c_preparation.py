@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import masked, resolve
+from codecompass.store.languages.blanking import masked
+from codecompass.store.languages.c_conditionals import resolve
 from codecompass.store.languages.c_macros import blank_macros
 
 _DEFAULTED: Final = re.compile(rb"=\s*(?:default|delete)\s*(?=;)")

@@ -7,7 +7,8 @@ and `ref partial struct` each cost the grammar the rest of the file. Nothing mov
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank, masked, resolve
+from codecompass.store.languages.blanking import blank_each, masked
+from codecompass.store.languages.c_conditionals import resolve
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
@@ -27,8 +28,5 @@ def prepare(source: bytes) -> bytes:
     text = bytearray(source)
     if b"#" in code:
         resolve(text, code)
-    for marker, pattern in _IN_THE_WAY:
-        if marker in code:
-            for match in pattern.finditer(bytes(code)):
-                blank(text, match.start(1), match.end(1))
+    blank_each(text, bytes(code), _IN_THE_WAY)
     return bytes(text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Inside, Language, Node, leading_comment
-from codecompass.store.languages.marks import holds_mark, offsets
+from codecompass.store.languages.marks import inside_when_marked, noted
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
@@ -48,11 +48,6 @@ NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"imp
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: the modules in a file say their names in full."""
     return ()
-
-
-def note_marks(_root: Node, context: Context) -> None:
-    """Finds where blocks can hold a definition or an import."""
-    context.marks = offsets(context.source, MARKERS, DEFINITION)
 
 
 def _path(context: Context) -> str:
@@ -379,11 +374,6 @@ def _key(pair: Node, context: Context) -> str:
     return context.field_text(pair, "key").strip().rstrip(":")
 
 
-def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
-    """Looks into a block only when it can hold a definition or an import."""
-    return (Inside(node),) if holds_mark(node, context) else ()
-
-
 HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
     "defmodule": module,
     "defprotocol": module,
@@ -426,6 +416,6 @@ ELIXIR = Language(
     },
     nested_markers=NESTED,
     module=module_of,
-    before=note_marks,
+    before=noted(MARKERS, DEFINITION),
     doc=documentation,
 )

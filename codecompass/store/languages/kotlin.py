@@ -9,6 +9,7 @@ from msgspec import Struct
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
 from codecompass.store.languages.comments import comment_above, comment_above_byte, plain_code
 from codecompass.store.languages.kotlin_preparation import prepare
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, local_when_marked, noted
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 _NAMES: Final = frozenset({"simple_identifier", "type_identifier"})
@@ -106,11 +107,6 @@ def _name(node: Node, context: Context, *types: str) -> str:
     return ""
 
 
-def _holds_definition(node: Node, context: Context) -> bool:
-    source, start, end = context.source, node.start_byte, node.end_byte
-    return any(source.find(marker, start, end) >= 0 for marker in _LOCAL_MARKERS)
-
-
 def _define(
     node: Node,
     shape: _Shape,
@@ -123,7 +119,7 @@ def _define(
 ) -> Definition:
     bodies = shape.bodies
     if kind in _FUNCTIONS:
-        bodies = tuple(body for body in bodies if _holds_definition(body, context))
+        bodies = tuple(body for body in bodies if holds_mark(body, context))
     start = shape.start
     return Definition(
         name=name,
@@ -178,9 +174,9 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`val` and `var` outside functions, each name of a destructuring; accessors below belong to the range."""
     value = node.named_children[-1] if node.named_child_count else None
     # A value made by calls can hold an anonymous object too; those of accessors are no values.
-    literal = value if value is not None and value.type in _VALUES and _holds_definition(value, context) else None
+    literal = value if value is not None and value.type in _VALUES and holds_mark(value, context) else None
     if context.enclosing in _FUNCTIONS:
-        if _holds_definition(node, context):
+        if holds_mark(node, context):
             yield Inside(node)
         return
     shape = _shape(node, context)
@@ -256,18 +252,6 @@ def anonymous_object(node: Node, _context: Context) -> Iterator[Found]:
     yield Inside(node, "class")
 
 
-def function_literal(node: Node, context: Context) -> Iterator[Found]:
-    """What is declared in a lambda is local."""
-    if _holds_definition(node, context):
-        yield Inside(node, "fn")
-
-
-def expression(node: Node, context: Context) -> Iterator[Found]:
-    """Leads to a class or object in an expression; nearly all expressions hold none and are not entered."""
-    if _holds_definition(node, context):
-        yield Inside(node)
-
-
 def type_alias(node: Node, context: Context) -> Iterator[Found]:
     """`typealias Name<T> = Type`"""
     shape = _shape(node, context)
@@ -337,13 +321,14 @@ KOTLIN = Language(
         "type_alias": type_alias,
         "object_literal": anonymous_object,
         "class_body": DESCEND,
-        "lambda_literal": function_literal,
-        "anonymous_function": function_literal,
-        **dict.fromkeys(_LED_THROUGH, expression),
+        "lambda_literal": local_when_marked,
+        "anonymous_function": local_when_marked,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
         "statements": DESCEND,
         "ERROR": DESCEND,
     },
     prepare=prepare,
     module=module_of,
+    before=noted(_LOCAL_MARKERS),
     doc=doc_of,
 )

@@ -8,7 +8,7 @@ is lost with it. Nothing moves: the text keeps its length.
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank, masked
+from codecompass.store.languages.blanking import blank, blank_each, masked
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
@@ -49,10 +49,7 @@ def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, without what the grammar cannot take."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    for marker, pattern in _IN_THE_WAY:
-        if marker in source:
-            for match in pattern.finditer(code):
-                blank(text, match.start(1), match.end(1))
+    blank_each(text, code, _IN_THE_WAY)
     if b" by " in source:
         for match in _DELEGATION.finditer(code):
             line_start = max(code.rfind(b"\n", 0, match.start()) + 1, match.start() - _LONGEST_HEAD)

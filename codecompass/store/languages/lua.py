@@ -20,7 +20,7 @@ from codecompass.store.languages.base import (
     head_without_comments,
     leading_comment,
 )
-from codecompass.store.languages.marks import holds_mark, offsets
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, offsets
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 MARKERS: Final = (b"function", b"require", b"dofile")
@@ -281,11 +281,6 @@ def branch(node: Node, context: Context) -> Iterator[Found]:
     """`if` and `do`: at module level what is in them is the module's, in a function it is local."""
     if not _in_function(context) or holds_mark(node, context):
         yield Inside(node)
-
-
-def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
-    """Looks into an expression only when it can hold a function or an import."""
-    return (Inside(node),) if holds_mark(node, context) else ()
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:

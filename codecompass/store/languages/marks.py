@@ -5,8 +5,9 @@ Nested blocks ask about the same bytes again and again; searching them each time
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterable
 
-from codecompass.store.languages.base import Context, Node
+from codecompass.store.languages.base import Context, Found, Inside, Node
 
 
 def offsets(source: bytes, markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> tuple[int, ...]:
@@ -27,3 +28,22 @@ def holds_mark(node: Node, context: Context) -> bool:
     marks = context.marks or ()
     index = bisect_left(marks, node.start_byte)
     return index < len(marks) and marks[index] < node.end_byte
+
+
+def noted(markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> Callable[[Node, Context], None]:
+    """Returns what a language does before the walk: it puts the offsets of its markers into `context.marks`."""
+
+    def note(_root: Node, context: Context) -> None:
+        context.marks = offsets(context.source, markers, confirmed_by)
+
+    return note
+
+
+def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
+    """Looks into an expression or a block only when something in it is marked; in nearly all nothing is."""
+    return (Inside(node),) if holds_mark(node, context) else ()
+
+
+def local_when_marked(node: Node, context: Context) -> Iterable[Found]:
+    """Looks into a function without a name only when something in it is marked, which is then local."""
+    return (Inside(node, "fn"),) if holds_mark(node, context) else ()

@@ -19,7 +19,7 @@ from codecompass.store.languages.base import (
     Node,
     head_without_comments,
 )
-from codecompass.store.languages.marks import holds_mark, offsets
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
@@ -59,11 +59,6 @@ EXPRESSIONS: Final = (
 def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: a namespace can change within the file, so the rules name things in full."""
     return ()
-
-
-def note_marks(_root: Node, context: Context) -> None:
-    """Finds where bodies and expressions hold a definition or an include."""
-    context.marks = offsets(context.source, MARKERS, DEFINITION)
 
 
 def _in_namespace(name: str, context: Context) -> str:
@@ -279,12 +274,6 @@ def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator
     )
 
 
-def inside_when_marked(node: Node, context: Context) -> Iterator[Found]:
-    """Looks into an expression only when it can hold a definition."""
-    if holds_mark(node, context):
-        yield Inside(node)
-
-
 def include(node: Node, context: Context) -> Iterator[Found]:
     """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
     value = node.named_children[0] if node.named_child_count else None
@@ -360,5 +349,5 @@ PHP = Language(
     separator="\\",
     member_separator="::",
     module=module_of,
-    before=note_marks,
+    before=noted(MARKERS, DEFINITION),
 )

@@ -4,7 +4,7 @@ Definitions inside blocks (`describe "x" do ... end`, `included do ... end`) cou
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from codecompass.store.languages.base import (
@@ -17,7 +17,7 @@ from codecompass.store.languages.base import (
     Node,
     leading_comment,
 )
-from codecompass.store.languages.marks import holds_mark, offsets
+from codecompass.store.languages.marks import inside_when_marked, noted
 from codecompass.store.languages.ruby_sections import (
     SECTIONS,
     as_visibility,
@@ -74,11 +74,6 @@ MAGIC_COMMENT: Final = re.compile(
 def module_of(path_of: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: what a file defines is named by the modules that it opens."""
     return ()
-
-
-def note_marks(_root: Node, context: Context) -> None:
-    """Finds where blocks and expressions can hold a definition or an import."""
-    context.marks = offsets(context.source, MARKERS)
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -337,15 +332,9 @@ def _refinement(node: Node, block: Node, context: Context) -> Definition:
     return _define_type(target, "impl", node, context, _bodies(block), _until_block(node, node, context))
 
 
-def inside_when_marked(node: Node, context: Context) -> Iterator[Found]:
-    """Looks into the node only when it can hold a definition or an import."""
-    if holds_mark(node, context):
-        yield Inside(node)
-
-
-def branch(node: Node, context: Context) -> Iterator[Found]:
+def branch(node: Node, context: Context) -> Iterable[Found]:
     """`if`, `unless`, `begin`: entered outside methods, where a constant may stand in them."""
-    return inside_when_marked(node, context) if in_function(context) else iter((Inside(node),))
+    return inside_when_marked(node, context) if in_function(context) else (Inside(node),)
 
 
 def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
@@ -418,6 +407,6 @@ RUBY = Language(
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),
     module=module_of,
-    before=note_marks,
+    before=noted(MARKERS),
     doc=comment_above,
 )

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
 from codecompass.store.languages.comments import comment_above, plain_code
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.languages.scala_preparation import prepare
 from codecompass.store.records import Import, SymbolKind, Visibility
 
@@ -158,19 +159,14 @@ def function(node: Node, context: Context) -> Iterator[Found]:
         name = context.scope_names[-1]
     body = node.child_by_field_name("body")
     kind: SymbolKind = "method" if context.enclosing in CLASS_LIKE else "fn"
-    bodies = () if body is None or not _holds_definition(body, context) else (body,)
+    bodies = () if body is None or not holds_mark(body, context) else (body,)
     yield _define(node, name, kind, context, bodies, None if body is None else body.start_byte)
-
-
-def _holds_definition(node: Node, context: Context) -> bool:
-    source, start, end = context.source, node.start_byte, node.end_byte
-    return any(source.find(marker, start, end) >= 0 for marker in _LOCAL_MARKERS)
 
 
 def value(node: Node, context: Context) -> Iterator[Found]:
     """`val` and `var`, each name of a pattern; in functions they are local."""
     body = node.child_by_field_name("value")
-    if body is not None and not _holds_definition(body, context):
+    if body is not None and not holds_mark(body, context):
         body = None
     if context.enclosing in _LOCAL:
         if body is not None:
@@ -231,7 +227,7 @@ def given(node: Node, context: Context) -> Iterator[Found]:
     """`given name: Type with ...`; one without a name has that of its type."""
     name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
     body = node.child_by_field_name("body")
-    bodies = () if body is None or not _holds_definition(body, context) else (body,)
+    bodies = () if body is None or not holds_mark(body, context) else (body,)
     returned = node.child_by_field_name("return_type")
     yield _define(node, name, "impl", context, bodies, None if returned is None else returned.end_byte)
 
@@ -248,12 +244,6 @@ def extension(node: Node, context: Context) -> Iterator[Found]:
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
     """The body of `new Type { ... }`: its functions are methods of something without a name."""
     yield Inside(node, "class")
-
-
-def expression(node: Node, context: Context) -> Iterator[Found]:
-    """Leads to a definition in an expression; nearly all expressions hold none and are not entered."""
-    if _holds_definition(node, context):
-        yield Inside(node)
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
@@ -339,10 +329,11 @@ SCALA = Language(
         "extension_definition": extension,
         "template_body": anonymous_class,
         "with_template_body": DESCEND,
-        **dict.fromkeys(_LED_THROUGH, expression),
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     module=module_of,
+    before=noted(_LOCAL_MARKERS),
     doc=comment_above,
 )

@@ -7,7 +7,7 @@ is meant, and values that are called `end` or `extension`. Nothing moves: what i
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank, masked
+from codecompass.store.languages.blanking import blank, masked
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
 from codecompass.store.languages.comments import comment_above, plain_code
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, local_when_marked, noted
 from codecompass.store.languages.swift_preparation import prepare
 from codecompass.store.records import Import, SymbolKind, Visibility
 
@@ -70,17 +71,12 @@ def _visibility(node: Node, context: Context) -> Visibility:
     return context.scope_visibility if enclosing in ("interface", "impl") else "internal"
 
 
-def _holds_definition(node: Node, context: Context) -> bool:
-    source, start, end = context.source, node.start_byte, node.end_byte
-    return any(source.find(marker, start, end) >= 0 for marker in _LOCAL_MARKERS)
-
-
 def _define(
     node: Node, name: str, kind: SymbolKind, context: Context, body: Node | None = None, end: int | None = None
 ) -> Definition:
     start = _start(node)
     bodies: tuple[Node, ...] = () if body is None else (body,)
-    if body is not None and kind in _FUNCTIONS and not _holds_definition(body, context):
+    if body is not None and kind in _FUNCTIONS and not holds_mark(body, context):
         bodies = ()
     if end is None:
         end = node.end_byte if body is None else body.start_byte
@@ -148,7 +144,7 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
 def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`let` and `var` outside functions: each name of a list or a tuple."""
     if context.enclosing in _FUNCTIONS:
-        if _holds_definition(node, context):
+        if holds_mark(node, context):
             yield Inside(node)
         return
     patterns = node.children_by_field_name("name")
@@ -199,18 +195,6 @@ def _end_of_head(node: Node) -> int:
             return last
         last = child.end_byte
     return node.end_byte
-
-
-def function_literal(node: Node, context: Context) -> Iterator[Found]:
-    """What is declared in a closure is local."""
-    if _holds_definition(node, context):
-        yield Inside(node, "fn")
-
-
-def expression(node: Node, context: Context) -> Iterator[Found]:
-    """Leads to a definition in an expression; nearly all expressions hold none and are not entered."""
-    if _holds_definition(node, context):
-        yield Inside(node)
 
 
 def named_type(node: Node, context: Context) -> Iterator[Found]:
@@ -285,11 +269,12 @@ SWIFT = Language(
         "associatedtype_declaration": named_type,
         "macro_declaration": macro,
         "statements": DESCEND,
-        "lambda_literal": function_literal,
-        **dict.fromkeys(_LED_THROUGH, expression),
+        "lambda_literal": local_when_marked,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     module=module_of,
+    before=noted(_LOCAL_MARKERS),
     doc=comment_above,
 )

@@ -7,7 +7,8 @@ place of each byte.
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank, masked, resolve
+from codecompass.store.languages.blanking import blank_each, masked
+from codecompass.store.languages.c_conditionals import resolve
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -28,10 +29,7 @@ def prepare(source: bytes) -> bytes:
     text = bytearray(source)
     if b"#if" in code:
         resolve(text, code, _DIRECTIVE, ends_with_line=True)
-    for marker, pattern in _IN_THE_WAY:
-        if marker in code:
-            for match in pattern.finditer(bytes(code)):
-                blank(text, match.start(1), match.end(1))
+    blank_each(text, bytes(code), _IN_THE_WAY)
     if b"#_" in code:
         for match in _UNDERSCORED.finditer(bytes(code)):
             text[match.start()] = 0x5F

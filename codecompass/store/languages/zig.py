@@ -6,6 +6,7 @@ from typing import Final
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
 from codecompass.store.languages.comments import comment_above_byte, plain_code
+from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.languages.zig_preparation import prepare
 from codecompass.store.records import Import, SymbolKind, Visibility
 
@@ -60,7 +61,7 @@ def _function(node: Node, prototype: Node, context: Context) -> Iterator[Found]:
         name=_plain(context.field_text(prototype, "function")),
         kind="method" if context.enclosing in CLASS_LIKE else "fn",
         node=node,
-        bodies=tuple(part for part in (prototype, body) if part is not None and _holds_container(part, context)),
+        bodies=tuple(part for part in (prototype, body) if part is not None and holds_mark(part, context)),
         signature=plain_code(head),
         visibility=_visibility(start, node, context),
     )
@@ -70,11 +71,6 @@ def _function(node: Node, prototype: Node, context: Context) -> Iterator[Found]:
 
 def _plain(name: str) -> str:
     return name[2:-1] if name.startswith('@"') else name
-
-
-def _holds_container(node: Node, context: Context) -> bool:
-    source, start, end = context.source, node.start_byte, node.end_byte
-    return any(source.find(marker, start, end) >= 0 for marker in _CONTAINER_MARKERS)
 
 
 def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
@@ -90,7 +86,7 @@ def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
     if container is not None:
         yield _define_container(name, node, container, start, context)
         return
-    bodies = (value,) if value is not None and _holds_container(value, context) else ()
+    bodies = (value,) if value is not None and holds_mark(value, context) else ()
     end = node.end_byte
     if value is not None and node.end_byte - value.start_byte > _LONGEST_VALUE:
         end = value.start_byte
@@ -154,7 +150,7 @@ def _define_container(name: str, node: Node, container: Node, start: int, contex
 def local_variable(node: Node, context: Context) -> Iterator[Found]:
     """A variable of a function is local, the type that it may be is not."""
     value = _value(node)
-    if value is None or not _holds_container(value, context):
+    if value is None or not holds_mark(value, context):
         return
     container = _container(value)
     if container is None:
@@ -205,7 +201,7 @@ def test(node: Node, context: Context) -> Iterator[Found]:
         name=context.text(title).strip('"').strip(),
         kind="fn",
         node=node,
-        bodies=(body,) if _holds_container(body, context) else (),
+        bodies=(body,) if holds_mark(body, context) else (),
         signature=plain_code(context.source[node.start_byte : body.start_byte]),
         visibility="private",
     )
@@ -214,12 +210,6 @@ def test(node: Node, context: Context) -> Iterator[Found]:
 def anonymous_container(node: Node, _context: Context) -> Iterator[Found]:
     """`return struct { ... }`: its functions are methods of something without a name."""
     yield Inside(node, "struct")
-
-
-def expression(node: Node, context: Context) -> Iterator[Found]:
-    """Leads to a container in an expression; nearly all expressions hold none and are not entered."""
-    if _holds_container(node, context):
-        yield Inside(node)
 
 
 def _imports(node: Node, context: Context) -> Iterator[Import]:
@@ -315,11 +305,12 @@ ZIG = Language(
         "TestDecl": test,
         "ContainerDecl": anonymous_container,
         "ComptimeDecl": DESCEND,
-        **dict.fromkeys(_LED_THROUGH, expression),
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     recover=recover,
     module=module_of,
+    before=noted(_CONTAINER_MARKERS),
     doc=doc_of,
 )

@@ -7,7 +7,7 @@ take the place of each byte.
 import re
 from typing import Final
 
-from codecompass.store.languages.c_conditionals import blank, masked
+from codecompass.store.languages.blanking import blank, masked
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
