@@ -51,6 +51,7 @@ class JobMemory(Struct, frozen=True, kw_only=True):
     """What a job leaves for the next one on the same workspace, in the same process: valid while its publication stands."""
 
     scan: ScanMemory
+    directories: frozenset[str]
     generation: int
     published_at: float
 
@@ -59,7 +60,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
     """What a finished job did. Times in seconds.
 
     `files_changed` are new and removed files and those with another content; one that was only touched is none of them.
-    `files_scanned` are those that the scan looked at. `warnings` are sentences of the scan for people.
+    `files_scanned` are those that the scan looked at, `directories` those that hold or may come to hold what belongs to the
+    index ('' is the root): a watcher has to watch them. `warnings` are sentences of the scan for people.
     """
 
     mode: Literal["full", "incremental"]
@@ -74,6 +76,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     counts: WriteCounts
     quarantined: tuple[str, ...]
     duration_seconds: float
+    directories: frozenset[str] = frozenset()
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -173,8 +176,14 @@ class IndexJob:
                 await self._process(writer, changes.tasks, parse=True, slices=is_resumed)
             self._report(stage="finalizing")
             meta = await self._publish(writer, "complete")
+            directories = self._directories(found)
             if self._scan_memory is not None:
-                self.memory = JobMemory(scan=self._scan_memory, generation=meta.generation, published_at=meta.published_at)
+                self.memory = JobMemory(
+                    scan=self._scan_memory,
+                    directories=directories,
+                    generation=meta.generation,
+                    published_at=meta.published_at,
+                )
             return JobReport(
                 mode="full" if is_fresh else "incremental",
                 generation=meta.generation,
@@ -188,6 +197,7 @@ class IndexJob:
                 counts=writer.counts,
                 quarantined=tuple(self._quarantined),
                 duration_seconds=time.monotonic() - started,
+                directories=directories,
                 is_partial_scan=isinstance(found, PartialScan),
                 warnings=found.warnings,
             )
@@ -248,6 +258,17 @@ class IndexJob:
             return None
         self._scan_memory = found[1]
         return found[0]
+
+    def _directories(self, found: ScanResult | PartialScan) -> frozenset[str]:
+        if isinstance(found, ScanResult):
+            return frozenset(found.directories)
+        assert self._previous is not None
+        kept = self._previous.directories
+        if found.gone:
+            below = tuple(f"{path}/" for path in found.gone)
+            gone = frozenset(found.gone)
+            kept = frozenset(path for path in kept if path not in gone and not path.startswith(below))
+        return kept | found.listed
 
     def _compare(self, writer: IndexWriter, found: ScanResult | PartialScan) -> Changes:
         if isinstance(found, PartialScan):

@@ -23,7 +23,7 @@ from codecompass.actors.answering import (
     require_ref,
 )
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.indexing import IndexJob, JobReport
+from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
 from codecompass.actors.jobs import JobState
 from codecompass.actors.ledger import Ledger
 from codecompass.actors.limits import Limits
@@ -113,6 +113,7 @@ class IndexWorkbench:
         self._pool = pool
         self._limits = limits
         self._ledger = ledger
+        self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id)
 
     async def look(self) -> Standing:
@@ -140,16 +141,20 @@ class IndexWorkbench:
                     f"codecompass projects remove {self._project.name}",
                     workspace=str(self._project.root),
                 )
-            return await IndexJob(
+            job = IndexJob(
                 root=self._project.root,
                 layout=self._layout,
                 pool=self._pool,
                 limits=self._index_limits,
                 job_id=order.job_id,
                 force=order.force,
-                on_progress=on_progress,
                 changed_directories=order.directories,
-            ).run()
+                memory=self._memory,
+                on_progress=on_progress,
+            )
+            report = await job.run()
+            self._memory = job.memory
+            return report
 
     async def differs(self) -> bool:
         """Compares the tree with the index, file by file: about 15 us each. True as well where that cannot be done."""

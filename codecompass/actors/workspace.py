@@ -376,8 +376,7 @@ class WorkspaceActor:
                 self._changes.landed(running.taken)
                 self._failures = 0
                 running.ending = _ended(job.state, "published", mode=report.mode, report=report)
-                if report.directories is not None:
-                    self._watch(report.directories)
+                self._watch(report.directories)
             if running.scope.cancelled_caught:
                 running.ending = _ended(job.state, "cancelled", error="cancelled on request")
         except CodeCompassError as error:
