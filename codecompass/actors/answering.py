@@ -68,9 +68,7 @@ def bootstrap_reply(request: QueryRequest, state: AnswerState, job: JobState | N
     metadata = unindexed_metadata(state)
     match request:
         case SearchCode():
-            return SearchCodeReply(
-                results=(), query_intent=classify(request.query), total_candidates=0, metadata=metadata
-            )
+            return SearchCodeReply(results=(), query_intent=classify(request.query), total_candidates=0, metadata=metadata)
         case LocateSymbol():
             return LocateSymbolReply(results=(), total_candidates=0, metadata=metadata)
         case _:
