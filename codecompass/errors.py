@@ -37,7 +37,7 @@ class InvalidStrategy(CodeCompassError):
 
 
 class InvalidMaxTokens(CodeCompassError):
-    """`max_tokens` is below 1."""
+    """`max_tokens` is below 1, or below what an answer without any code takes (`data.minimum`)."""
 
     code = "invalid_max_tokens"
 
@@ -58,6 +58,13 @@ class IndexInProgress(CodeCompassError):
     """Another job writes this index. `data.job_id` names it where it is known."""
 
     code = "index_in_progress"
+    is_retryable = True
+
+
+class SyncInProgress(CodeCompassError):
+    """A job that brings this index up to date stands in the way of a forced one. `data.job_id` names it."""
+
+    code = "sync_in_progress"
     is_retryable = True
 
 

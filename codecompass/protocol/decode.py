@@ -21,6 +21,13 @@ from codecompass.protocol.requests import AnyRequest, Request
 SHOWN_VALUE_LENGTH: Final = 100
 """Characters of a refused value that the error repeats."""
 
+PROJECT_ID_PATTERN: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+"""As the schema of the tools writes it. Matched in full: `$` alone would let a line end through."""
+
+MAX_PROJECT_ID_LENGTH: Final = 50
+"""A test holds both equal to what the registry takes as the name of a project."""
+
+_PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
 _INTEGRAL: Final = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
 _MANY_DIGITS: Final = 18
 
@@ -64,6 +71,8 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
         if argument is None:
             continue
         parsed = fields[name](name, argument)
+        if parsed.value is None:
+            continue
         values[name] = parsed.value
         if parsed.warning is not None:
             warnings.append(parsed.warning)
@@ -138,6 +147,29 @@ def _path_of_machine(field: str, value: object) -> _Value:
     # A path of this machine keeps the surrogates by which the system writes bytes that are not UTF-8.
     if not isinstance(value, str):
         raise _refusal(field, value, "a string")
+    if "\0" in value:
+        raise _refusal(field, value, "a path without a NUL character")
+    # Agents fill arguments that they do not need with an empty text. As a path it would be the current directory.
+    return _Value(value if value.strip() else None)
+
+
+def _optional_text(field: str, value: object) -> _Value:
+    parsed = _text(field, value)
+    return parsed if str(parsed.value).strip() else _Value(None)
+
+
+def _project_id(field: str, value: object) -> _Value:
+    # Checked before anything is looked up: a name that cannot be one reaches neither the registry nor the disk.
+    if not isinstance(value, str):
+        raise _refusal(field, value, "a string")
+    if _PROJECT_ID.fullmatch(value) is None or len(value) > MAX_PROJECT_ID_LENGTH:
+        raise InvalidInput(
+            "Project identifier must be lowercase alphanumeric with hyphens: 1 to 50 characters, like client-a or "
+            f"my-project-123, not {_shown(value)}. The known ones are listed by: codecompass projects list",
+            field=field,
+            value=_plain(value),
+            constraint=f"Must match pattern: {PROJECT_ID_PATTERN}",
+        )
     return _Value(value)
 
 
@@ -203,7 +235,7 @@ def _integral(value: object) -> int | None:
     return None
 
 
-_COMMON: Final[dict[str, _Parser]] = {"workspace": _path_of_machine, "project_id": _text, "ref": _text}
+_COMMON: Final[dict[str, _Parser]] = {"workspace": _path_of_machine, "project_id": _project_id, "ref": _optional_text}
 _LIMIT: Final = _integer(1, requests.MAX_LIMIT)
 _SHAPE: Final[dict[str, _Parser]] = {
     "limit": _LIMIT,
@@ -256,6 +288,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, _Parser]]] = {
     "index_status": {**_COMMON, "path": _filled_text},
     "index_repo": {**_COMMON, **_JOB},
     "sync_repo": {**_COMMON, **_JOB},
+    "index_repository": {**_COMMON, "repo_path": _path_of_machine},
     "health_check": _COMMON,
 }
 
@@ -271,8 +304,15 @@ _TYPES: Final[Mapping[str, type[AnyRequest]]] = {
         requests.IndexStatus,
         requests.IndexRepo,
         requests.SyncRepo,
+        requests.IndexRepository,
         requests.HealthCheck,
     )
 }
 
-__all__ = ["Decoded", "Request", "decode", "well_formed"]
+
+def argument_names(tool: str) -> tuple[str, ...]:
+    """Returns the arguments that `tool` takes. Raises KeyError for an unknown tool."""
+    return tuple(_FIELDS[tool])
+
+
+__all__ = ["Decoded", "Request", "argument_names", "decode", "well_formed"]

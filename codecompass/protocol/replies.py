@@ -7,7 +7,7 @@ inclusive, paths relative to the workspace root.
 from msgspec import Struct
 
 from codecompass.errors import ErrorBody
-from codecompass.protocol.metadata import BareMetadata, Metadata, SchemaStatus
+from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, Metadata, SchemaStatus
 
 
 class SymbolReference(Struct, frozen=True, kw_only=True):
@@ -29,8 +29,8 @@ class MatchedLine(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
-    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`. `context`:
-    all. A result that is no symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the
+    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`, without
+    `symbol_stable_id`. `context`: all. `compact` leaves `location` and the score, at any level. A result that is no symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the
     definition around it, and its best line as `snippet`. `content`, `start_line` and `end_line` repeat the place for
     callers that name a project.
     """
@@ -272,6 +272,144 @@ class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
 
+class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An index job, started or joined. `running` until it has ended, which only callers see who waited for it.
+
+    `file_count` is null until the files have been counted. The fields with defaults are there once the job has ended:
+    what it found and did, or `error_message` where it failed.
+    """
+
+    job_id: str
+    progress_token: str
+    status: str
+    mode: str
+    file_count: int | None
+    changed_files: int | None = None
+    symbol_count: int | None = None
+    source_bytes: int | None = None
+    duration_seconds: float | None = None
+    error_message: str = ""
+    metadata: Metadata
+
+
+class SyncRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """As `IndexRepoReply`, but what is counted are the changed files: null until the job has ended."""
+
+    job_id: str
+    progress_token: str
+    status: str
+    mode: str
+    changed_files: int | None
+    file_count: int | None = None
+    symbol_count: int | None = None
+    source_bytes: int | None = None
+    duration_seconds: float | None = None
+    error_message: str = ""
+    metadata: Metadata
+
+
+class IndexRepositoryReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A directory that was indexed: `success`; `running` where that takes longer than clients wait.
+
+    `repository_id` is a number made from the project's id (48 bits). `project_id` is what the caller named, null where
+    nothing was named. `files_indexed` are all files of the index, `chunks_created` the pieces of text that this job wrote.
+    """
+
+    status: str
+    repository_id: int
+    project_id: str | None
+    schema_name: str
+    files_indexed: int | None = None
+    chunks_created: int | None = None
+    duration_seconds: float | None = None
+    job_id: str
+    progress_token: str
+    metadata: Metadata
+
+
+class Grammars(Struct, frozen=True):
+    """Languages whose symbols can be read, and those whose grammar is missing from the installation."""
+
+    available: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+class HealthJob(Struct, frozen=True, kw_only=True):
+    """An index job that is running."""
+
+    job_id: str
+    project_id: str
+    mode: str
+    status: str
+    changed_files: int | None
+    started_at: str
+
+
+class WarmsetReport(Struct, frozen=True):
+    """The recent workspaces that are made ready at the start. `members` are roots, the most recent first."""
+
+    enabled: bool
+    capacity: int
+    members: tuple[str, ...]
+
+
+class IndexCheck(Struct, frozen=True, kw_only=True):
+    """How an index on disk fits this program."""
+
+    status: SchemaStatus
+    current_schema_version: int
+    required_schema_version: int
+    message: str | None
+
+
+class StartupChecks(Struct, frozen=True):
+    """What was looked at when the server started, for the project that is meant."""
+
+    index: IndexCheck
+
+
+class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A project. `index_status`: ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
+
+    `last_indexed_at` is absent before the first index, `last_error` where nothing has failed.
+    """
+
+    project_id: str
+    repo_root: str
+    index_status: str
+    residency: str
+    schema_status: SchemaStatus
+    current_schema_version: int
+    required_schema_version: int
+    freshness_status: FreshnessStatus
+    last_indexed_at: str = ""
+    ref: str
+    file_count: int
+    symbol_count: int
+    restarts: int = 0
+    last_error: str = ""
+
+
+class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all."""
+
+    status: str
+    version: str
+    uptime_seconds: int
+    tantivy_ok: bool
+    sqlite_ok: bool
+    sqlite_error: str = ""
+    grammars: Grammars
+    active_job: HealthJob | None
+    interrupted_recovery_report: InterruptedReport | None
+    workspace_warmset: WarmsetReport
+    prewarm_status: str
+    startup_checks: StartupChecks
+    projects: tuple[HealthProject, ...]
+    total_projects: int
+    metadata: BareMetadata
+
+
 class ErrorReply(Struct, frozen=True, kw_only=True):
     """The answer of a tool that failed."""
 
@@ -287,5 +425,9 @@ Reply = (
     | RelatedSymbolsReply
     | CodeContextReply
     | IndexStatusReply
+    | IndexRepoReply
+    | SyncRepoReply
+    | IndexRepositoryReply
+    | HealthReply
     | ErrorReply
 )

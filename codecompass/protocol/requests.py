@@ -153,6 +153,14 @@ class SyncRepo(Request, frozen=True, kw_only=True):
     wait_seconds: int = 0
 
 
+class IndexRepository(Request, frozen=True, kw_only=True):
+    """Register a directory, index it and wait for the end. `repo_path` is what `workspace` is elsewhere."""
+
+    tool: ClassVar[str] = "index_repository"
+
+    repo_path: str
+
+
 class HealthCheck(Request, frozen=True, kw_only=True):
     """The state of the server and its projects."""
 
@@ -169,5 +177,6 @@ AnyRequest = (
     | IndexStatus
     | IndexRepo
     | SyncRepo
+    | IndexRepository
     | HealthCheck
 )

@@ -1,0 +1,70 @@
+"""What a server was told at its start about the workspaces that it takes. Read once, checked once, passed down."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+from codecompass.settings import ServerSettings
+from codecompass.store.identity import canonical_root
+
+VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
+
+PROJECT_VARIABLES: Final[tuple[VariableName, ...]] = get_args(VariableName)
+"""Environment variables that name the project, the stronger first. Claude Code sets the second for every server."""
+
+
+class RoutingRules(Struct, frozen=True, kw_only=True):
+    """Roots are canonical. `environment` holds the variables that are set, in the order in which they count.
+
+    `pinned` are the roots of `--workspace`; the first answers for callers that name nothing. `never` are directories
+    that are taken for a project only where somebody registered them: the root of the disk and the user's home.
+    """
+
+    pinned: tuple[Path, ...] = ()
+    allowed_roots: tuple[Path, ...] = ()
+    auto_workspace: bool = False
+    max_auto_workspaces: int = 10
+    project_from_cwd: bool = False
+    environment: tuple[tuple[VariableName, str], ...] = ()
+    cwd: Path | None = None
+    never: frozenset[Path] = frozenset()
+
+
+def routing_rules(
+    settings: ServerSettings, *, environment: Mapping[str, str], cwd: str | None, workspaces: Sequence[str] = ()
+) -> RoutingRules:
+    """Returns the rules that flags, settings and the environment make. Blocking; at the start only.
+
+    `workspaces` are the paths of `--workspace`, `cwd` is None where the current directory is gone.
+
+    Raises InvalidInput for `--auto-workspace` without roots, for a root that is no directory, for a workspace that does
+    not exist, for `--project-from-cwd` without a current directory.
+    """
+    if settings.auto_workspace and not settings.allowed_roots:
+        raise InvalidInput("--allowed-root is required when --auto-workspace is enabled", field="allowed_roots")
+    if settings.project_from_cwd and cwd is None:
+        raise InvalidInput(
+            "--project-from-cwd: the current directory does not exist. Start the server in another.", field="project_from_cwd"
+        )
+    allowed = tuple(_directory("--allowed-root", path) for path in settings.allowed_roots)
+    return RoutingRules(
+        pinned=tuple(_directory("--workspace", path) for path in workspaces),
+        allowed_roots=allowed,
+        auto_workspace=settings.auto_workspace,
+        max_auto_workspaces=settings.max_auto_workspaces,
+        project_from_cwd=settings.project_from_cwd,
+        environment=tuple((name, environment[name]) for name in PROJECT_VARIABLES if environment.get(name, "").strip()),
+        cwd=None if cwd is None else canonical_root(cwd),
+        never=frozenset({Path("/"), canonical_root(os.path.expanduser("~"))}),
+    )
+
+
+def _directory(flag: str, path: str) -> Path:
+    real = canonical_root(os.path.expanduser(path))
+    if not real.is_dir():
+        raise InvalidInput(f"{flag}: {real} is not a directory. Correct the path.", field=flag, value=path)
+    return real
