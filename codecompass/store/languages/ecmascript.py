@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from codecompass.store.languages.base import DESCEND, Context, Found, Inside, Node, Rule, RuleFunction
+from codecompass.store.languages.ecmascript_expressions import call, callback, class_expression, default_export
 from codecompass.store.languages.ecmascript_modules import import_alias, imports, re_exports
+from codecompass.store.languages.ecmascript_objects import array, object_literal, pair, returned
 from codecompass.store.languages.ecmascript_scopes import (
     AMBIENT,
     FUNCTIONS,
@@ -16,19 +18,7 @@ from codecompass.store.languages.ecmascript_scopes import (
     name_of,
     visibility_at,
 )
-from codecompass.store.languages.ecmascript_values import (
-    SCRIPT_ENDINGS,
-    array,
-    call,
-    callback,
-    class_expression,
-    default_export,
-    expression_statement,
-    object_literal,
-    pair,
-    returned,
-    variables,
-)
+from codecompass.store.languages.ecmascript_values import SCRIPT_ENDINGS, expression_statement, variables
 from codecompass.store.languages.ecmascript_wrappers import is_bare_block
 from codecompass.store.records import SymbolKind
 

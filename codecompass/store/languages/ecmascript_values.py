@@ -14,23 +14,20 @@ from codecompass.store.languages.ecmascript_modules import (
     is_exports,
     lines_of,
     required,
-    required_module,
     required_names,
 )
+from codecompass.store.languages.ecmascript_objects import members
 from codecompass.store.languages.ecmascript_scopes import (
     FUNCTIONS,
-    LINE_BYTES,
     bare,
-    body_holds_definitions,
     defined,
     function_bodies,
     head_end_of,
     holds_definitions,
     in_function,
-    name_of,
     visibility_at,
 )
-from codecompass.store.languages.ecmascript_wrappers import bodies_of, wrapped
+from codecompass.store.languages.ecmascript_wrappers import bodies_of
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
@@ -237,141 +234,3 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
         visibility=visibility,
         qualifier=qualifier,
     )
-
-
-def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> Iterator[Found]:
-    """The functions in an object, and the objects in it that hold functions."""
-    for child in node.named_children:
-        if child.type == "method_definition":
-            name = name_of(child.child_by_field_name("name"), context)
-            yield function_member(name, child, child, context, qualifier)
-        elif child.type == "pair":
-            yield from pair(child, context, qualifier)
-        elif child.type == "spread_element" and holds_definitions(child, context):
-            yield Inside(child)
-
-
-def function_member(
-    name: str, node: Node, function: Node, context: Context, qualifier: tuple[str, ...] | None = None
-) -> Definition:
-    """Returns the method that a function in an object is."""
-    bodies, end = function_bodies(function, context), head_end_of(function)
-    return defined(name, "method", node, context, bodies, head_end=end, qualifier=qualifier)
-
-
-def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None) -> Iterator[Found]:
-    """`key: value` in an object, when the value is or holds a function."""
-    value = bare(node.child_by_field_name("value"))
-    name = name_of(node.child_by_field_name("key"), context)
-    if value is None:
-        return
-    if value.type in FUNCTIONS:
-        yield function_member(name, node, value, context, qualifier)
-    elif holds_definitions(value, context):
-        if value.type == "object":
-            yield defined(name, "field", node, context, (value,), qualifier=qualifier)
-        else:
-            yield Inside(node)
-
-
-def object_literal(node: Node, context: Context) -> Iterator[Found]:
-    """An object in an expression: looked into unless it is local to a function."""
-    if not in_function(context) and holds_definitions(node, context):
-        extended = context.notes.get(("extended", node.start_byte))
-        yield from members(node, context, None if extended is None else (*context.scope_names, *extended.split(".")))
-
-
-def note_extended(call: Node, context: Context) -> None:
-    """Writes down whose methods the objects are that `Object.assign(View.prototype, { ... })` or `extend(app, { ... })` take."""
-    arguments = call.child_by_field_name("arguments")
-    if arguments is None or arguments.named_child_count < 2 or arguments.named_child_count > MAX_EXTENDING:
-        return
-    first, *others = arguments.named_children
-    if first.type not in ("identifier", "member_expression"):
-        return
-    path = context.source[first.start_byte : min(first.end_byte, first.start_byte + LINE_BYTES)].decode("utf-8", "replace")
-    called = context.source[max(call.start_byte, arguments.start_byte - LINE_BYTES) : arguments.start_byte]
-    owner = path.removesuffix(".prototype")
-    is_extended = owner != path or called.rpartition(b".")[2] in EXTENDING
-    if is_extended and owner.replace(".", "").isidentifier():
-        for other in others:
-            context.notes["extended", other.start_byte] = owner
-
-
-EXTENDING: Final = frozenset({b"assign", b"extend", b"merge", b"mixin"})
-MAX_EXTENDING: Final = 10
-"""Arguments of a call that adds methods to an object."""
-
-
-def returned(node: Node, context: Context) -> Iterator[Found]:
-    """`return { m() {} }`: a function that makes an object defines its methods."""
-    value = bare(node.named_children[0] if node.named_child_count else None)
-    if value is not None and holds_definitions(node, context):
-        yield Inside(value if value.type == "object" else node)
-
-
-def array(node: Node, context: Context) -> Iterator[Found]:
-    """An array is looked into unless it is local to a function."""
-    if not in_function(context) and holds_definitions(node, context):
-        yield Inside(node)
-
-
-def call(node: Node, context: Context) -> Iterator[Found]:
-    """A call: `require('m')` and `import('m')` are imports, others may have functions among their arguments."""
-    if context.source.startswith((b"require(", b"import("), node.start_byte):
-        spec = required_module(node, context)
-        if spec is not None:
-            yield Import(*lines_of(node), spec)
-            return
-    inside = wrapped(node, context)
-    if inside is not None:
-        yield from inside
-        return
-    if not in_function(context):
-        note_extended(node, context)
-    if body_holds_definitions(node, context):
-        yield Inside(node)
-    elif not in_function(context):
-        # Callbacks without names in them are left aside, which is most of a test file.
-        arguments = node.child_by_field_name("arguments")
-        for argument in arguments.named_children if arguments is not None else ():
-            if argument.type == "object":
-                yield from object_literal(argument, context)
-
-
-def callback(node: Node, context: Context) -> Iterator[Found]:
-    """A function in an expression: a definition if it has a name, else a scope without one."""
-    name = context.field_text(node, "name")
-    bodies = function_bodies(node, context)
-    if name:
-        yield defined(name, "fn", node, context, bodies, head_end=head_end_of(node), visibility="internal")
-    else:
-        for body in bodies:
-            yield Inside(body, "fn")
-
-
-def class_expression(node: Node, context: Context) -> Iterator[Found]:
-    """A class in an expression, with or without a name."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
-    if name:
-        yield defined(name, "class", node, context, () if body is None else (body,), visibility="internal")
-    elif body is not None:
-        yield Inside(body, "class")
-
-
-def default_export(value: Node, statement: Node, context: Context) -> Iterator[Found]:
-    """`export default <expression>`: a symbol called `default`, which is the name that importers take."""
-    bare_value = bare(value)
-    if bare_value is None or bare_value.type == "identifier":
-        return
-    name = context.field_text(bare_value, "name") if bare_value.type in (*FUNCTIONS, "class") else ""
-    if bare_value.type == "class":
-        body = bare_value.child_by_field_name("body")
-        class_body = () if body is None else (body,)
-        yield defined(name or "default", "class", statement, context, class_body, visibility="public")
-    elif bare_value.type in FUNCTIONS:
-        bodies, end = function_bodies(bare_value, context), head_end_of(bare_value)
-        yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
-    else:
-        inside, end = bodies_of(bare_value, context), statement.end_byte
-        yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")

@@ -4,7 +4,6 @@ Most Lua modules are a local table that the file returns; what is put into it is
 table's local name where that is a mere placeholder (`M`).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -18,20 +17,17 @@ from codecompass.store.languages.base import (
     Language,
     Node,
     head_without_comments,
-    leading_comment,
 )
+from codecompass.store.languages.lua_comments import annotation, comment_above
+from codecompass.store.languages.lua_imports import required
+from codecompass.store.languages.lua_names import NAME, literal_of, parts_of
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, offsets
 from codecompass.store.records import Import, SymbolKind, Visibility
 
 MARKERS: Final = (b"function", b"require", b"dofile")
-NAME: Final = re.compile(r"[^\s()'\"]+")
-"""What a key in brackets must look like to be a name: `["textDocument/hover"]` is one, the title of a test is not."""
 
 PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
 SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
-ANNOTATION: Final = re.compile(r"^---\s*@(class|alias|enum)\s+(?:\([^)]*\)\s*)?([\w.]+)")
-ANNOTATION_LINE: Final = re.compile(r"^\s*--+\s*(?:[@|]|stylua:|luacheck:|selene:).*$", re.MULTILINE)
-LONG_COMMENT: Final = re.compile(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
@@ -62,44 +58,8 @@ def note_module(root: Node, context: Context) -> None:
         context.notes["module table",] = context.text(value)
 
 
-def comment_above(node: Node, context: Context) -> str:
-    """Returns the prose of the comment above, without annotations (`---@param`)."""
-    outer: Node | None = node
-    # An assignment with `local` is a child of the declaration that the comment stands above.
-    while outer is not None and outer.prev_named_sibling is None and outer.type == "assignment_statement":
-        outer = outer.parent
-    if outer is None:
-        return ""
-    text = leading_comment(outer, context)
-    return LONG_COMMENT.sub("", ANNOTATION_LINE.sub("", text)) if text else ""
-
-
 def _in_function(context: Context) -> bool:
     return context.enclosing in ("fn", "method")
-
-
-def _parts(target: Node, context: Context) -> list[str]:
-    """`a.b["c"]:d` as a list; empty when a part of it is not a literal."""
-    parts: list[str] = []
-    node: Node | None = target
-    while node is not None and node.type in ("dot_index_expression", "method_index_expression", "bracket_index_expression"):
-        field = node.child_by_field_name("method" if node.type == "method_index_expression" else "field")
-        is_computed = node.type == "bracket_index_expression" and field is not None and field.type != "string"
-        name = "" if field is None or is_computed else _literal(field, context)
-        if not name:
-            return []
-        parts.append(name)
-        node = node.child_by_field_name("table")
-    if node is None or node.type != "identifier":
-        return []
-    return [context.text(node), *reversed(parts)]
-
-
-def _literal(node: Node, context: Context) -> str:
-    if node.type == "identifier":
-        return context.text(node)
-    content = node.child_by_field_name("content") if node.type == "string" else None
-    return context.text(content).strip() if content is not None else ""
 
 
 def _define(
@@ -144,7 +104,7 @@ def _body(node: Node) -> tuple[Node, ...]:
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`function a.b:c()`, `local function f()`."""
     name = node.child_by_field_name("name")
-    parts = [] if name is None else _parts(name, context)
+    parts = [] if name is None else parts_of(name, context)
     if not parts or name is None:
         return
     yield _define(
@@ -195,12 +155,12 @@ def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> I
         elif child.type == "expression_list":
             values = child.children_by_field_name("value")
     is_guarded = len(values) == 1 and len(targets) > 1 and context.field_text(values[0], "name") == "pcall"
-    if is_guarded and _required(values[0], context) is not None:
+    if is_guarded and required(values[0], context) is not None:
         # `local ok, name = pcall(require, "x")`: the second is what is imported.
         targets = targets[1:2]
     for index, target in enumerate(targets):
         value = values[index] if index < len(values) else None
-        parts = _parts(target, context)
+        parts = parts_of(target, context)
         yield from _one(parts, value, whole, context, is_local=is_local, is_constant=index in constants)
 
 
@@ -209,7 +169,7 @@ def _one(
 ) -> Iterator[Found]:
     """One name with its value: an import, a function, or at module level a variable or a field."""
     if value is not None and parts:
-        imported = _required(value, context)
+        imported = required(value, context)
         if imported is not None:
             spec, name, kind = imported
             alias = parts[-1] if parts[-1] != (name or spec.rsplit(".", 1)[-1]) else ""
@@ -249,7 +209,7 @@ def table_field(node: Node, context: Context) -> Iterator[Found]:
         return
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     is_computed = context.source.startswith(b"[", node.start_byte) and name is not None and name.type != "string"
-    literal = "" if name is None or is_computed else _literal(name, context)
+    literal = "" if name is None or is_computed else literal_of(name, context)
     if value is None or NAME.fullmatch(literal) is None:
         yield Inside(node)
     elif value.type == "function_definition":
@@ -288,73 +248,13 @@ def call(node: Node, context: Context) -> Iterable[Found]:
     # Most statements are calls that hold nothing: they must not even cost a generator.
     if not holds_mark(node, context):
         return ()
-    imported = _required(node, context)
+    imported = required(node, context)
     if imported is None:
         return (Inside(node),)
     spec, name, kind = imported
     arguments = node.child_by_field_name("arguments")
     found = Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name, "", kind)
     return (found,) if arguments is None else (found, Inside(arguments))
-
-
-def _required(value: Node, context: Context) -> tuple[str, str, str] | None:
-    """The module, the field taken from it and the kind of `require("x").y`, None for anything else.
-
-    Only the first field counts: `require("x").y.z` and `require("x").y()` both take `y`.
-    """
-    name = ""
-    node: Node | None = value
-    while node is not None:
-        if node.type == "function_call":
-            callee = node.child_by_field_name("name")
-            word = "" if callee is None else context.text(callee) if callee.type == "identifier" else ""
-            if word in ("require", "dofile", "pcall"):
-                spec = _argument(node, word, context)
-                return (spec, name, "relative" if word == "dofile" else "module") if spec else None
-            node = callee
-        elif node.type in ("dot_index_expression", "method_index_expression"):
-            field = node.child_by_field_name("field" if node.type == "dot_index_expression" else "method")
-            name = "" if field is None else context.text(field)
-            node = node.child_by_field_name("table")
-        else:
-            return None
-    return None
-
-
-def _argument(call_node: Node, word: str, context: Context) -> str:
-    arguments = call_node.child_by_field_name("arguments")
-    values = [] if arguments is None else arguments.named_children
-    if word == "pcall":
-        values = values[1:] if values and context.text(values[0]) == "require" else []
-    return _literal(values[0], context) if values and values[0].type == "string" else ""
-
-
-def annotation(node: Node, context: Context) -> Iterable[Found]:
-    """`---@class Name` and `---@alias Name`: types that exist in comments alone, up to the last line that is theirs."""
-    start = node.start_byte
-    if b"@" not in context.source[start + 3 : start + 6]:
-        return ()
-    match = ANNOTATION.match(context.text(node))
-    if match is None:
-        return ()
-    last, following = node, node.next_named_sibling
-    while following is not None and following.type == "comment" and following.start_point[0] == last.end_point[0] + 1:
-        text = context.text(following)
-        if not text.startswith("---") or ANNOTATION.match(text):
-            break
-        last, following = following, following.next_named_sibling
-    kind: SymbolKind = "class" if match[1] == "class" else "enum" if match[1] == "enum" else "type"
-    found = Definition(
-        name=match[2].rsplit(".", 1)[-1],
-        kind=kind,
-        node=node,
-        end_line=last.start_point[0] + 1,
-        signature=context.text(node).removeprefix("---"),
-        visibility="public",
-        doc=comment_above(node, context),
-        qualified_name=match[2],
-    )
-    return (found,)
 
 
 LUA = Language(

@@ -20,7 +20,9 @@ from codecompass.store.languages.base import (
     head_without_comments,
 )
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
-from codecompass.store.records import Import, SymbolKind, Visibility
+from codecompass.store.languages.php_imports import INCLUDES, include, literal_of, use
+from codecompass.store.languages.php_names import after_attributes, in_class, in_namespace, visibility_of
+from codecompass.store.records import SymbolKind, Visibility
 
 MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
 DEFINITION: Final = re.compile(
@@ -36,7 +38,6 @@ KIND_OF: Final[dict[str, SymbolKind]] = {
     "trait_declaration": "trait",
     "enum_declaration": "enum",
 }
-INCLUDES: Final = frozenset({"include_expression", "include_once_expression", "require_expression", "require_once_expression"})
 EXPRESSIONS: Final = (
     "anonymous_function",
     "argument",
@@ -61,43 +62,6 @@ def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     return ()
 
 
-def _in_namespace(name: str, context: Context) -> str:
-    namespace = context.notes.get(("namespace",), "")
-    return f"{namespace}\\{name}" if namespace else name
-
-
-def _member(name: str, context: Context) -> str:
-    """`A\\B::m`; a member of an anonymous class is named after the function that the class stands in."""
-    kinds, names = context.scope_kinds, context.scope_names
-    for index in range(len(kinds) - 1, -1, -1):
-        if kinds[index] in CLASS_LIKE:
-            # A nameless scope has a kind and no name, so its index lies after the last name.
-            if index < len(names):
-                return f"{_in_namespace(names[index], context)}::{name}"
-            break
-    around = names[1:] if kinds[:1] == ("module",) else names
-    return f"{_in_namespace('::'.join(around), context)}::{name}" if around else name
-
-
-def _after_attributes(node: Node) -> Node:
-    """The first part of a declaration that is not an attribute: its line is the definition's."""
-    for child in node.children:
-        if child.type not in ("attribute_list", "comment"):
-            return child
-    return node
-
-
-def _visibility(node: Node, context: Context) -> Visibility:
-    """What the modifier of a member says; without one it is public."""
-    for child in node.children:
-        if child.type == "visibility_modifier":
-            word = context.text(child).lower()
-            return "private" if word.startswith("private") else "protected" if word.startswith("protected") else "public"
-        if child.type in ("name", "const_element", "property_element"):
-            break
-    return "public"
-
-
 def _between(start: int, end: int, context: Context) -> str:
     return context.source[start:end].decode("utf-8", "replace")
 
@@ -105,7 +69,7 @@ def _between(start: int, end: int, context: Context) -> str:
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
     """A declaration with a body, which is entered when it is a type's or holds definitions."""
     body = node.child_by_field_name("body")
-    head = _after_attributes(node)
+    head = after_attributes(node)
     bodies: tuple[Node, ...] = ()
     if body is not None and (kind in CLASS_LIKE or holds_mark(body, context)):
         bodies = (body,)
@@ -139,7 +103,7 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
 def type_declaration(node: Node, context: Context) -> Iterator[Found]:
     """`class`, `interface`, `trait`, `enum`."""
     name = context.field_text(node, "name")
-    yield _define(node, KIND_OF[node.type], name, _in_namespace(name, context), "public", context)
+    yield _define(node, KIND_OF[node.type], name, in_namespace(name, context), "public", context)
 
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
@@ -152,19 +116,19 @@ def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`function name() { }` outside classes."""
     name = context.field_text(node, "name")
-    yield _define(node, "fn", name, _in_namespace(name, context), "public", context)
+    yield _define(node, "fn", name, in_namespace(name, context), "public", context)
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
     """A method, and the properties that the parameters of a constructor declare."""
     name = context.field_text(node, "name")
-    yield _define(node, "method", name, _member(name, context), _visibility(node, context), context)
+    yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
     if name.lower() != "__construct":
         return
     parameters = node.child_by_field_name("parameters")
     for parameter in [] if parameters is None else parameters.named_children:
         if parameter.type == "property_promotion_parameter":
-            head = _after_attributes(parameter)
+            head = after_attributes(parameter)
             field = context.field_text(parameter, "name").lstrip("&$")
             yield Definition(
                 name=field,
@@ -172,8 +136,8 @@ def method(node: Node, context: Context) -> Iterator[Found]:
                 node=parameter,
                 start_line=head.start_point[0] + 1,
                 signature=_between(head.start_byte, parameter.end_byte, context),
-                visibility=_visibility(parameter, context),
-                qualified_name=_member(field, context),
+                visibility=visibility_of(parameter, context),
+                qualified_name=in_class(field, context),
             )
 
 
@@ -182,7 +146,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
     is_property = node.type == "property_declaration"
     is_member = context.enclosing in CLASS_LIKE
     wanted = "property_element" if is_property else "const_element"
-    head = _after_attributes(node)
+    head = after_attributes(node)
     found = [child for child in node.named_children if child.type == wanted]
     for element in found:
         name_node = element.child_by_field_name("name") or (element.named_children[0] if element.named_child_count else None)
@@ -196,15 +160,15 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
             node=node if len(found) == 1 else element,
             start_line=(head if element is found[0] else element).start_point[0] + 1,
             signature=before + context.text(element),
-            visibility=_visibility(node, context) if is_member else "public",
-            qualified_name=_member(name, context) if is_member else _in_namespace(name, context),
+            visibility=visibility_of(node, context) if is_member else "public",
+            qualified_name=in_class(name, context) if is_member else in_namespace(name, context),
         )
 
 
 def enum_case(node: Node, context: Context) -> Iterator[Found]:
     """`case Name = value;`."""
     name = context.field_text(node, "name")
-    head = _after_attributes(node)
+    head = after_attributes(node)
     yield Definition(
         name=name,
         kind="const",
@@ -212,7 +176,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
         start_line=head.start_point[0] + 1,
         signature=_between(head.start_byte, node.end_byte, context),
         visibility="public",
-        qualified_name=_member(name, context),
+        qualified_name=in_class(name, context),
     )
 
 
@@ -244,15 +208,7 @@ def _defined_constant(call: Node, context: Context) -> str:
     if context.field_text(call, "function").lstrip("\\").lower() != "define" or arguments is None:
         return ""
     first = arguments.named_children[0] if arguments.named_child_count else None
-    return _literal(first.named_children[0], context) if first is not None and first.named_child_count else ""
-
-
-def _literal(node: Node, context: Context) -> str:
-    """The value of a string without interpolation, else empty."""
-    if node.type not in ("string", "encapsed_string") or node.named_child_count != 1:
-        return ""
-    content = node.named_children[0]
-    return context.text(content).replace("\\\\", "\\").strip() if content.type == "string_content" else ""
+    return literal_of(first.named_children[0], context) if first is not None and first.named_child_count else ""
 
 
 def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator[Found]:
@@ -272,41 +228,6 @@ def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator
         signature=_between(node.start_byte, node.end_byte if body is None else body.start_byte, context).rstrip(" =>"),
         qualified_name=name,
     )
-
-
-def include(node: Node, context: Context) -> Iterator[Found]:
-    """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
-    value = node.named_children[0] if node.named_child_count else None
-    while value is not None and value.type == "parenthesized_expression" and value.named_child_count:
-        value = value.named_children[0]
-    if value is None:
-        return
-    spec = _literal(value, context)
-    if value.type == "binary_expression" and context.field_text(value, "left") == "__DIR__":
-        right = value.child_by_field_name("right")
-        spec = "" if right is None else _literal(right, context)
-        spec = f".{spec}" if spec.startswith("/") else ""
-    if spec:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
-
-
-def use(node: Node, context: Context) -> Iterator[Found]:
-    """`use A\\B as C, D`, `use A\\{B, C\\D}`, `use function A\\f`; a leading backslash means nothing and is left out."""
-    prefix = ""
-    clauses = node.named_children
-    group = node.child_by_field_name("body")
-    if group is not None:
-        prefix = "".join(context.text(child) for child in node.named_children if child.type == "namespace_name") + "\\"
-        clauses = group.named_children
-    for clause in clauses:
-        names = [child for child in clause.named_children if child.type in ("name", "qualified_name")]
-        if clause.type != "namespace_use_clause" or not names:
-            continue
-        spec, _, name = (prefix + context.text(names[0])).lstrip("\\").rpartition("\\")
-        alias = context.field_text(clause, "alias")
-        # A line of a group is the import's; the declaration around it may be long.
-        where = clause if group is not None else node
-        yield Import(where.start_point[0] + 1, where.end_point[0] + 1, spec or name, name if spec else "", alias)
 
 
 PHP = Language(

@@ -4,7 +4,7 @@ Definitions inside blocks (`describe "x" do ... end`, `included do ... end`) cou
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from codecompass.store.languages.base import (
@@ -18,50 +18,28 @@ from codecompass.store.languages.base import (
     leading_comment,
 )
 from codecompass.store.languages.marks import inside_when_marked, noted
+from codecompass.store.languages.ruby_calls import call, section
+from codecompass.store.languages.ruby_definitions import (
+    bodies_of,
+    builder_of,
+    define_method,
+    define_type,
+    head_until,
+    struct_members,
+    until_block,
+)
 from codecompass.store.languages.ruby_sections import (
-    SECTIONS,
     as_visibility,
     in_function,
-    in_singleton,
-    literal_names,
     note_named,
-    note_type,
     path_of,
     said_around,
     said_of,
 )
-from codecompass.store.records import Import, SymbolKind
+from codecompass.store.records import SymbolKind
 
 MARKERS: Final = (b"def ", b"class ", b"module ", b"alias ", b"define_method", b"require", b"Class.new", b"Struct.new")
 
-ACCESSORS: Final = frozenset(
-    {
-        "attr",
-        "attr_accessor",
-        "attr_reader",
-        "attr_writer",
-        "attr_internal",
-        "cattr_accessor",
-        "cattr_reader",
-        "class_attribute",
-        "mattr_accessor",
-        "mattr_reader",
-        "mattr_writer",
-    }
-)
-DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_delegators"})
-RENAMING_DELEGATORS: Final = frozenset({"def_delegator", "def_instance_delegator"})
-
-CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECTIONS, ACCESSORS, DELEGATORS, RENAMING_DELEGATORS)
-"""Methods whose calls mean something to us."""
-
-BUILDERS: Final[Mapping[str, SymbolKind]] = {
-    "Struct.new": "struct",
-    "Data.define": "struct",
-    "Class.new": "class",
-    "Module.new": "module",
-}
-"""Calls whose value, assigned to a constant, is a type."""
 
 VARIABLES: Final = frozenset({"class_variable", "instance_variable", "global_variable"})
 PREDEFINED: Final = frozenset({"$stdin", "$stdout", "$stderr", "$VERBOSE", "$DEBUG", "$PROGRAM_NAME", "$0", "$/", "$,", "$;"})
@@ -93,43 +71,10 @@ def comment_above(node: Node, context: Context) -> str:
     return MAGIC_COMMENT.sub("", leading_comment(outer, context))
 
 
-def _define_method(
-    name: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str
-) -> Definition:
-    """A method, an accessor or an alias: what is called with `#` or, in `class << self`, with a dot."""
-    path = path_of(context)
-    side = "self" if in_singleton(node, path, context) else ""
-    word = said_around(node, context) or said_of(name, side, True, path, context)
-    separator = "." if side or word == "module_function" else "#"
-    return Definition(
-        name=name,
-        kind="fn" if kind == "method" and not path else kind,
-        node=node,
-        bodies=bodies,
-        signature=signature,
-        visibility=as_visibility(word),
-        qualified_name=path + separator + name if path else name,
-    )
-
-
-def _head(node: Node, context: Context, last_fields: tuple[str, ...]) -> str:
-    """The source of `node` up to the end of the first of the fields that it has."""
-    for field in last_fields:
-        last = node.child_by_field_name(field)
-        if last is not None:
-            return context.source[node.start_byte : last.end_byte].decode("utf-8", "replace")
-    return ""
-
-
-def _bodies(node: Node | None) -> tuple[Node, ...]:
-    body = None if node is None else node.child_by_field_name("body")
-    return () if body is None else (body,)
-
-
 def method(node: Node, context: Context) -> Iterator[Found]:
     """`def name`."""
     name = context.field_text(node, "name")
-    yield _define_method(name, "method", node, context, _bodies(node), _head(node, context, ("parameters", "name")))
+    yield define_method(name, "method", node, context, bodies_of(node), head_until(node, context, ("parameters", "name")))
 
 
 def singleton_method(node: Node, context: Context) -> Iterator[Found]:
@@ -142,8 +87,8 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
         name=name,
         kind="method",
         node=node,
-        bodies=_bodies(node),
-        signature=_head(node, context, ("parameters", "name")),
+        bodies=bodies_of(node),
+        signature=head_until(node, context, ("parameters", "name")),
         visibility=as_visibility(word),
         qualified_name=f"{path}.{name}" if path else name,
     )
@@ -151,44 +96,13 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
 
 def type_definition(node: Node, context: Context) -> Iterator[Found]:
     """`class A::B < C`, `module A`."""
-    bodies = _bodies(node)
+    bodies = bodies_of(node)
     kind: SymbolKind = "module" if node.type == "module" else "class"
-    signature = _head(node, context, ("superclass", "name"))
+    signature = head_until(node, context, ("superclass", "name"))
     superclass = node.child_by_field_name("superclass")
     if superclass is not None and superclass.named_child_count:
-        bodies = (*_struct_members(superclass.named_children[0], context), *bodies)
-    yield _define_type(context.field_text(node, "name"), kind, node, context, bodies, signature)
-
-
-def _define_type(
-    written: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str | None
-) -> Definition:
-    outer = path_of(context)
-    name = written.rsplit("::", 1)[-1]
-    path = _resolved(written, outer)
-    word = context.notes.get(("named", outer, "", name), "public")
-    if kind != "const":
-        note_type(path, len(context.scope_names) + 1, bodies, context)
-    return Definition(
-        name=name,
-        kind=kind,
-        node=node,
-        bodies=bodies,
-        signature=signature,
-        visibility="private" if word == "private" else "public",
-        qualified_name=path,
-    )
-
-
-def _resolved(written: str, outer: str) -> str:
-    """The full path of a name as written: `Rack::Request` inside `module Rack` opens no `Rack::Rack`."""
-    if written.startswith("::") or not outer:
-        return written.removeprefix("::")
-    around = outer.split("::")
-    first, is_path, _ = written.partition("::")
-    if is_path and first in around:
-        around = around[: around.index(first)]
-    return "::".join((*around, written))
+        bodies = (*struct_members(superclass.named_children[0], context), *bodies)
+    yield define_type(context.field_text(node, "name"), kind, node, context, bodies, signature)
 
 
 def singleton_class(node: Node, context: Context) -> Iterator[Found]:
@@ -197,18 +111,9 @@ def singleton_class(node: Node, context: Context) -> Iterator[Found]:
         path = path_of(context)
         context.notes["singleton", path] = str(node.end_byte)
         context.notes["section", path, "self"] = "public"
-        note_named(_bodies(node), path, "self", context)
-    for body in _bodies(node):
+        note_named(bodies_of(node), path, "self", context)
+    for body in bodies_of(node):
         yield Inside(body)
-
-
-def section(node: Node, context: Context) -> Iterator[Found]:
-    """`private` on a line of its own."""
-    word = SECTIONS.get(context.text(node))
-    if word is not None and not in_function(context):
-        path = path_of(context)
-        context.notes["section", path, "self" if in_singleton(node, path, context) else ""] = word
-    return iter(())
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
@@ -219,12 +124,12 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
     for target in targets:
         name = context.text(target)
         if target.type in ("constant", "scope_resolution"):
-            builder = _builder(right, context) if len(targets) == 1 else None
+            builder = builder_of(right, context) if len(targets) == 1 else None
             if builder is not None and right is not None:
-                bodies = (*_struct_members(right, context), *_bodies(right.child_by_field_name("block")))
-                yield _define_type(name, builder, node, context, bodies, _until_block(node, right, context))
+                bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
+                yield define_type(name, builder, node, context, bodies, until_block(node, right, context))
                 return
-            yield _define_type(name, "const", node, context, (), context.text(node))
+            yield define_type(name, "const", node, context, (), context.text(node))
         elif not in_function(context) and target.type in VARIABLES and name not in PREDEFINED:
             path = path_of(context)
             is_global = target.type == "global_variable"
@@ -238,28 +143,6 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
             )
     if right is not None:
         yield from inside_when_marked(node, context)
-
-
-def _builder(value: Node | None, context: Context) -> SymbolKind | None:
-    if value is None or value.type != "call":
-        return None
-    receiver = context.field_text(value, "receiver").removeprefix("::")
-    return BUILDERS.get(f"{receiver}.{context.field_text(value, 'method')}")
-
-
-def _until_block(node: Node, call: Node, context: Context) -> str:
-    block = call.child_by_field_name("block")
-    end = node.end_byte if block is None else block.start_byte
-    return context.source[node.start_byte : end].decode("utf-8", "replace")
-
-
-def _struct_members(call: Node, context: Context) -> tuple[Node, ...]:
-    """The arguments of `Struct.new(:x, :y)`, whose symbols are the fields of the type."""
-    arguments = call.child_by_field_name("arguments")
-    if _builder(call, context) != "struct" or arguments is None:
-        return ()
-    context.notes["members",] = f"{arguments.start_byte} {arguments.end_byte}"
-    return (arguments,)
 
 
 def struct_member(node: Node, context: Context) -> Iterator[Found]:
@@ -284,75 +167,12 @@ def alias(node: Node, context: Context) -> Iterator[Found]:
     if name.startswith("$"):
         yield Definition(name=name, kind="var", node=node, visibility="public", qualified_name=name)
     else:
-        yield _define_method(name, "method", node, context, (), context.text(node))
-
-
-def call(node: Node, context: Context) -> Iterator[Found]:
-    """Calls that define, import, change visibility, or hold definitions in their block."""
-    word = context.field_text(node, "method")
-    if word in ("require", "require_relative", "load", "autoload"):
-        yield from _import(word, node, context)
-        return
-    if word in CALLS and not in_function(context):
-        names = list(literal_names(node, context))
-        block = node.child_by_field_name("block")
-        if word == "refine" and block is not None:
-            yield _refinement(node, block, context)
-            return
-        if not names and word in SECTIONS and node.child_by_field_name("receiver") is None:
-            arguments = node.child_by_field_name("arguments")
-            if arguments is None or not arguments.named_child_count:
-                yield from section(node.named_children[0], context)
-                return
-        kind: SymbolKind = "field" if word in ACCESSORS else "method"
-        for name in _defined_by(word, names):
-            bodies = _bodies(block) if word == "define_method" else ()
-            # The list of an accessor can be long and hold comments; one name is what a person asked for.
-            signature = f"{word} :{name}" if kind == "field" else _until_block(node, node, context)
-            yield _define_method(name, kind, node, context, bodies, signature)
-        if names:
-            return
-    yield from inside_when_marked(node, context)
-
-
-def _defined_by(word: str, names: list[str]) -> list[str]:
-    """Those of the names in a call of `word` that it defines."""
-    if word in ACCESSORS or word == "delegate":
-        return names
-    if word in DELEGATORS:
-        return names[1:]
-    if word in RENAMING_DELEGATORS:
-        return names[-1:]
-    return names[:1] if word in ("define_method", "alias_method") else []
-
-
-def _refinement(node: Node, block: Node, context: Context) -> Definition:
-    arguments = node.child_by_field_name("arguments")
-    target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
-    return _define_type(target, "impl", node, context, _bodies(block), _until_block(node, node, context))
+        yield define_method(name, "method", node, context, (), context.text(node))
 
 
 def branch(node: Node, context: Context) -> Iterable[Found]:
     """`if`, `unless`, `begin`: entered outside methods, where a constant may stand in them."""
     return inside_when_marked(node, context) if in_function(context) else (Inside(node),)
-
-
-def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
-    arguments = node.child_by_field_name("arguments")
-    values = [] if arguments is None else [value for value in arguments.named_children if value.type != "comment"]
-    if not values or (node.child_by_field_name("receiver") is not None and word != "autoload"):
-        return
-    last = values[-1] if word == "autoload" else values[0]
-    if last.type != "string" or any(part.type == "interpolation" for part in last.named_children):
-        return
-    name = context.text(values[0]).lstrip(":") if word == "autoload" else ""
-    yield Import(
-        line_start=node.start_point[0] + 1,
-        line_end=node.end_point[0] + 1,
-        spec=context.text(last)[1:-1],
-        name=name,
-        kind="relative" if word == "require_relative" else "module",
-    )
 
 
 RUBY = Language(
