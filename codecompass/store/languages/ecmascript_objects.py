@@ -1,4 +1,7 @@
-"""The functions in objects of JavaScript and TypeScript: of a file, in a function's result, among arguments."""
+"""Functions in the objects and arrays of JavaScript and TypeScript.
+
+Objects are looked into at the top of a file, among the arguments of calls there, and where a function returns one.
+"""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,7 @@
-"""Definitions that are values in JavaScript and TypeScript: variables, assignments, functions in objects and in calls.
+"""Variables and assignments of JavaScript and TypeScript.
 
 A variable is a symbol at the top of a file or namespace; in a function only what has a name and is a function or a class
-counts. Objects are looked into at the top of a file and where a function returns one.
+counts.
 """
 
 from collections.abc import Iterator

@@ -30,6 +30,7 @@ def module_path(context: Context) -> str:
 
 
 def qualified_in_module(name: str, context: Context) -> str:
+    """The full name of what stands here under `name`."""
     path = module_path(context)
     # Functions that a macro makes stand in it: `Presence.__using__.track`.
     functions = [
@@ -39,6 +40,7 @@ def qualified_in_module(name: str, context: Context) -> str:
 
 
 def arguments_of(call: Node) -> list[Node]:
+    """The arguments of a call, in order."""
     for child in call.named_children:
         if child.type == "arguments":
             return child.named_children
@@ -46,10 +48,12 @@ def arguments_of(call: Node) -> list[Node]:
 
 
 def blocks_of(call: Node) -> tuple[Node, ...]:
+    """What stands between `do` and `end` behind a call."""
     return tuple(child for child in call.named_children[1:] if child.type == "do_block")
 
 
 def target_of(call: Node, context: Context) -> str:
+    """The plain name that is called, empty for `A.b()` and the like."""
     target = call.child_by_field_name("target")
     return "" if target is None or target.type != "identifier" else context.text(target)
 
@@ -80,6 +84,7 @@ def attribute_name(node: Node, context: Context) -> str:
 
 
 def string_of(attribute: Node, context: Context) -> str:
+    """The text that an attribute is set to, empty where it is no text."""
     operand = attribute.child_by_field_name("operand")
     values = [] if operand is None else arguments_of(operand)
     if not values or values[0].type not in ("string", "sigil"):
@@ -101,7 +106,7 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
     for argument in arguments:
         if argument.type == "keywords":
             for pair in argument.named_children:
-                if pair.type == "pair" and context.field_text(pair, "key").strip().rstrip(":") == key:
+                if pair.type == "pair" and key_of(pair, context) == key:
                     return pair.child_by_field_name("value")
     return None
 
@@ -126,4 +131,5 @@ def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
 
 
 def key_of(pair: Node, context: Context) -> str:
+    """The key of `key: value`, without the colon."""
     return context.field_text(pair, "key").strip().rstrip(":")

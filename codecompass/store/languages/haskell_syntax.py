@@ -29,6 +29,7 @@ def bound_name(node: Node, context: Context) -> str:
 
 
 def names_of(signature: Node, context: Context) -> list[str]:
+    """The names that a type signature is for."""
     names = signature.child_by_field_name("names")
     if names is not None:
         return [bare(child, context) for child in names.named_children]
@@ -37,6 +38,7 @@ def names_of(signature: Node, context: Context) -> list[str]:
 
 
 def text_between(start: int, end: int, context: Context) -> str:
+    """The source from byte `start` to `end`."""
     return context.source[start:end].decode("utf-8", "replace")
 
 
@@ -47,6 +49,7 @@ def head_of(node: Node, end: Node | None, context: Context) -> str:
 
 
 def without_comments(node: Node, context: Context) -> str:
+    """The source of `node` without its comments."""
     return head_without_comments(node, node.start_byte, node.end_byte, (b"--", b"{-"), context)
 
 
@@ -76,14 +79,17 @@ def doc_above(children: Sequence[Node], index: int, container: Node, context: Co
 
 
 def is_about_previous(comment: Node, context: Context) -> bool:
+    """Whether a comment begins with `^`."""
     return context.text(comment).removeprefix("--").lstrip().startswith("^")
 
 
 def prose(comment: Node, context: Context) -> str:
+    """The text of a comment without the mark of Haddock."""
     return HADDOCK.sub(r"\1 ", context.text(comment))
 
 
 def last_row(node: Node) -> int:
+    """The row of the last line of `node`, from 0; some nodes own the line break behind them."""
     row, column = node.end_point
     return row - 1 if column == 0 else row
 

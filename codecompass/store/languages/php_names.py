@@ -9,6 +9,7 @@ from codecompass.store.records import Visibility
 
 
 def in_namespace(name: str, context: Context) -> str:
+    """The full name of what is declared here under `name`, outside types."""
     namespace = context.notes.get(("namespace",), "")
     return f"{namespace}\\{name}" if namespace else name
 

@@ -56,6 +56,7 @@ def head_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> st
 
 
 def bodies_of(node: Node | None) -> tuple[Node, ...]:
+    """The body of a definition or block, if it has one."""
     body = None if node is None else node.child_by_field_name("body")
     return () if body is None else (body,)
 
@@ -63,6 +64,7 @@ def bodies_of(node: Node | None) -> tuple[Node, ...]:
 def define_type(
     written: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str | None
 ) -> Definition:
+    """A class, a module, a struct or a constant, under its full name."""
     outer = path_of(context)
     name = written.rsplit("::", 1)[-1]
     path = _resolved(written, outer)
@@ -92,6 +94,7 @@ def _resolved(written: str, outer: str) -> str:
 
 
 def builder_of(value: Node | None, context: Context) -> SymbolKind | None:
+    """What a call makes that is assigned to a constant, None for any other value."""
     if value is None or value.type != "call":
         return None
     receiver = context.field_text(value, "receiver").removeprefix("::")
@@ -99,6 +102,7 @@ def builder_of(value: Node | None, context: Context) -> SymbolKind | None:
 
 
 def until_block(node: Node, call: Node, context: Context) -> str:
+    """The source of `node` up to the block of `call`, which stands in it."""
     block = call.child_by_field_name("block")
     end = node.end_byte if block is None else block.start_byte
     return context.source[node.start_byte : end].decode("utf-8", "replace")
