@@ -11,6 +11,7 @@ from codecompass.errors import IndexStale
 from codecompass.store.identity import content_hash
 from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
+from codecompass.store.scan.classify import BINARY_PROBE_BYTES
 from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import scan
 from codecompass.store.scan.workspace import ScanRules
@@ -96,8 +97,10 @@ def _is_same(root: str, path: str, entry: ManifestEntry | None) -> bool:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
             return False
+        # Of a binary file only the beginning is read, when it is indexed as well.
+        n_bytes = BINARY_PROBE_BYTES if entry.reason == "binary" else entry.size + 1
         with open(descriptor, "rb", closefd=False) as file:
-            return content_hash(file.read(entry.size + 1)) == entry.content_hash
+            return content_hash(file.read(n_bytes)) == entry.content_hash
     except OSError:
         return False
     finally:

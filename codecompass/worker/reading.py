@@ -12,19 +12,15 @@ from codecompass.store.chunk import chunk, line_count
 from codecompass.store.identity import content_hash
 from codecompass.store.imports import module_roots
 from codecompass.store.intake import FileTask, FileText
-from codecompass.store.languages.detect import language_of
-from codecompass.store.scan.classify import Text, classify, text_limits
+from codecompass.store.languages.detect import HEAD_BYTES, language_of
+from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
+from codecompass.store.scan.stamps import RACY_NS
 from codecompass.store.words import WordSplitter
-from codecompass.units import NANOSECONDS_PER_MILLISECOND
+from codecompass.units import KIB
 from codecompass.worker.messages import Batch
 
-RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND
-"""A file written this shortly before it was read may be written again with the same time stamp (kernels count in steps of
-up to 10 ms): such a file is hashed again next time."""
-
-
-DETECTION_BYTES: Final = 16_384
-"""What is shown to the language detection: a `.h` file shows its language in its first definitions."""
+GROWTH_BYTES: Final = 64 * KIB
+"""How much is asked for where a file should have ended: nearly always there is nothing."""
 
 
 class ReadFile(Struct, frozen=True):
@@ -53,7 +49,11 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
             return ReadFile(FileText(task.path, "skipped", "special_file"))
         if info.st_size > batch.max_file_bytes:
             return ReadFile(_answer(task, info, "skipped", reason="too_large"))
-        content = _read_all(descriptor, info.st_size)
+        head = os.read(descriptor, BINARY_PROBE_BYTES)
+        if looks_binary(head):
+            # The head says all: another file with this beginning is as binary.
+            return ReadFile(_answer(task, info, "skipped", reason="binary", content_hash=content_hash(head)))
+        content = _read_on(descriptor, head, info.st_size, batch.max_file_bytes)
     except OSError:
         return ReadFile(FileText(task.path, "skipped", "unreadable"))
     finally:
@@ -73,7 +73,7 @@ def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: byt
         return ReadFile(_answer(task, info, "skipped", reason=classified, content_hash=digest))
     text = classified.text
     source = text.encode("utf-8", "surrogatepass")
-    language = language_of(task.path, source[:DETECTION_BYTES])
+    language = language_of(task.path, source[:HEAD_BYTES])
     answer = _answer(
         task,
         info,
@@ -116,12 +116,14 @@ def _answer(
     )
 
 
-def _read_all(descriptor: int, size: int) -> bytes:
-    # One byte more than fstat said shows a file that grows while we read it.
-    content = os.read(descriptor, size + 1)
-    if len(content) == size:
-        return content
-    pieces = [content]
-    while piece := os.read(descriptor, 1 << 20):
+def _read_on(descriptor: int, head: bytes, size: int, max_bytes: int) -> bytes:
+    """Returns the whole content, or more than `max_bytes` of a file that grows beyond them while it is read."""
+    if len(head) < BINARY_PROBE_BYTES:
+        return head
+    pieces = [head]
+    n_bytes = len(head)
+    # One byte more than fstat said shows a file that grows.
+    while n_bytes <= max_bytes and (piece := os.read(descriptor, max(size + 1 - n_bytes, GROWTH_BYTES))):
         pieces.append(piece)
+        n_bytes += len(piece)
     return b"".join(pieces)

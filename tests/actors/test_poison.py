@@ -296,15 +296,39 @@ async def test_an_unreadable_file_is_reported(workspace):
     workspace.write({**GOOD, "closed.py": "def closed(): pass\n", "closed/a.py": "def a(): pass\n"})
     (workspace.root / "closed.py").chmod(0)
     (workspace.root / "closed").chmod(0)
-    code = (
-        "import sys, trio; from pathlib import Path; from tests.support.workspace import TestWorkspace; "
-        "trio.run(TestWorkspace(Path(sys.argv[1]), Path(sys.argv[2])).sync)"
-    )
 
-    done = run_python(code, str(workspace.root), str(workspace.home))
+    done = run_python(SYNC, str(workspace.root), str(workspace.home))
     (workspace.root / "closed").chmod(0o700)
 
     assert done.returncode == 0, done.stderr
     assert workspace.status_of("closed.py") == ("skipped", "unreadable")
     assert workspace.status_of("closed") == ("skipped", "unreadable")
     assert workspace.names() == {("good.py", "good")}
+
+
+SYNC = (
+    "import sys, trio; from pathlib import Path; from tests.support.workspace import TestWorkspace; "
+    "report = trio.run(TestWorkspace(Path(sys.argv[1]), Path(sys.argv[2])).sync); print(report.files_changed)"
+)
+
+
+async def test_a_directory_that_cannot_be_read_for_a_while_loses_nothing(workspace):
+    workspace.write({**GOOD, "closed/a.py": "def a(): pass\n", "closed/in/b.py": "def b(): pass\n", "closed.py": ""})
+    await workspace.sync()
+    names = workspace.names()
+    (workspace.root / "closed").chmod(0)
+
+    done = run_python(SYNC, str(workspace.root), str(workspace.home))
+    (workspace.root / "closed").chmod(0o700)
+
+    assert done.returncode == 0, done.stderr
+    assert workspace.status_of("closed") == ("skipped", "unreadable")
+    assert workspace.names() == names
+    assert workspace.text_of("closed/in/b.py") == "def b(): pass\n"
+
+    (workspace.root / "closed" / "in" / "b.py").unlink()
+    report = await workspace.sync()
+
+    assert workspace.status_of("closed") == ("", "")
+    assert workspace.names() == names - {("closed/in/b.py", "b")}
+    assert report.counts.files_written == 0

@@ -8,7 +8,7 @@ from codecompass.store.drift import find_drift, stale_error
 from codecompass.store.scan.workspace import ScanRules
 from tests.support.workspace import LIMITS, TestWorkspace
 
-FILES = {"a.py": "x = 1\n", "b.py": "y = 2\n", "c/d.py": "z = 3\n", "logo.png": b"\x89PNG\0"}
+FILES = {"a.py": "x = 1\n", "b.py": "y = 2\n", "c/d.py": "z = 3\n", "logo.png": b"\x89PNG\0" + b"x" * 20_000}
 
 
 def drift_of(workspace: TestWorkspace, rules: ScanRules = LIMITS.rules) -> drift.Drift:

@@ -1,0 +1,71 @@
+"""What a worker reads of a file, and what it does not."""
+
+import os
+from pathlib import Path
+
+from codecompass.store.identity import content_hash
+from codecompass.store.intake import FileTask
+from codecompass.store.languages.detect import HEAD_BYTES
+from codecompass.store.scan.classify import BINARY_PROBE_BYTES
+from codecompass.store.words import WordSplitter
+from codecompass.worker.messages import Batch
+from codecompass.worker.reading import ReadFile, read_file
+
+
+def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20, known: bytes = b"") -> ReadFile:
+    (root / name).write_bytes(content)
+    task = FileTask(name, known)
+    batch = Batch(
+        root=os.fsencode(root),
+        tasks=(task,),
+        parse=True,
+        max_file_bytes=max_file_bytes,
+        max_line_characters=20_000,
+        parse_cpu_seconds=1.0,
+    )
+    return read_file(batch, task, WordSplitter())
+
+
+def test_a_binary_file_is_known_by_its_beginning(tmp_path):
+    """Two files that begin alike give the same answer, whatever follows."""
+    head = b"\x89PNG\0" + b"x" * BINARY_PROBE_BYTES
+
+    first, second = (read(tmp_path, "a.png", head + rest * 50_000).answer for rest in (b"1", b"2"))
+
+    assert (first.status, first.reason, first.size) == ("skipped", "binary", len(head) + 50_000)
+    assert first.content_hash == second.content_hash == content_hash(head[:BINARY_PROBE_BYTES])
+
+
+def test_a_file_is_read_whole_at_every_size_around_the_probe(tmp_path):
+    for size in (0, 1, BINARY_PROBE_BYTES - 1, BINARY_PROBE_BYTES, BINARY_PROBE_BYTES + 1, 3 * BINARY_PROBE_BYTES):
+        content = (b"line\n" * size)[:size]
+
+        found = read(tmp_path, "a.txt", content)
+
+        assert (found.answer.status, found.source, found.answer.content_hash) == ("indexed", content, content_hash(content))
+
+
+def test_a_nul_behind_the_probe_is_text(tmp_path):
+    assert read(tmp_path, "a.txt", b"line\n" * BINARY_PROBE_BYTES + b"\0\n").answer.status == "indexed"
+
+
+def test_a_header_shows_its_language_behind_a_long_licence(tmp_path):
+    licence = b"// " + b"word " * 12 + b"\n"
+    lines = licence * (HEAD_BYTES // len(licence) - 20)
+    assert len(lines) > HEAD_BYTES - 4096
+
+    assert read(tmp_path, "a.h", lines + b"namespace a { class B { public: int c(); }; }\n").answer.language == "cpp"
+    assert read(tmp_path, "b.h", lines + b"int c(void);\n").answer.language == "c"
+
+
+def test_the_content_that_is_known_is_not_sent_again(tmp_path):
+    content = b"def f(): pass\n" * 2000
+
+    assert read(tmp_path, "a.py", content, known=content_hash(content)).answer.status == "unchanged"
+    assert read(tmp_path, "a.py", content + b"#\n", known=content_hash(content)).answer.status == "indexed"
+
+
+def test_a_file_over_the_cap_is_not_read(tmp_path):
+    answer = read(tmp_path, "a.txt", b"x\n" * 100, max_file_bytes=199).answer
+
+    assert (answer.status, answer.reason, answer.content_hash) == ("skipped", "too_large", b"")
