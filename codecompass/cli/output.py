@@ -55,7 +55,8 @@ class ProjectName(Struct, frozen=True, kw_only=True):
 class FinishedJob(Struct, frozen=True, kw_only=True):
     """A job that was run to its end. Counts of `written` are rows and documents that the job cost, not what is indexed.
 
-    `quarantined` are files whose parse was killed; their text is indexed. Times are ISO 8601 in UTC.
+    `quarantined` are files whose parse was killed; their text is indexed. `warnings` say what the scan could not use, in
+    sentences. Times are ISO 8601 in UTC.
     """
 
     job_id: str
@@ -79,6 +80,7 @@ class FinishedJob(Struct, frozen=True, kw_only=True):
     duration_ms: int
     created_at: str
     finished_at: str
+    warnings: tuple[str, ...] = ()
 
 
 class PlannedFile(Struct, frozen=True):

@@ -50,6 +50,8 @@ def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool
                 invocation.terminal.json(encode(job))
             else:
                 invocation.terminal.line(f"{printable(job.repo_root)}: {summary(job)}")
+                for warning in job.warnings:
+                    invocation.terminal.warn(printable(warning))
                 for quarantined in job.quarantined:
                     invocation.terminal.warn(f"{quarantined}: its parse was stopped; it is searchable as text only")
             return

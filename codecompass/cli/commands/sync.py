@@ -39,3 +39,5 @@ def command(invocation: Invocation, force: bool) -> None:
         invocation.terminal.json(encode(job))
     else:
         invocation.terminal.line(f"{printable(job.repo_root)}: {summary(job)}")
+        for warning in job.warnings:
+            invocation.terminal.warn(printable(warning))
