@@ -1,7 +1,5 @@
 """Makes a command of a function: the options that all commands have, the boundary where errors become exit codes."""
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Final, ParamSpec
 
@@ -10,6 +8,7 @@ import asyncclick
 from codecompass.cli import failure
 from codecompass.cli.help import Example, TeachingCommand, description
 from codecompass.cli.invocation import GlobalOptions, Invocation
+from codecompass.errors import CodeCompassError
 
 P = ParamSpec("P")
 CommandFunction = Callable[Concatenate[Invocation, P], int | None]
@@ -82,13 +81,12 @@ def command(
 
 def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | None]) -> int:
     """Runs a command to its exit code. Interrupts pass through."""
-    options = invocation.options
     try:
         code = function(invocation) or failure.DONE
         invocation.terminal.out.flush()
     except BrokenPipeError:
-        # Whoever read our output has enough. What is still buffered must not complain at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has enough.
+        invocation.terminal.abandon_output()
         return failure.BROKEN_PIPE
     except BaseException as error:
         known = failure.as_known(error)
@@ -96,5 +94,20 @@ def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | N
             if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None:
                 raise KeyboardInterrupt from error
             raise
-        return failure.report(known, invocation.terminal, as_json=options.as_json, verbosity=options.verbosity)
+        return _reported(known, invocation)
+    return code
+
+
+def _reported(error: CodeCompassError, invocation: Invocation) -> int:
+    """Reports `error`, on stderr alone where it is stdout that cannot be written."""
+    terminal, options = invocation.terminal, invocation.options
+    try:
+        code = failure.report(error, terminal, as_json=options.as_json, verbosity=options.verbosity)
+        terminal.out.flush()
+    except BrokenPipeError:
+        terminal.abandon_output()
+        return failure.BROKEN_PIPE
+    except OSError:
+        terminal.abandon_output()
+        return failure.report(error, terminal, as_json=False, verbosity=options.verbosity)
     return code

@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and errors as people and programs read them."""
 
 import os
+import re
 import traceback
 from typing import Final
 
@@ -32,6 +33,18 @@ BROKEN_PIPE: Final = 141
 INTERRUPTED: Final = 130
 """What a shell reports for a program that ended by SIGPIPE and SIGINT."""
 
+COMMANDS: Final = {
+    "search_code": "search",
+    "locate_symbol": "locate",
+    "get_file_outline": "outline",
+    "index_repo": "index",
+    "sync_repo": "sync",
+    "index_status": "status",
+}
+"""The command that does what a tool does."""
+
+_TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
+
 _WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
 _NOT_FOUND: Final = (
     ProjectNotFound,
@@ -60,8 +73,14 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
 
         terminal.json(encode(ErrorReport(error=error_body(error))))
     else:
-        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(error.message)}")
+        message = printable(as_commands(error.message))
+        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {message}")
     return exit_code(error)
+
+
+def as_commands(text: str) -> str:
+    """Returns `text`, written for callers of tools, with the commands that do the same in their place."""
+    return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 
 
 def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:

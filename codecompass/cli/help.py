@@ -12,6 +12,9 @@ from msgspec import Struct
 
 MAX_WIDTH: Final = 100
 
+MEANT: Final = 0.65
+"""How alike an unknown command and a known one must be: `serach` and `search` are, `frobnicate` and `locate` are not."""
+
 
 class Example(Struct, frozen=True):
     """A command line to copy and what it does."""
@@ -115,7 +118,7 @@ class LazyGroup(asyncclick.Group):
         """Finds the command that the arguments begin with; for an unknown one, says which was meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=0.5)
+            near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=MEANT)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"there is no command {name!r}.{meant}")
         return await super().resolve_command(ctx, args)

@@ -42,8 +42,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error.__cause__, EOFError):
             return failure.FAILED
         return failure.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # Help is written by asyncclick, which exits when nobody reads it any more.
+        Terminal(environment).abandon_output()
         return failure.BROKEN_PIPE
+    except OSError as error:
+        # Help again: it is outside the boundary that commands have.
+        known = failure.as_known(error)
+        if known is None:
+            raise
+        terminal = Terminal(environment)
+        terminal.abandon_output()
+        return failure.report(known, terminal, as_json=False)
     return code if isinstance(code, int) else failure.DONE
 
 

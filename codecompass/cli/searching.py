@@ -1,6 +1,7 @@
 """What `search` and `locate` do once they are asked: the query, and its answer for people or programs."""
 
 import re
+import shlex
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from msgspec import Struct
 from codecompass.cli import amounts
 from codecompass.cli.answering import Question, answer
 from codecompass.cli.excerpts import Excerpt, excerpts, word_pattern
+from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import printable
@@ -95,8 +97,10 @@ def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
 
 
 def _command_line(action: NextAction) -> str:
-    commands = {"search_code": "search", "locate_symbol": "locate", "get_file_outline": "outline"}
-    words = ["codecompass", commands.get(action.tool, action.tool), action.query or action.name or action.path]
+    """Returns the command that does what `action` proposes, to be copied into a shell."""
+    words = ["codecompass", COMMANDS.get(action.tool, action.tool)]
     words += ["--mode", action.mode] if action.mode else []
     words += ["-n", str(action.limit)] if action.limit else []
-    return printable(" ".join(word for word in words if word))
+    asked = action.query or action.name or action.path
+    words += ["--", asked] if asked.startswith("-") else [asked] if asked else []
+    return printable(shlex.join(words))

@@ -58,7 +58,10 @@ def index_standing(
         with index.snapshot() as snapshot:
             drift = drift_of(snapshot, str(choice.root), settings)
             freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
-            if not drift.is_fresh:
+            if snapshot.meta.completeness == "partial":
+                # Files whose symbols are missing count as changed for a job, but nobody has changed them.
+                warnings = ("the index is not complete: the last run ended before all symbols were there",)
+            elif not drift.is_fresh:
                 warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
             return reply(snapshot, freshness, "ready")
     except CodeCompassError as error:

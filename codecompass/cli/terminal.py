@@ -65,6 +65,12 @@ class Terminal:
         """Writes a warning."""
         self.note(f"{self.style('warning:', 'yellow', 'bold', stream=self.err)} {printable(text)}")
 
+    def abandon_output(self) -> None:
+        """Sends the rest of the answer nowhere, what is still buffered too: the end of the process must not stumble on it."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.out.fileno())
+        os.close(nowhere)
+
     def json(self, content: bytes) -> None:
         """Writes exactly these bytes and a newline."""
         self.out.flush()

@@ -61,7 +61,8 @@ class CommandLine:
         self.user.mkdir()
         self.cwd = base / "user"
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "GIT_"))},
+            # PYTHON*: whoever runs the tests may have unbuffered output, which hides what users meet.
+            **{name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "GIT_", "PYTHON"))},
             "CODECOMPASS_HOME": str(self.home),
             "HOME": str(self.user),
             "XDG_CONFIG_HOME": str(self.user / "config"),

@@ -1,6 +1,7 @@
 """`search`, `locate` and `outline`: readable for people, exact for programs, of the tree as it is now."""
 
 import fcntl
+import shlex
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,16 @@ def test_nothing_found_is_exit_code_3_and_an_empty_list(cli, shop, tool):
     assert (machine.code, machine.json["results"]) == (3, [])
 
 
+@pytest.mark.parametrize("query", ["zzyzx|zzyzy", "zzyzx $(whoami)", "-zzyzx"])
+def test_what_is_proposed_instead_can_be_copied_into_a_shell(cli, shop, query):
+    done = cli("search", "--mode", "regex", "--", query)
+
+    line = next(line for line in done.err.splitlines() if line.startswith("try: "))
+    program, *words = shlex.split(line.removeprefix("try: "))
+    assert (program, words[-1]) == ("codecompass", query)
+    assert cli(*words).code in (0, 3)
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [
@@ -287,6 +298,18 @@ def test_a_file_that_is_not_indexed_is_not_found_and_similar_ones_are_named(cli,
     assert done.code == 3
     assert done.json["error"]["code"] == "file_not_found"
     assert "shop/cart.py" in done.json["error"]["message"]
+
+
+def test_people_are_told_commands_and_programs_tools(cli, shop):
+    assert "Search for it with codecompass search" in cli("outline", "nowhere").err
+    assert "Search for it with search_code" in cli("outline", "nowhere", "--json").json["error"]["message"]
+
+
+def test_a_file_without_definitions_says_so_instead_of_nothing(cli, shop):
+    done = cli("outline", "README.md")
+
+    assert done.code == 0
+    assert "its text is searchable" in done.err
 
 
 def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLine, shop: Path):

@@ -59,5 +59,7 @@ def command(
         invocation.terminal.json(encode(found.reply))
         return
     write_outline(invocation.terminal, found.project.root, found.reply)
+    if not found.reply.symbols and not found.reply.metadata.warnings:
+        invocation.terminal.note("it defines nothing that is listed; its text is searchable", "dim")
     for warning in found.reply.metadata.warnings:
         invocation.terminal.warn(warning)

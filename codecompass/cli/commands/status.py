@@ -166,7 +166,7 @@ def _listed(counts: dict[str, int]) -> str:
     named = [f"{name.replace('_', ' ')} {number:,}" for name, number in ordered[:LISTED]]
     rest = ordered[LISTED:]
     if rest:
-        named.append(f"{len(rest)} more {sum(number for _, number in rest):,}")
+        named.append(f"{sum(number for _, number in rest):,} in {len(rest)} more")
     return ", ".join(named)
 
 
