@@ -49,6 +49,8 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
             isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None
         )
         entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error))
+        if is_interrupt:
+            invocation.terminal.note("stopped; what is published stays, and the next run goes on from there", "dim")
         raise
     done = entry.publish(report)
     registry.touch(project.project_id)
@@ -61,6 +63,8 @@ def summary(job: FinishedJob) -> str:
     total = f"{amounts.count(job.file_count, 'file')}, {amounts.count(job.symbol_count, 'symbol')}"
     if job.mode == "full":
         return f"indexed {total} in {took}"
+    if not job.changed_files and job.symbols_written:
+        return f"went on where the last run ended; {total} in {took}"
     if not job.changed_files:
         return f"nothing has changed ({total}; looked for {took})"
     return f"{amounts.count(job.changed_files, 'changed file')} taken in; {total} in {took}"

@@ -160,6 +160,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
     assert process.returncode == 130
     assert out == b""
     assert b"Traceback" not in err
+    assert b"the next run goes on" in err
     status = cli("status", "--json").json
     assert status["active_job"] is None
     assert [job["status"] for job in status["recent_jobs"]] == ["cancelled"]
