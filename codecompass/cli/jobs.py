@@ -171,6 +171,7 @@ def _finished(project: Project, job: Job, report: "JobReport") -> FinishedJob:
         rows_written=report.counts.rows_written,
         documents_written=report.counts.documents_written,
         quarantined=report.quarantined,
+        warnings=report.warnings,
         duration_ms=job.duration_ms or 0,
         created_at=amounts.iso(job.created_at),
         finished_at=amounts.iso(job.finished_at or job.created_at),
