@@ -30,9 +30,9 @@ from codecompass.units import GIB, MIB
 
 Status = Literal["ok", "warn", "fail"]
 
-LIBRARIES: Final = ("asyncclick", "blake3", "msgspec", "pathspec", "rich", "structlog", "tantivy", "tree-sitter", "trio")
+LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "rich", "structlog", "tantivy", "tree-sitter", "trio")
 GRAMMAR_PACK: Final = "tree-sitter-language-pack"
-_MODULES: Final = {"tree-sitter": "tree_sitter"}
+_MODULES: Final = {"google-re2": "re2", "tree-sitter": "tree_sitter"}
 
 LOW_DISK_BYTES: Final = 1 * GIB
 FULL_DISK_BYTES: Final = 100 * MIB
