@@ -1,0 +1,79 @@
+"""What a watcher has seen of a workspace since it was last asked, bounded: too much becomes "everything"."""
+
+from typing import Final
+
+from msgspec import Struct
+
+MAX_DIRECTORIES: Final = 1024
+"""With more changed directories than this a scan of the whole tree costs about the same and says more."""
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """What may have changed, never less than what has.
+
+    `directories` are relative to the root (empty for the root itself): in each of them something was created, written,
+    moved, deleted or given other attributes, or the directory itself was. One that is gone is among them.
+    `affects_rules`: an ignore file, the project's settings or what git tracks may be different, so that files elsewhere
+    may come or go. `affects_head`: HEAD may name another branch or commit. `is_everything` includes all of these: only a
+    scan of the whole tree tells, and `reason` says why.
+    """
+
+    directories: frozenset[str] = frozenset()
+    affects_rules: bool = False
+    affects_head: bool = False
+    is_everything: bool = False
+    reason: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has happened."""
+        return not (self.directories or self.affects_rules or self.affects_head or self.is_everything)
+
+
+class ChangeCollector:
+    """Gathers changes until they are taken."""
+
+    def __init__(self, max_directories: int = MAX_DIRECTORIES) -> None:
+        self._max_directories = max_directories
+        self._directories: set[str] = set()
+        self._affects_rules = False
+        self._affects_head = False
+        self._reason = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been added since the last `take`."""
+        return not (self._directories or self._affects_rules or self._affects_head or self._reason)
+
+    def add(self, directory: str) -> None:
+        """Adds a directory, relative to the root."""
+        if self._reason:
+            return
+        self._directories.add(directory)
+        if len(self._directories) > self._max_directories:
+            self.add_everything(f"more than {self._max_directories} directories have changed")
+
+    def add_effects(self, *, rules: bool = False, head: bool = False) -> None:
+        """Notes that the rules or HEAD may be different."""
+        self._affects_rules |= rules
+        self._affects_head |= head
+
+    def add_everything(self, reason: str) -> None:
+        """Gives up on details. The first reason stays."""
+        self._reason = self._reason or reason
+        self._directories.clear()
+
+    def take(self) -> Changes:
+        """Returns what has gathered and begins anew."""
+        is_everything = bool(self._reason)
+        changes = Changes(
+            directories=frozenset(self._directories),
+            affects_rules=self._affects_rules or is_everything,
+            affects_head=self._affects_head or is_everything,
+            is_everything=is_everything,
+            reason=self._reason,
+        )
+        self._directories.clear()
+        self._affects_rules = self._affects_head = False
+        self._reason = ""
+        return changes

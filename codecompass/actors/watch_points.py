@@ -1,0 +1,104 @@
+"""Where else to look: the places outside the scanned directories that say which files count, and where HEAD is.
+
+Follows what a scan reads (`store/scan/workspace.py`) and what `read_head` reads. Looks at a handful of small files.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.settings import project_file
+from codecompass.store.scan import vcs
+from codecompass.store.scan.regular_file import read_regular_file
+from codecompass.store.scan.workspace import GIT_IGNORE_FILE, OWN_IGNORE_FILE
+from codecompass.units import KIB
+
+RULE_NAMES: Final = frozenset({GIT_IGNORE_FILE, OWN_IGNORE_FILE, ".git", "pyvenv.cfg", "CACHEDIR.TAG", "HEAD", "objects", "refs"})
+"""Names in any scanned directory that decide about more than themselves: rules, a repository that begins here, and what
+marks a virtual environment, a cache or a bare repository."""
+
+_HEAD: Final = re.compile(rb"ref:\s*(refs/\S.*?)\s*")
+_MAX_HEAD_BYTES: Final = 4 * KIB
+
+
+class WatchPoint(Struct, frozen=True):
+    """A directory (absolute) to watch for the names in it that change the rules, or HEAD. Other names mean nothing."""
+
+    directory: str
+    rules: frozenset[str] = frozenset()
+    head: frozenset[str] = frozenset()
+
+
+def watch_points(root: str, repositories: Iterable[str]) -> tuple[WatchPoint, ...]:
+    """Returns the places that matter for the workspace at `root` (absolute). Some may not exist (yet).
+
+    `repositories` are the tops of the work trees inside, relative to the root, as a scan names them.
+    """
+    points = [_settings_point(root), *_root_points(root)]
+    for path in sorted(set(repositories) - {""}):
+        points.extend(_index_points(os.path.join(root, path)))
+    return tuple(points)
+
+
+def _settings_point(root: str) -> WatchPoint:
+    file = project_file(Path(root))
+    return WatchPoint(str(file.parent), rules=frozenset({file.name}))
+
+
+def _root_points(root: str) -> Iterator[WatchPoint]:
+    yield from _index_points(root)
+    repository = vcs.find_repository(root)
+    if repository is None:
+        return
+    if repository.top != root:
+        yield from _index_points(repository.top)
+        # Ignore files above the root count down to it; a repository that begins in between would hide them.
+        directory = os.path.dirname(root)
+        while directory.startswith(repository.top):
+            yield WatchPoint(directory, rules=frozenset({GIT_IGNORE_FILE, ".git"}), head=frozenset({".git"}))
+            if directory == repository.top:
+                break
+            directory = os.path.dirname(directory)
+    references = frozenset({"packed-refs", "refs", "reftable"})
+    yield WatchPoint(repository.git_directory, head=frozenset({"HEAD"}) | references)
+    if repository.common_directory != repository.git_directory:
+        yield WatchPoint(repository.common_directory, head=references)
+    yield WatchPoint(os.path.join(repository.common_directory, "reftable"), head=frozenset({"tables.list"}))
+    yield from _branch_points(repository)
+
+
+def _index_points(top: str) -> Iterator[WatchPoint]:
+    """What says which files the repository at `top` tracks and excludes."""
+    repository = vcs.repository_at(top)
+    if repository is None:
+        # A repository that is being made: its HEAD is written some time after the directory.
+        dot_git = os.path.join(top, ".git")
+        if os.path.isdir(dot_git):
+            yield WatchPoint(dot_git, rules=frozenset({"HEAD"}), head=frozenset({"HEAD"}))
+        return
+    yield WatchPoint(repository.git_directory, rules=frozenset({"index", "info", "commondir"}))
+    if repository.common_directory != repository.git_directory:
+        yield WatchPoint(repository.common_directory, rules=frozenset({"info"}))
+    yield WatchPoint(os.path.join(repository.common_directory, "info"), rules=frozenset({"exclude"}))
+
+
+def _branch_points(repository: vcs.Repository) -> Iterator[WatchPoint]:
+    """Each directory on the way to the file of the current branch, watched for the next name on that way: git removes
+    the empty ones when it packs references, and makes them again."""
+    try:
+        content = read_regular_file(os.path.join(repository.git_directory, "HEAD"), _MAX_HEAD_BYTES)
+    except OSError:
+        return
+    symbolic = _HEAD.fullmatch(content)
+    if symbolic is None:
+        return
+    directory = repository.common_directory
+    for name in os.fsdecode(symbolic[1]).split("/"):
+        if name in ("", ".", ".."):
+            return
+        yield WatchPoint(directory, head=frozenset({name}))
+        directory = os.path.join(directory, name)
