@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import floor
-from bench.measure import Usage, python, run
+from bench.measure import RunFailed, Usage, python, run
 
 
 @cache
@@ -30,11 +30,15 @@ def ctags_usage(root: Path) -> Usage | None:
 
 
 def git_status_usage(root: Path) -> Usage | None:
-    """Returns what git needs to say that nothing has changed, None outside repositories and without git."""
+    """Returns what git needs to say that nothing has changed, None outside repositories, without git, and where it refuses."""
     program = shutil.which("git")
     if program is None or not (root / ".git").exists():
         return None
-    return run([program, "status", "--porcelain"], cwd=root).usage
+    try:
+        return run([program, "status", "--porcelain"], cwd=root).usage
+    except RunFailed:
+        # A clone of another user's, most likely: git's figure is missing then, ours are not.
+        return None
 
 
 def floor_run(root: Path, home: Path) -> floor.FloorRun:
