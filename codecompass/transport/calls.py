@@ -1,11 +1,11 @@
 """Between a session and the tools: what a tool knows of its caller, and what it gives back. No wire format in here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from codecompass.actors.jobs import JobView
+from codecompass.actors.jobs import JobState, JobView
 from codecompass.errors import ErrorBody
 
 TransportName = Literal["stdio", "http", "sse", "websocket"]
@@ -43,12 +43,14 @@ class Caller(Protocol):
 class ToolAnswer(Struct, frozen=True):
     """What a tool says: `payload` is the compact JSON that goes out as text, and as structured content on success.
 
-    `error` is there on failure, `job` where the call started or joined one that may still be running.
+    `error` is there on failure, `job` where the call started or joined one that may still be running. `at_end` makes of
+    the job's last state what the call would have said had it waited for it; without it no task is made of the job.
     """
 
     payload: bytes
     error: ErrorBody | None = None
     job: JobView | None = None
+    at_end: Callable[[JobState], "ToolAnswer"] | None = None
 
 
 class ToolDescription(Struct, frozen=True, kw_only=True):

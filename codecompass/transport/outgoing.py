@@ -1,0 +1,83 @@
+"""Where frames leave a session: the interface that transports implement, and the bounded writer of framed connections.
+
+    session --send--> Outgoing       one HTTP exchange: a JSON body or an event stream, as its first frame decides
+                      FrameWriter    stdio, WebSocket, legacy SSE: --capacity--> one task --> write, in order
+
+A client that does not read fills its own queue and nothing else: whoever sends to it waits, and when one write takes longer
+than the deadline the connection is given up.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, Protocol
+
+import trio
+from msgspec import Struct
+
+FrameKind = Literal["response", "notification", "request"]
+
+HTTP_OK: Final = 200
+
+
+class Frame(Struct, frozen=True):
+    """One message to the client, without any framing. `http_status` is a hint for HTTP, for responses only.
+
+    `is_malformed` marks the response to bytes that were no message: HTTP answers them with 400 in every era.
+    """
+
+    body: bytes
+    kind: FrameKind
+    http_status: int = HTTP_OK
+    is_malformed: bool = False
+
+
+class OutgoingClosed(Exception):
+    """The client is gone, or has not read for too long: nothing can be sent to it any more."""
+
+
+class Outgoing(Protocol):
+    """The way to the client for one message and what follows from it."""
+
+    @property
+    def can_push(self) -> bool:
+        """Whether it carries anything besides the response."""
+
+    async def send(self, frame: Frame) -> None:
+        """Sends, in order, waiting while the client is slow. Raises OutgoingClosed. Safe to cancel: all or nothing."""
+
+    def finish(self) -> None:
+        """Called once the request is over, answered or cancelled: nothing follows. Framed connections ignore it."""
+
+
+class FrameWriter:
+    """The Outgoing of a framed connection. `run` is its only reader; `write` gets one message at a time."""
+
+    can_push = True
+
+    def __init__(self, write: Callable[[bytes], Awaitable[None]], *, capacity: int, deadline_seconds: float) -> None:
+        self._write = write
+        self._deadline_seconds = deadline_seconds
+        self._sender, self._receiver = trio.open_memory_channel[bytes](capacity)
+
+    async def send(self, frame: Frame) -> None:
+        """As Outgoing says. Returns when the frame is queued."""
+        try:
+            await self._sender.send(frame.body)
+        except (trio.ClosedResourceError, trio.BrokenResourceError) as error:
+            raise OutgoingClosed from error
+
+    def finish(self) -> None:
+        """Nothing: the connection goes on."""
+
+    def close(self) -> None:
+        """Takes nothing more; `run` returns when what is queued has been written."""
+        self._sender.close()
+
+    async def run(self) -> None:
+        """Writes until closed. Raises OutgoingClosed where a write fails or takes longer than the deadline."""
+        with self._receiver:
+            async for body in self._receiver:
+                try:
+                    with trio.fail_after(self._deadline_seconds):
+                        await self._write(body)
+                except (trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
+                    raise OutgoingClosed(f"a frame could not be written: {type(error).__name__}") from error

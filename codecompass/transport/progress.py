@@ -1,0 +1,112 @@
+"""Progress of an index job as notifications (rules R1 to R3): pure frames in `ProgressTrack`, when to send them in `follow`.
+
+Each frame carries the standard members and, beside them, the `value` of seed 000; clients that know the standard alone
+drop the latter. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds, the
+first at once, and the end always.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import trio
+from msgspec import UNSET, Struct, UnsetType, field
+
+from codecompass.actors.jobs import JobState, JobView
+from codecompass.transport.protocol import META_JOB_ID
+from codecompass.transport.wire import ProgressToken
+
+MIN_INTERVAL_SECONDS: Final = 0.25
+MAX_INTERVAL_SECONDS: Final = 4.0
+"""Seed 000 promises a report every 5 seconds; the rest is for the way."""
+
+TOTAL: Final = 100
+_SMALLEST_STEP: Final = 0.001
+
+
+class ProgressValue(Struct, frozen=True, omit_defaults=True):
+    """The seed's part of a frame. `percentage` is 0..100, absent at the end."""
+
+    kind: str
+    title: str
+    message: str
+    percentage: int | UnsetType = UNSET
+
+
+class ProgressParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The parameters of `notifications/progress`."""
+
+    progress_token: ProgressToken
+    progress: float
+    total: int | float | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    value: ProgressValue | UnsetType = UNSET
+    meta: Mapping[str, object] | UnsetType = field(name="_meta", default=UNSET)
+
+
+class ProgressTrack:
+    """The frames of one job under one token."""
+
+    def __init__(self, token: ProgressToken) -> None:
+        self._token = token
+        self._last = -_SMALLEST_STEP
+
+    def report(self, state: JobState) -> ProgressParams:
+        """Returns the frame of a job that is under way. Its `progress` is above that of the frame before, below 100."""
+        step = min(_SMALLEST_STEP, (TOTAL - self._last) / 2)
+        self._last = max(float(state.progress.percentage), round(self._last + step, 6))
+        text = state.progress.message
+        value = ProgressValue("report", f"Indexing project: {state.project_name}", text, int(self._last))
+        return self._frame(state, self._last, text, value)
+
+    def end(self, state: JobState) -> ProgressParams:
+        """Returns the frame of a job that has ended, well or not."""
+        title, text = ending(state)
+        is_done = state.status == "published"
+        progress = float(TOTAL) if is_done else max(0.0, round(self._last + _SMALLEST_STEP, 6))
+        return self._frame(state, progress, text, ProgressValue("end", title, text))
+
+    def _frame(self, state: JobState, progress: float, text: str, value: ProgressValue) -> ProgressParams:
+        return ProgressParams(
+            progress_token=self._token,
+            progress=progress,
+            total=TOTAL,
+            message=text,
+            value=value,
+            meta={META_JOB_ID: state.job_id},
+        )
+
+
+def ending(state: JobState) -> tuple[str, str]:
+    """Returns title and message of a job that has ended, in the words of seed 000."""
+    match state.status:
+        case "published":
+            title, text = "Indexing complete", "Index is up to date"
+            if state.report is not None:
+                report = state.report
+                text = f"Indexed {report.file_count} files, {report.symbol_count} symbols in {report.duration_seconds:.1f}s"
+        case "cancelled":
+            title, text = "Indexing cancelled", "Cancelled. The index is as it was before."
+        case _:
+            title, text = "Indexing failed", f"Error: {state.error or 'the job was interrupted'}"
+    return f"{title}: {state.project_name}", text
+
+
+def status_text(state: JobState) -> str:
+    """Returns one line on how far a job is, or how it ended."""
+    return ending(state)[1] if state.has_ended else state.progress.message
+
+
+async def follow(job: JobView, token: ProgressToken, send: Callable[[ProgressParams], Awaitable[None]]) -> None:
+    """Sends the progress of `job` until it has ended. Cancel it to stop earlier; there is no last frame then."""
+    track = ProgressTrack(token)
+    state = job.state
+    while not state.has_ended:
+        await send(track.report(state))
+        sent_at = trio.current_time()
+        with trio.move_on_at(sent_at + MAX_INTERVAL_SECONDS):
+            state = await job.wait_change(state)
+        with trio.move_on_at(sent_at + MIN_INTERVAL_SECONDS):
+            # The end is told at once; anything else waits for its turn, and is then as new as it can be.
+            state = await job.wait_end()
+        state = job.state
+    await send(track.end(state))
