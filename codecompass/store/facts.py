@@ -5,7 +5,7 @@ list comes in a fixed order. A database that cannot be read raises IndexDamaged.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -89,6 +89,19 @@ SYMBOL_COLUMNS: Final = (
 )
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
 IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target"
+
+
+_JVM: Final = ("groovy", "java", "kotlin", "scala")
+_PACKAGE_IMPORTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "csharp": ("csharp",),
+    "go": ("go",),
+    **dict.fromkeys(_JVM, _JVM),
+}
+"""Languages whose packages are directories: which files' imports name the package that a file of the language is in."""
+
+_MODULE_IMPORTERS: Final = ("swift",)
+_MODULE_LANGUAGES: Final = frozenset({"c", "cpp", "objectivec", "swift"})
+"""What the target of a Swift package is made of, at any depth."""
 
 
 @contextmanager
@@ -230,24 +243,40 @@ class FactsReader:
         )
 
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
-        """Returns imports that lead to the file `path`, or to its directory where packages are directories."""
-        # The index leaves out empty targets, and is used only when the statement says that it asks for none.
-        directory = path.rpartition("/")[0] + "/"
-        return self._imports(
-            "WHERE i.target IN (?, ?) AND i.target != '' ORDER BY f.path, i.line_start, i.id LIMIT ?", (path, directory, limit)
-        )
+        """Returns the imports that lead to the file `path`, by path and line.
+
+        Where a package is a directory (Go, Java and its kin, C#), one that names the package leads to every file of these
+        languages directly in it; a module of Swift to every source file anywhere below its directory. Other files that
+        happen to lie there (a README, a template) are not imported.
+        """
+        where, arguments = self._leading_to(path)
+        return self._imports(f"WHERE {where} ORDER BY f.path, i.line_start, i.id LIMIT ?", (*arguments, limit))
 
     def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
-        """Returns for each path how many import statements lead to it or its directory, counted up to `cap`."""
+        """Returns for each path how many imports lead to it, as `importers_of` has it, counted up to `cap`."""
         counts: dict[str, int] = {}
         for path in paths:
-            directory = path.rpartition("/")[0] + "/"
-            rows = self._rows(
-                "SELECT count(*) FROM (SELECT 1 FROM imports WHERE target IN (?, ?) AND target != '' LIMIT ?)",
-                (path, directory, cap),
-            )
-            counts[path] = int(rows[0][0])
+            where, arguments = self._leading_to(path)
+            statement = f"SELECT count(*) FROM (SELECT 1 FROM imports i JOIN files f ON f.id = i.file_id WHERE {where} LIMIT ?)"
+            counts[path] = int(self._rows(statement, (*arguments, cap))[0][0])
         return counts
+
+    def _leading_to(self, path: str) -> tuple[str, tuple[str, ...]]:
+        found = self._rows("SELECT language FROM files WHERE path = ?", (path,))
+        language = found[0][0] if found else ""
+        importers = _PACKAGE_IMPORTERS.get(language, ())
+        # The root as a package is '/', which is what this gives for a file in it.
+        directories = [path.rpartition("/")[0] + "/"]
+        if language in _MODULE_LANGUAGES:
+            importers = _MODULE_IMPORTERS
+            parts = path.split("/")[:-1]
+            directories = ["/".join(parts[:count]) + "/" for count in range(len(parts) + 1)]
+        if not importers:
+            # The index leaves out empty targets, and is used only when the statement says that it asks for none.
+            return "i.target = ? AND i.target != ''", (path,)
+        named = f"i.target IN (?, {_marks(directories)}) AND i.target != ''"
+        by_whom = f"(i.target = ? OR f.language IN ({_marks(importers)}))"
+        return f"{named} AND {by_whom}", (path, *directories, path, *importers)
 
     def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         with facts_guard():

@@ -1,0 +1,114 @@
+"""Which imports lead to a file, where what they name is a file, a package or a module."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from codecompass.store.facts import FactsReader
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
+
+
+class Facts:
+    """The tables of an index with files and imports in them."""
+
+    def __init__(self) -> None:
+        self.connection = sqlite3.connect(":memory:", isolation_level=None)
+        self.connection.executescript(FACTS_TABLES)
+        for statement in (MANIFEST_INDEX, *SYMBOL_INDEXES):
+            self.connection.execute(statement)
+        self.reader = FactsReader(self.connection)
+        self._n_files = 0
+
+    def file(self, path: str, language: str, *targets: str) -> None:
+        self._n_files += 1
+        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", 1, 1, 0, 1)
+        self.connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
+        for line, target in enumerate(targets, start=1):
+            values = (self._n_files, line, line, "spec", "", "", "module", "", "", target)
+            self.connection.execute("INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def importers(self, path: str) -> list[str]:
+        found = [row.path for row in self.reader.importers_of(path, 100)]
+        assert self.reader.importer_counts([path], 100) == {path: len(found)}
+        return found
+
+
+@pytest.fixture
+def facts() -> Iterator[Facts]:
+    facts = Facts()
+    yield facts
+    facts.connection.close()
+
+
+def test_an_import_of_a_file_leads_to_that_file(facts: Facts):
+    facts.file("pkg/a.py", "python")
+    facts.file("pkg/b.py", "python")
+    facts.file("main.py", "python", "pkg/a.py", "")
+
+    assert facts.importers("pkg/a.py") == ["main.py"]
+    assert facts.importers("pkg/b.py") == []
+
+
+def test_an_import_of_a_package_leads_to_its_files_and_not_to_what_is_below(facts: Facts):
+    facts.file("pkg/a.go", "go")
+    facts.file("pkg/README.md", "markdown")
+    facts.file("pkg/tool.py", "python")
+    facts.file("pkg/sub/b.go", "go")
+    facts.file("main.go", "go", "pkg/")
+
+    assert facts.importers("pkg/a.go") == ["main.go"]
+    assert facts.importers("pkg/README.md") == facts.importers("pkg/tool.py") == facts.importers("pkg/sub/b.go") == []
+
+
+def test_the_root_can_be_a_package(facts: Facts):
+    facts.file("lib.go", "go")
+    facts.file("cmd/main.go", "go", "/")
+
+    assert facts.importers("lib.go") == ["cmd/main.go"]
+    assert facts.importers("cmd/main.go") == []
+
+
+def test_languages_of_one_machine_share_their_packages(facts: Facts):
+    facts.file("src/app/A.java", "java")
+    facts.file("src/app/b.kt", "kotlin", "src/app/A.java")
+    facts.file("src/main/C.kt", "kotlin", "src/app/")
+    facts.file("src/app/d.cs", "csharp", "src/app/")
+
+    assert facts.importers("src/app/A.java") == ["src/app/b.kt", "src/main/C.kt"]
+    assert facts.importers("src/app/b.kt") == ["src/main/C.kt"]
+    assert facts.importers("src/app/d.cs") == ["src/app/d.cs"]
+
+
+def test_a_module_is_everything_below_its_directory(facts: Facts):
+    facts.file("Sources/Core/A.swift", "swift")
+    facts.file("Sources/Core/Deep/Deeper/B.swift", "swift")
+    facts.file("Sources/Core/include/c.h", "c")
+    facts.file("Sources/Core/notes.md", "markdown")
+    facts.file("Sources/CoreTests/T.swift", "swift", "Sources/Core/")
+
+    for path in ("Sources/Core/A.swift", "Sources/Core/Deep/Deeper/B.swift", "Sources/Core/include/c.h"):
+        assert facts.importers(path) == ["Sources/CoreTests/T.swift"]
+    assert facts.importers("Sources/Core/notes.md") == facts.importers("Sources/CoreTests/T.swift") == []
+
+
+def test_counting_stops_at_the_cap_and_an_unknown_path_has_no_importers(facts: Facts):
+    facts.file("a.py", "python")
+    for number in range(5):
+        facts.file(f"m{number}.py", "python", "a.py")
+
+    assert facts.reader.importer_counts(["a.py", "missing.py"], 3) == {"a.py": 3, "missing.py": 0}
+    assert [row.path for row in facts.reader.importers_of("a.py", 2)] == ["m0.py", "m1.py"]
+
+
+@pytest.mark.parametrize("language", ["python", "go", "swift"])
+def test_importers_are_looked_up_in_the_index(facts: Facts, language: str):
+    facts.file("a/b/c", language)
+    where, arguments = facts.reader._leading_to("a/b/c")
+
+    plan = facts.connection.execute(
+        f"EXPLAIN QUERY PLAN SELECT 1 FROM imports i JOIN files f ON f.id = i.file_id WHERE {where}", arguments
+    ).fetchall()
+
+    assert any("imports_target" in row[3] for row in plan)
+    assert not any(row[3].startswith("SCAN") for row in plan)
