@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, SymbolHierarchyReply
 from codecompass.protocol.requests import GetSymbolHierarchy
@@ -9,13 +10,14 @@ from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.settings import MAX_HIERARCHY_BYTES
 from codecompass.store.query.shaping import stable_handle, symbol_handle
 from codecompass.store.query.tokens import name_parts
 
-MAX_NODES: Final = 500
 MAX_DEPTH: Final = 50
 SAME_NAME_LIMIT: Final = 500
 DIRECTORY_LIMIT: Final = 5000
+CHILDREN_BYTES: Final = len(',"children":[],')
 
 _METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
 """Languages whose methods are written beside their type, not in it."""
@@ -39,15 +41,13 @@ def get_symbol_hierarchy(snapshot: Snapshot, request: GetSymbolHierarchy, state:
             chain_length=len(nodes),
             metadata=answer_metadata(snapshot, state),
         )
-    seen: set[int] = set()
-    root = _descendants(snapshot, anchor, 0, seen)
-    is_cut = len(seen) >= MAX_NODES
-    warnings = (f"only the first {MAX_NODES} symbols are shown",) if is_cut else ()
+    tree = _Tree(snapshot, anchor)
+    warnings = (f"only the upper {tree.size} symbols are shown; ask for one of them to see more",) if tree.is_cut else ()
     return SymbolHierarchyReply(
-        hierarchy=(root,),
+        hierarchy=(tree.root(),),
         direction=request.direction,
-        chain_length=len(seen),
-        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=is_cut),
+        chain_length=tree.size,
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut),
     )
 
 
@@ -63,17 +63,48 @@ def _ancestors(snapshot: Snapshot, anchor: SymbolRow) -> list[SymbolRow]:
     return chain
 
 
-def _descendants(snapshot: Snapshot, row: SymbolRow, depth: int, seen: set[int]) -> HierarchyNode:
-    seen.add(row.id)
-    inside = snapshot.facts.children(row.id)
-    if depth == 0 and row.kind in _EXTENDED_KINDS:
-        inside += _extensions(snapshot, row)
-    children = [
-        _descendants(snapshot, child, depth + 1, seen)
-        for child in inside
-        if child.id not in seen and len(seen) < MAX_NODES and depth < MAX_DEPTH
-    ]
-    return _node(snapshot, row, depth, tuple(children))
+class _Tree:
+    """What a symbol encloses, gathered level by level, so that what does not fit is missing at the lower end."""
+
+    def __init__(self, snapshot: Snapshot, anchor: SymbolRow) -> None:
+        self._snapshot = snapshot
+        self._anchor = anchor
+        self._inside: dict[int, list[SymbolRow]] = {}
+        self.size = 1
+        self.is_cut = False
+        self._gather()
+
+    def root(self) -> HierarchyNode:
+        """Returns the symbol with everything that fitted nested in it."""
+        return self._nested(self._anchor, 0)
+
+    def _gather(self) -> None:
+        seen = {self._anchor.id}
+        free = MAX_HIERARCHY_BYTES - encoded_size(_node(self._snapshot, self._anchor, 0, ()))
+        level = [self._anchor]
+        for depth in range(1, MAX_DEPTH + 1):
+            below = []
+            for parent in level:
+                for row in self._members(parent, depth):
+                    if row.id in seen:
+                        continue
+                    free -= encoded_size(_node(self._snapshot, row, depth, ())) + CHILDREN_BYTES
+                    if free < 0:
+                        self.is_cut = True
+                        return
+                    seen.add(row.id)
+                    self.size += 1
+                    self._inside.setdefault(parent.id, []).append(row)
+                    below.append(row)
+            level = below
+
+    def _members(self, parent: SymbolRow, depth: int) -> list[SymbolRow]:
+        inside = self._snapshot.facts.children(parent.id)
+        return inside + _extensions(self._snapshot, parent) if depth == 1 and parent.kind in _EXTENDED_KINDS else inside
+
+    def _nested(self, row: SymbolRow, depth: int) -> HierarchyNode:
+        children = tuple(self._nested(child, depth + 1) for child in self._inside.get(row.id, ()))
+        return _node(self._snapshot, row, depth, children)
 
 
 def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:

@@ -49,7 +49,7 @@ def locate_symbol(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
-            max_bytes=settings.max_result_bytes,
+            max_bytes=settings.result_bytes(request.limit),
         ),
     )
     level = request.ranking_explain_level or settings.ranking_explain_level

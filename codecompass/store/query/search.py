@@ -48,7 +48,7 @@ def search_code(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
-            max_bytes=settings.max_result_bytes,
+            max_bytes=settings.result_bytes(request.limit),
         ),
     )
     level = request.ranking_explain_level or settings.ranking_explain_level
@@ -115,7 +115,8 @@ def find(
 
 def _next_actions(request: SearchCode, hits: Hits, limit: int, *, is_cut: bool) -> tuple[NextAction, ...]:
     if is_cut:
-        return (NextAction(tool="search_code", query=request.query, limit=limit // 2 + 1),)
+        mode = "" if request.mode == "auto" else request.mode
+        return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
     if hits.shown:
         return ()
     if request.mode != "auto" or request.kind or request.language or request.path:

@@ -10,8 +10,14 @@ from codecompass.units import KIB
 MAX_RESULT_BYTES: Final = 64 * KIB
 """Of the results of one answer (contract section 4)."""
 
+MAX_DEFAULT_RESULT_BYTES: Final = 27_000
+"""Of the results of a request that leaves the limit open: with its metadata and reasons such an answer keeps 30 kB."""
+
 MAX_OUTLINE_BYTES: Final = 30_000
 """Of one outline: what an agent can read at once."""
+
+MAX_HIERARCHY_BYTES: Final = 29_000
+"""Of the symbols of one hierarchy, which with its metadata keeps 30 kB as well."""
 
 
 class QuerySettings(Struct, frozen=True, kw_only=True):
@@ -20,6 +26,11 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
     default_limit: int = 10
     ranking_explain_level: ExplainLevel = "off"
     max_result_bytes: int = MAX_RESULT_BYTES
+    max_default_result_bytes: int = MAX_DEFAULT_RESULT_BYTES
     max_outline_bytes: int = MAX_OUTLINE_BYTES
     max_matched_lines: int = 20_000
     """Lines after which a literal or regex scan stops and says so."""
+
+    def result_bytes(self, limit: int | None) -> int:
+        """Returns how many bytes the results may take for a request with this `limit` (None: left open)."""
+        return self.max_result_bytes if limit else min(self.max_result_bytes, self.max_default_result_bytes)

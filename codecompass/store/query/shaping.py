@@ -1,7 +1,8 @@
 """Turns places into results: detail level, `compact`, handles, the reasons of the ranking, the limit in bytes.
 
 The order is fixed: the page is already ranked and free of duplicates when it comes here; each result is shaped for the
-detail level, then made compact, and last the page is cut where it grows too large.
+detail level, then made compact (which leaves identity, location and score, whatever the level), and last the page is cut
+where it grows too large.
 """
 
 import re
@@ -101,7 +102,9 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     row = place.symbol
     named = row or place.enclosing
     is_brief = level == "location"
+    is_described = not (is_brief or wanted.compact)
     shows_text = level == "context" and not wanted.compact
+    preview = _preview(snapshot, place) if shows_text else ""
     content = _content(snapshot, place) if shows_text and wanted.with_content else ""
     return Result(
         path=place.place.path,
@@ -109,21 +112,22 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
         line_end=place.line_end,
         kind=named.kind if named else "use" if place.imported else "",
         name=named.name if named else place.imported,
-        qualified_name=named.qualified_name if named and not is_brief else "",
-        signature=row.signature if row and not is_brief else "",
-        language="" if is_brief else place.place.language,
-        visibility=row.visibility if row and not is_brief else "",
+        qualified_name=named.qualified_name if named and is_described else "",
+        signature=row.signature if row and is_described else "",
+        language=place.place.language if is_described else "",
+        visibility=row.visibility if row and is_described else "",
         symbol_id=symbol_handle(snapshot, row) if row else "",
-        symbol_stable_id=stable_handle(row) if row and not is_brief else "",
+        # The ids of symbols are dear: 38 bytes of the 500 that a hit may take, so the second one waits for `context`.
+        symbol_stable_id=stable_handle(row) if row and shows_text else "",
         result_id="" if row else result_handle(snapshot, place),
-        # A symbol shows by its symbol_id; the 23 bytes count against the 500 that a hit may take.
+        # A symbol shows by its symbol_id.
         result_type="" if is_brief or row else place.type,
         score=None if is_brief else place.final_score,
-        snippet=_snippet(snapshot, place) if not (row or is_brief or wanted.compact or item.matched_lines) else "",
+        snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
         matched_lines=item.matched_lines,
-        body_preview=_preview(snapshot, place) if shows_text else "",
+        body_preview=preview,
         parent=_parent(snapshot, row or place.enclosing, is_self=row is not None) if shows_text else None,
-        related_symbols=_related(snapshot, row) if shows_text and row else (),
+        related_symbols=_related(snapshot, row, preview) if shows_text and row else (),
         content=content,
         start_line=place.line_start if content else 0,
         end_line=place.line_end if content else 0,
@@ -167,12 +171,11 @@ def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> Symb
     return reference(parent) if parent else None
 
 
-def _related(snapshot: Snapshot, row: SymbolRow) -> tuple[SymbolReference, ...]:
-    """The types that a signature names, each where it is most likely meant: same file, then nearest directory."""
+def _related(snapshot: Snapshot, row: SymbolRow, body: str) -> tuple[SymbolReference, ...]:
+    """The types that a signature and then a body name, each where it is most likely meant: same file, nearest directory."""
     found: list[SymbolReference] = []
-    for word in dict.fromkeys(_WORD.findall(row.signature)[: 4 * RELATED_LOOKUPS]):
-        if word == row.name or not word[0].isupper():
-            continue
+    words = [word for word in _WORD.findall(f"{row.signature}\n{body}") if word[0].isupper() and word != row.name]
+    for word in list(dict.fromkeys(words))[:RELATED_LOOKUPS]:
         known = [
             other
             for other in snapshot.facts.symbols_named(word, RELATED_LOOKUPS)

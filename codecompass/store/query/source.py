@@ -6,8 +6,8 @@ from typing import Final
 from codecompass.store.index import Snapshot
 from codecompass.store.query.tokens import word_set
 
-PREVIEW_LINES: Final = 20
-PREVIEW_CHARACTERS: Final = 1200
+PREVIEW_LINES: Final = 30
+PREVIEW_CHARACTERS: Final = 1600
 """Of a result's text at level `context`, which makes 300 to 500 tokens a result (seed 001)."""
 
 CONTENT_LINES: Final = 60

@@ -1,9 +1,14 @@
 """`get_code_context`: the best code for a question within a budget that the whole answer keeps."""
 
 import json
+from pathlib import Path
+from random import Random
 
 import pytest
+from rs_bpe.bpe import openai
 
+import codecompass
+from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetCodeContext
 from codecompass.store.query import get_code_context
@@ -59,11 +64,49 @@ def test_a_truncated_answer_says_what_is_left_and_what_to_do(context):
     assert "suggestion" not in json.loads(encode(whole))["metadata"]
 
 
-def test_a_budget_below_the_envelope_is_an_answer_without_items(context):
-    reply = context("rate limiter", max_tokens=1)
+def test_a_budget_below_an_answer_without_code_is_refused_and_the_error_says_what_would_do(context):
+    with pytest.raises(InvalidMaxTokens) as caught:
+        context("rate limiter", max_tokens=1)
 
-    assert reply.context_items == ()
-    assert reply.truncated
+    minimum = caught.value.data["minimum"]
+    assert f"at least {minimum} " in caught.value.message
+    assert context("rate limiter", max_tokens=minimum).estimated_tokens <= minimum
+    with pytest.raises(InvalidMaxTokens):
+        context("rate limiter", max_tokens=minimum - 1)
+
+
+def test_where_no_item_fits_whole_the_best_that_fits_is_named_by_its_place(index_of, state):
+    snapshot = index_of({"limits.py": "def rate_limiter(client: str, per_minute: int) -> bool:\n    return True\n"})
+    (whole,) = get_code_context(snapshot, GetCodeContext(query="rate limiter"), state).context_items
+
+    brief = get_code_context(snapshot, GetCodeContext(query="rate limiter", max_tokens=270), state)
+    item = json.loads(encode(brief.context_items[0]))
+
+    assert set(item) == {"path", "line_start", "line_end", "kind", "name", "symbol_id", "score"}
+    assert item["symbol_id"] == whole.symbol_id
+    assert (brief.truncated, brief.metadata.returned) == (True, 1)
+    assert brief.estimated_tokens <= 270
+
+
+@pytest.fixture(scope="session")
+def own(index_of):
+    """The sources of this program: enough code that every budget is filled."""
+    package = Path(codecompass.__file__).parent
+    return index_of({path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")})
+
+
+@pytest.mark.parametrize("vocabulary", [openai.cl100k_base, openai.o200k_base])
+@pytest.mark.parametrize("strategy", ["breadth", "depth"])
+def test_no_answer_is_larger_than_its_budget_as_real_vocabularies_count(own, state, strategy, vocabulary):
+    count = vocabulary().count
+    random = Random(20261121)
+    for query in ("how is a file parsed", "Snapshot", "estimate tokens of an answer", "regular expression", "0x1f 12345"):
+        for _ in range(12):
+            budget = int(10 ** random.uniform(2.4, 4.5))
+
+            reply = get_code_context(own, GetCodeContext(query=query, max_tokens=budget, strategy=strategy), state)
+
+            assert count(encode(reply).decode()) <= reply.estimated_tokens <= budget, (query, budget)
 
 
 def test_a_language_leaves_the_others_out(context):

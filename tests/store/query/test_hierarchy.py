@@ -3,6 +3,7 @@
 import pytest
 
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetSymbolHierarchy
 from codecompass.store.query import get_symbol_hierarchy
 
@@ -93,12 +94,22 @@ def test_an_unknown_name_is_an_error_with_similar_names(hierarchy):
     assert "RateLimiter" in caught.value.data["similar_names"]
 
 
-def test_a_very_wide_type_is_cut_and_says_so(index_of, state):
-    body = "".join(f"    def m{number}(self): pass\n" for number in range(700))
-    snapshot = index_of({"wide.py": f"class Wide:\n{body}"})
+def test_too_large_a_type_loses_its_deepest_level_first_then_its_last_members(index_of, state):
+    methods = "".join(f"    def method_{number}(self):\n        def inner(): pass\n" for number in range(60))
+    snapshot = index_of({"deep.py": f"class Deep:\n{methods}", "wide.py": f"class Wide:\n{methods * 5}"})
 
-    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Wide", direction="descendants"), state)
+    deep, wide = (
+        get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name=name, direction="descendants"), state)
+        for name in ("Deep", "Wide")
+    )
 
-    assert reply.chain_length == 500
-    assert reply.metadata.result_completeness == "truncated"
-    assert reply.metadata.warnings
+    assert [node.name for node in deep.hierarchy[0].children] == [f"method_{number}" for number in range(60)]
+    assert deep.hierarchy[0].children[0].children
+    assert deep.hierarchy[0].children[-1].children == ()
+    assert len(wide.hierarchy[0].children) < 300
+    for reply in (deep, wide):
+        assert len(encode(reply)) <= 30_000
+        assert reply.metadata.result_completeness == "truncated"
+        assert reply.metadata.warnings == (
+            f"only the upper {reply.chain_length} symbols are shown; ask for one of them to see more",
+        )

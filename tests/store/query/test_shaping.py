@@ -10,7 +10,8 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.query import QuerySettings, locate_symbol, search_code
 
 LOCATION = {"path", "line_start", "line_end", "kind", "name", "symbol_id"}
-SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "symbol_stable_id", "score"}
+SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "score"}
+CONTEXT = SIGNATURE | {"symbol_stable_id", "body_preview", "related_symbols"}
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +25,8 @@ def first(shop, state):
 def test_each_level_has_exactly_its_keys(first):
     assert set(first("validate_token", detail_level="location")) == LOCATION
     assert set(first("validate_token")) == SIGNATURE
-    assert set(first("validate_token", detail_level="context")) == SIGNATURE | {"body_preview", "related_symbols"}
-    assert set(first("authenticate", detail_level="context")) == SIGNATURE | {"body_preview", "related_symbols", "parent"}
+    assert set(first("validate_token", detail_level="context")) == CONTEXT
+    assert set(first("authenticate", detail_level="context")) == CONTEXT | {"parent"}
 
 
 def test_the_context_of_a_symbol_is_its_beginning_its_parent_and_the_types_it_names(first):
@@ -41,20 +42,20 @@ def test_the_context_of_a_symbol_is_its_beginning_its_parent_and_the_types_it_na
     [("a.py", "def long():", "#"), ("a.lua", "function long()", "--"), ("a.js", "function long() {", "//")],
 )
 def test_a_long_body_is_cut_with_a_mark_in_the_languages_comments(index_of, state, path, head, mark):
-    snapshot = index_of({path: head + "\n" + "    x = 1\n" * 30 + {"a.py": "", "a.lua": "end\n", "a.js": "}\n"}[path]})
+    snapshot = index_of({path: head + "\n" + "    x = 1\n" * 40 + {"a.py": "", "a.lua": "end\n", "a.js": "}\n"}[path]})
 
     (result,) = locate_symbol(snapshot, LocateSymbol(name="long", detail_level="context"), state).results
 
     assert result.body_preview.splitlines()[0] == head
     assert result.body_preview.splitlines()[-1] == f"{mark} ... truncated ..."
-    assert len(result.body_preview.splitlines()) == 21
+    assert len(result.body_preview.splitlines()) == 31
 
 
 @pytest.mark.parametrize("level", ["location", "signature", "context"])
-def test_compact_takes_only_the_large_keys_away(first, level):
+def test_compact_leaves_identity_location_and_score_whatever_the_level(first, level):
     plain, compact = first("authenticate", detail_level=level), first("authenticate", detail_level=level, compact=True)
 
-    assert set(plain) - set(compact) == ({"body_preview", "parent", "related_symbols"} if level == "context" else set())
+    assert set(compact) == (LOCATION if level == "location" else LOCATION | {"score"})
     assert {key: plain[key] for key in compact} == compact
 
 
@@ -94,9 +95,9 @@ def test_callers_that_name_a_project_get_the_text_and_lines_under_the_names_of_t
 def test_handles_are_the_same_over_tools_and_levels(shop, state, first):
     (found,) = search_code(shop, SearchCode(query="validate_token", limit=1), state).results
 
-    assert found.symbol_id == first("validate_token", detail_level="location")["symbol_id"]
-    assert found.symbol_stable_id == first("validate_token")["symbol_stable_id"]
-    assert len(found.symbol_id) == len(found.symbol_stable_id) == 16
+    for level in ("location", "signature", "context"):
+        assert first("validate_token", detail_level=level)["symbol_id"] == found.symbol_id
+    assert len(found.symbol_id) == len(first("validate_token", detail_level="context")["symbol_stable_id"]) == 16
 
 
 def test_too_large_a_page_keeps_its_beginning_and_says_what_to_do(shop, state):
@@ -118,6 +119,20 @@ def test_too_large_a_page_keeps_its_beginning_and_says_what_to_do(shop, state):
         ("locate_symbol", 3),
         ("search_code", 5),
     ]
+
+
+def test_a_request_that_leaves_the_limit_open_gets_an_answer_of_at_most_30_kB(index_of, state):
+    lines = "".join(f"needle = {{ {number:04}: '{'x' * 180}' }}\n" for number in range(800))
+    snapshot = index_of({f"part{number}.txt": lines for number in range(4)})
+    request = SearchCode(query="needle", mode="literal")
+
+    default = search_code(snapshot, request, state)
+    explicit = search_code(snapshot, msgspec.structs.replace(request, limit=10), state)
+
+    assert len(encode(default)) <= 30_000 < len(encode(explicit))
+    assert default.results == explicit.results[: len(default.results)]
+    assert default.metadata.result_completeness == "truncated"
+    assert [(action.mode, action.limit) for action in default.suggested_next_actions] == [("literal", 6)]
 
 
 def test_the_first_result_is_there_however_small_the_limit(shop, state):
