@@ -15,15 +15,16 @@ class Resident(Struct, frozen=True):
 
 
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:
-    """Returns which workspaces to retire so that one more fits, the longest unused first.
+    """Returns which workspaces to retire so that at most so many are left, the longest unused first.
 
-    Where too few are idle the result is all the same what can be done: the caps are soft for busy workspaces.
+    Where too few are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again
+    when they become idle.
     """
     count = len(residents)
     memory = sum(resident.memory for resident in residents)
     chosen: list[str] = []
     for resident in sorted(residents, key=lambda each: (each.used_at, each.project_id)):
-        if count < max_count and memory <= max_memory:
+        if count <= max_count and memory <= max_memory:
             break
         if resident.is_idle:
             chosen.append(resident.project_id)

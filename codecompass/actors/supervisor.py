@@ -128,6 +128,8 @@ class _Handle:
                 return await self._child.mailbox.ask(message, request_id)
             except MailboxClosed:
                 self._child = self._supervisor.child(self._child.project)
+            finally:
+                self._supervisor.trim()
         raise WorkspaceBusy("this workspace is being closed and opened again and again. Call again.", retry_after_ms=1000)
 
 
@@ -204,7 +206,7 @@ class WorkspaceSupervisor:
             raise WorkspaceBusy("the server is stopping. Connect again.")
         child = self._live.get(project.project_id)
         if child is None:
-            self._make_room()
+            self.trim(room_for=1)
             child = _Child(project, self._draining.get(project.project_id))
             self._live[project.project_id] = child
             self.n_started += 1
@@ -216,11 +218,15 @@ class WorkspaceSupervisor:
 
     # lifecycle
 
-    def _make_room(self) -> None:
+    def trim(self, room_for: int = 0) -> None:
+        """Retires idle workspaces over the caps, and as many more as shall have room."""
+        if len(self._live) + room_for <= self._settings.max_live and not room_for:
+            return
         memory = self._memory()
         share = memory // max(1, len(self._live))
         residents = [Resident(child.project.project_id, child.used_at, child.is_idle, share) for child in self._live.values()]
-        for project_id in to_retire(residents, max_count=self._settings.max_live, max_memory=self._settings.max_memory):
+        max_count = self._settings.max_live - room_for
+        for project_id in to_retire(residents, max_count=max_count, max_memory=self._settings.max_memory):
             self._retire(self._live[project_id], "least recently used")
             self.n_evicted += 1
 
@@ -325,6 +331,8 @@ class WorkspaceSupervisor:
 
     def _publish(self, child: _Child, observation: WorkspaceObservation) -> None:
         child.observation = observation
+        if not observation.is_working:
+            self.trim()
 
     def _remember(self, job: JobView) -> None:
         self._jobs[job.state.job_id] = job
@@ -344,13 +352,21 @@ async def open_supervisor(
     stop_seconds: float = STOP_SECONDS,
 ) -> AsyncIterator[WorkspaceSupervisor]:
     """Gives a supervisor; all its workspaces have ended when the block is left. `memory` returns the process's size in bytes."""
-    async with trio.open_nursery() as nursery:
+    async with trio.open_nursery() as outer:
+        # A nursery of its own task: stopping cancels the workspaces, and not whoever stands in the block.
+        nursery = await outer.start(_hold_nursery)
         supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory)
         try:
             yield supervisor
         finally:
             with trio.CancelScope(shield=True):
                 await supervisor.stop(stop_seconds)
+
+
+async def _hold_nursery(task_status: trio.TaskStatus[trio.Nursery]) -> None:
+    async with trio.open_nursery() as nursery:
+        task_status.started(nursery)
+        await trio.sleep_forever()
 
 
 def _innermost(error: BaseException) -> BaseException:

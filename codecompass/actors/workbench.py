@@ -7,7 +7,7 @@ as the Protocol `Workbench`, so that its schedules can be tested with work that 
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 import trio
@@ -29,7 +29,6 @@ from codecompass.actors.ledger import Ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
-from codecompass.actors.watching import TreeWatcher, open_tree_watcher
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, ProjectNotFound
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
@@ -47,6 +46,9 @@ from codecompass.store.registry import Project
 from codecompass.store.scan.vcs import read_head
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.watching import TreeWatcher
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
@@ -92,7 +94,7 @@ class Workbench(Protocol):
     async def differs(self) -> bool: ...
     async def stale(self) -> IndexStale: ...
     async def wait_unlocked(self) -> None: ...
-    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager[TreeWatcher]: ...
+    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def journal_begin(self, job: JobState) -> None: ...
     async def journal_progress(self, job: JobState) -> None: ...
     async def journal_end(self, job: JobState) -> None: ...
@@ -186,8 +188,10 @@ class IndexWorkbench:
                 # The lock is another process's: there is nothing to be woken by.
                 await trio.sleep(LOCK_POLL_SECONDS)
 
-    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager[TreeWatcher]:
+    def watch(self, directories: frozenset[str]) -> AbstractAsyncContextManager["TreeWatcher"]:
         """Watches the tree."""
+        from codecompass.actors.watching import open_tree_watcher  # only where something is watched
+
         return open_tree_watcher(self._project.root, directories)
 
     async def journal_begin(self, job: JobState) -> None:

@@ -10,7 +10,7 @@ in the nursery of one incarnation; a crash of the loop ends them all and the sup
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
@@ -25,7 +25,6 @@ from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.progress import Progress
 from codecompass.actors.ungrouped import ungrouped
-from codecompass.actors.watching import TreeWatcher
 from codecompass.actors.workbench import Order, Standing, View, Workbench
 from codecompass.errors import (
     Cancelled,
@@ -41,6 +40,9 @@ from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.watching import TreeWatcher
 
 DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 """An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""
@@ -119,7 +121,7 @@ class WorkspaceActor:
         self._is_wanted = ""
         self._failures = 0
         self._retry_at = float("-inf")
-        self._watcher: TreeWatcher | None = None
+        self._watcher: "TreeWatcher | None" = None
         self._is_watching = False
         self._nudge = trio.Event()
         self._in_flight = 0
@@ -235,30 +237,41 @@ class WorkspaceActor:
 
     async def _settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
         """Lets small changes land. Returns `fresh` only if the index holds all that had changed when this was called."""
-        has_looked = False
+        is_fresh = False
         with trio.move_on_at(deadline):
-            await self._look()
-            has_looked = True
-        if has_looked and self._changes.is_current:
-            return "fresh"
-        if policy == "best_effort":
-            return self._not_fresh
-        wanted = self._changes.seen
-        self._want("question")
-        with trio.move_on_at(deadline):
+            is_fresh = await self._become_fresh(may_start=policy != "best_effort")
+        return "fresh" if is_fresh else self._not_fresh
+
+    async def _become_fresh(self, *, may_start: bool) -> bool:
+        while True:
+            is_exact = await self._look()
+            if self._changes.is_current:
+                return True
+            if not may_start:
+                return False
+            wanted = self._changes.seen
+            self._want("question")
             while self._changes.covered < wanted and self._job is not None:
                 await self._progressed.wait()
-        return "fresh" if has_looked and self._changes.covered >= wanted else self._not_fresh
+            if self._changes.covered < wanted:
+                return False
+            if is_exact:
+                return True
+            # The job may have passed a file before it changed, and nobody watches: look again.
 
     @property
     def _not_fresh(self) -> FreshnessStatus:
         return "stale" if self._job is None else "syncing"
 
-    async def _look(self) -> None:
-        """Brings the change log up to now: from the watcher where that is exact, else by looking at every file."""
+    async def _look(self) -> bool:
+        """Brings the change log up to now: from the watcher where that is exact, else by looking at every file.
+
+        Returns whether it was exact. If not, and a job is due anyway, nothing is looked at.
+        """
         if self._watcher is not None and self._watcher.is_exact:
             self._drain()
-        elif self._changes.is_current:
+            return True
+        if self._changes.is_current:
             # A check that began before this question may have passed what has changed since.
             running = self._checking
             if running is not None:
@@ -267,6 +280,7 @@ class WorkspaceActor:
                 self._checking = _Check()
                 self._nursery.start_soon(self._check, self._checking)
             await self._checking.done.wait()
+        return False
 
     async def _check(self, check: _Check) -> None:
         try:
@@ -470,7 +484,9 @@ class WorkspaceActor:
     def _drain(self) -> None:
         if self._watcher is not None:
             changes = self._watcher.drain()
-            self._note(None if changes.is_everything else changes.directories)
+            # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
+            is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
+            self._note(None if is_anywhere else changes.directories)
 
     def _watch(self, directories: frozenset[str]) -> None:
         if self._watcher is not None:

@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 
 import trio
 
+from codecompass.actors.changes import Changes
 from codecompass.actors.indexing import JobReport
 from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
-from codecompass.actors.watching import Changes
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
+from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.store.index import IndexMeta
 from codecompass.store.query.status import unindexed_metadata
-from codecompass.protocol.metadata import AnswerState
 from codecompass.store.registry import Project
 from codecompass.store.writer import WriteCounts
 
@@ -74,7 +74,7 @@ class FakeWatcher:
         edits = self._world.edits.get(self._project_id, 0)
         directories = frozenset({"src"}) if edits > self._seen else frozenset()
         self._seen = edits
-        return Changes(directories=directories, is_everything=False, reason="")
+        return Changes(directories=directories)
 
     async def wait_change(self) -> None:
         await self.changed.wait()

@@ -1,0 +1,70 @@
+"""A watcher in tests: opened over all that is there, and scripts that may mount and have limits of their own."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from codecompass.actors.watching import TreeWatcher, open_tree_watcher
+from codecompass.store.scan import builtin
+from tests.support.processes import ROOT
+
+
+def directories_below(root: Path) -> list[str]:
+    found = []
+    for path, names, _ in os.walk(root):
+        names[:] = [name for name in names if name != ".git" and name not in builtin.ALWAYS]
+        found.append("" if path == str(root) else os.path.relpath(path, root))
+    return found
+
+
+@asynccontextmanager
+async def watching(root: Path, **options: int) -> AsyncIterator[TreeWatcher]:
+    """A watcher of all that is there, whose first "everything" is taken."""
+    async with open_tree_watcher(root, directories_below(root), **options) as watcher:
+        assert watcher.drain().is_everything
+        assert watcher.drain().is_empty
+        yield watcher
+
+
+async def settle(watcher: TreeWatcher, root: Path) -> None:
+    """What a caller does after an index run, until nothing is new."""
+    await watcher.update(directories_below(root))
+    watcher.drain()
+    assert watcher.drain().is_empty
+
+
+IN_NAMESPACE = """
+import sys, subprocess, trio
+from pathlib import Path
+from tests.support.watching import directories_below, watching
+from codecompass.actors.watching import open_tree_watcher
+root = Path(sys.argv[1])
+def sh(command):
+    subprocess.run(command, shell=True, check=True, cwd=root)
+async def main():
+    {body}
+trio.run(main)
+"""
+
+
+def run_in_namespace(body: str, root: Path) -> None:
+    """Runs a script where it may mount, and where limits are its own."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no namespaces here")
+    code = IN_NAMESPACE.format(body=body.strip().replace("\n", "\n    "))
+    command = ["unshare", "-rm", sys.executable, "-c", code, str(root)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def exchange(one: Path, other: Path) -> None:
+    """renameat2 with RENAME_EXCHANGE."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) != 0:
+        pytest.skip(f"no exchange here: {os.strerror(ctypes.get_errno())}")
