@@ -23,6 +23,7 @@ from codecompass.store.languages.base import (
     Inside,
     Language,
     Node,
+    head_without_comments,
 )
 from codecompass.store.records import DOC_LIMIT, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 
@@ -62,6 +63,7 @@ def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree
 def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:
     """Returns what `root`, the tree of `source`, defines and imports. `path` is relative to the workspace root."""
     context = Context(path=path, source=source, module=language.module(path, root, source))
+    context.comment_marks = language.comment_marks
     symbols: list[Symbol] = []
     imports: list[Import] = []
     if language.before is not None:
@@ -211,8 +213,7 @@ def _head(item: Definition, context: Context) -> str:
         for _ in range(skipped):
             start = context.source.find(b"\n", start) + 1
     ends = [body.start_byte for body in item.bodies if body.start_byte > start]
-    end = min(*ends, node.end_byte, start + HEAD_BYTES)
-    return context.source[start:end].decode("utf-8", "replace")
+    return head_without_comments(node, start, min([*ends, node.end_byte]), context)
 
 
 _AFTER_OPENING = re.compile(r"([(\[]) ")

@@ -34,6 +34,8 @@ class Context(Struct):
 
     The keys are the language's own; the walk visits nodes in source order and never looks in here.
     """
+    comment_marks: tuple[bytes, ...] = ()
+    """What comments begin with; empty where the rules make their signatures without comments themselves."""
     marks: tuple[int, ...] | None = None
     """Byte offsets, ascending, at which a language expects definitions inside functions; None until it has looked."""
 
@@ -120,25 +122,29 @@ def leading_comment(node: Node, context: Context) -> str:
     lines: list[str] = []
     current, previous = node, node.prev_named_sibling
     while previous is not None and "comment" in previous.type and len(lines) < MAX_COMMENTS:
-        # A comment that shares its line with code (`int a; // about a`) belongs to that code, not to what follows.
-        before = previous.prev_named_sibling
-        is_code = before is not None and "comment" not in before.type
-        trailing = is_code and before is not None and before.end_point[0] == previous.start_point[0]
         gap = current.start_point[0] - previous.end_point[0]
         # Grammars differ in whether a line comment owns its line break (then it ends at column 0 of the next line).
-        if trailing or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
+        if _stands_behind_code(previous, context) or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
             break
         lines.append(context.text(previous))
-        current, previous = previous, before
+        current, previous = previous, previous.prev_named_sibling
     return "\n".join(reversed(lines))
 
 
-def head_without_comments(node: Node, start: int, end: int, marks: tuple[bytes, ...], context: Context) -> str:
-    """Returns the source from byte `start` to `end` of `node` without its comments, each of which begins with one of `marks`.
+def _stands_behind_code(comment: Node, context: Context) -> bool:
+    """Whether a comment shares its line with code (`int a; // about a`, `{ // about it`): then it belongs to that code."""
+    nearby = context.source[max(comment.start_byte - _LINE_BYTES, 0) : comment.start_byte]
+    before = nearby[nearby.rfind(b"\n") + 1 :].strip()
+    return before != b"" and not before.endswith(b"*/") and not before.startswith(b"<?")
 
-    No more than a signature can show is looked at.
-    """
-    source, end = context.source, min(end, start + HEAD_BYTES)
+
+_LINE_BYTES: Final = 200
+"""Bytes looked at before a comment: enough to meet code or the beginning of the line, whose length is not ours."""
+
+
+def head_without_comments(node: Node, start: int, end: int, context: Context) -> str:
+    """Returns the source from byte `start` to `end` of `node` without the comments in it, as much as a signature can show."""
+    source, marks, end = context.source, context.comment_marks, min(end, start + HEAD_BYTES)
     parts: list[bytes] = []
     pending = [node]
     while pending:
@@ -152,6 +158,11 @@ def head_without_comments(node: Node, start: int, end: int, marks: tuple[bytes, 
         else:
             pending.extend(reversed(current.named_children))
     return b"".join((*parts, source[start:end])).decode("utf-8", "replace")
+
+
+def without_comments(node: Node, context: Context) -> str:
+    """Returns the source of `node` without its comments, as much as a signature can show."""
+    return head_without_comments(node, node.start_byte, node.end_byte, context)
 
 
 HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
@@ -171,6 +182,7 @@ class Language(Struct, frozen=True, kw_only=True):
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
     `recover` is asked when the tree has errors, or when there are no rules because no grammar is good enough: what it
     finds in the text, and the walk has not, stands at top level in its place by line.
+    `comment_marks` are what comments begin with, for `head_without_comments`.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
 
@@ -186,6 +198,7 @@ class Language(Struct, frozen=True, kw_only=True):
     before: Callable[[Node, Context], None] | None = None
     recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
     nested_markers: tuple[bytes, ...] = ()
+    comment_marks: tuple[bytes, ...] = ()
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
     doc: Callable[[Node, Context], str] = leading_comment

@@ -16,6 +16,7 @@ from codecompass.store.languages.base import (
     Language,
     Node,
     leading_comment,
+    without_comments,
 )
 from codecompass.store.languages.marks import holds_mark, noted
 from codecompass.store.records import Import, SymbolKind
@@ -62,7 +63,14 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
     """`X=1` outside functions. The body of a Bats test is no node of its own, its variables are known by the indent."""
     is_in_test = context.path.endswith(".bats") and node.start_point[1] > 0
     if context.enclosing is None and not is_in_test:
-        yield from _variable(node, "var", node, context.text(node), comment_above(node, context), context)
+        yield from _variable(
+            node,
+            "var",
+            node,
+            without_comments(node, context),
+            comment_above(node, context),
+            context,
+        )
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
@@ -83,7 +91,14 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     for child in found:
         before = " ".join([keyword, *(word for word in words if word.startswith("-"))])
         where = node if len(found) == 1 else child
-        yield from _variable(child, kind, where, f"{before} {context.text(child)}", doc, context)
+        yield from _variable(
+            child,
+            kind,
+            where,
+            f"{before} {without_comments(child, context)}",
+            doc,
+            context,
+        )
 
 
 def command(node: Node, context: Context) -> Iterator[Found]:
@@ -194,6 +209,7 @@ BASH = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
+    comment_marks=(b"#",),
     module=module_of,
     before=noted(FUNCTION_MARKERS),
     recover=recover,

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.store.languages.base import CLASS_LIKE, HEAD_BYTES, Context, Definition, Node, leading_comment
+from codecompass.store.languages.base import CLASS_LIKE, Context, Definition, Node, head_without_comments, leading_comment
 from codecompass.store.languages.ecmascript_modules import EXPORTED, text_of_string
 from codecompass.store.records import SymbolKind, Visibility
 
@@ -140,7 +140,7 @@ def defined(
         rest = next((child for child in node.children if child.type not in ("decorator", "comment")), node)
         line, start = rest.start_point[0] + 1, rest.start_byte
     end = head_end if head_end is not None else bodies[0].start_byte if bodies else node.end_byte
-    signature = context.source[start : min(end, start + HEAD_BYTES)].decode("utf-8", "replace").rstrip()
+    signature = head_without_comments(node, start, end, context).rstrip()
     return Definition(
         name=name,
         kind=kind,

@@ -8,7 +8,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.base import (
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    head_without_comments,
+    without_comments,
+)
 from codecompass.store.languages.elixir_structs import SCHEMA_FIELDS, keywords, schema, schema_field, struct, struct_field
 from codecompass.store.languages.elixir_syntax import (
     CALLBACKS,
@@ -100,7 +110,7 @@ def implementation(node: Node, context: Context) -> Iterator[Found]:
             kind="impl",
             node=node,
             bodies=blocks if index == 0 else (),
-            signature=context.source[node.start_byte : end].decode("utf-8", "replace"),
+            signature=head_without_comments(node, node.start_byte, end, context),
             visibility="public",
             qualified_name=path.replace(".:", "."),
         )
@@ -134,7 +144,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
         kind=kind,
         node=clauses[-1],
         bodies=tuple(block for clause in clauses for block in blocks_of(clause)),
-        signature=context.source[node.start_byte : end].decode("utf-8", "replace"),
+        signature=head_without_comments(node, node.start_byte, end, context),
         visibility="private" if word.endswith("p") else "public",
         doc=documentation(node, context),
         start_line=node.start_point[0] + 1,
@@ -184,7 +194,7 @@ def attribute(node: Node, context: Context) -> Iterator[Found]:
         name=name,
         kind=kind,
         node=node,
-        signature=context.text(node),
+        signature=without_comments(node, context),
         visibility=visibility,
         qualified_name=qualified_in_module(name, context),
     )
@@ -249,6 +259,7 @@ ELIXIR = Language(
         "ERROR": DESCEND,
     },
     nested_markers=NESTED,
+    comment_marks=(b"#",),
     module=module_of,
     before=noted(MARKERS, DEFINITION),
     doc=documentation,

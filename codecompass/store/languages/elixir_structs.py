@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.store.languages.base import Context, Definition, Found, Inside, Node, leading_comment
+from codecompass.store.languages.base import (
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Node,
+    leading_comment,
+    without_comments,
+)
 from codecompass.store.languages.elixir_syntax import (
     arguments_of,
     blocks_of,
@@ -31,7 +39,7 @@ def struct(node: Node, context: Context) -> Iterator[Found]:
         kind="struct",
         node=node,
         bodies=tuple(bodies),
-        signature=context.text(node),
+        signature=without_comments(node, context),
         visibility="private" if word.endswith("recordp") else "public",
         qualified_name=module_path(context) if not word.startswith("defrecord") else qualified_in_module(name, context),
     )

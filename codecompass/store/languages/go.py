@@ -9,12 +9,12 @@ from typing import Final
 
 from codecompass.store.languages.base import (
     DESCEND,
-    HEAD_BYTES,
     Context,
     Definition,
     Found,
     Language,
     Node,
+    head_without_comments,
     leading_comment,
 )
 from codecompass.store.records import Import, SymbolKind, Visibility
@@ -129,7 +129,7 @@ def is_grouped(node: Node) -> bool:
 
 def head(node: Node, end: int, context: Context) -> str:
     """Returns the source from the start of `node` to `end`, as much of it as a signature can hold."""
-    return context.source[node.start_byte : min(end, node.start_byte + HEAD_BYTES)].decode("utf-8", "replace")
+    return head_without_comments(node, node.start_byte, end, context)
 
 
 def values(node: Node, context: Context) -> Iterator[Found]:
@@ -207,6 +207,7 @@ GO = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(b"type ", b"struct"),
+    comment_marks=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
     doc=doc_comment,

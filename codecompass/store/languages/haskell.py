@@ -7,7 +7,7 @@ list does not name is private. Local functions (`where`, `let`) are no symbols.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Language, Node
+from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Language, Node, without_comments
 from codecompass.store.languages.haskell_exports import bare, note_exports, visibility_of
 from codecompass.store.languages.haskell_syntax import (
     BETWEEN,
@@ -19,7 +19,6 @@ from codecompass.store.languages.haskell_syntax import (
     prose,
     qualified_in_module,
     text_between,
-    without_comments,
 )
 from codecompass.store.languages.haskell_text import prepared, recover
 from codecompass.store.languages.haskell_types import (
@@ -206,6 +205,7 @@ HASKELL = Language(
         "newtype_constructor": constructor,
         "ERROR": declarations,
     },
+    comment_marks=(b"--", b"{-"),
     module=module_of,
     prepare=prepared,
     before=note_exports,

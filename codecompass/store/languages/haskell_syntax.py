@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from codecompass.store.languages.base import Context, Node, head_without_comments
+from codecompass.store.languages.base import Context, Node
 from codecompass.store.languages.haskell_exports import bare
 
 BETWEEN: Final = frozenset({"comment", "haddock", "pragma"})
@@ -46,11 +46,6 @@ def head_of(node: Node, end: Node | None, context: Context) -> str:
     """The source of `node` up to `end`, without the `where` or `=` before it."""
     text = text_between(node.start_byte, node.end_byte if end is None else end.start_byte, context).rstrip(" \n\r\t={|")
     return text.removesuffix("where")
-
-
-def without_comments(node: Node, context: Context) -> str:
-    """The source of `node` without its comments."""
-    return head_without_comments(node, node.start_byte, node.end_byte, (b"--", b"{-"), context)
 
 
 def first_line_of(node: Node, context: Context) -> int:

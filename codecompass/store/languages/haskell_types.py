@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from codecompass.store.languages.base import Context, Definition, Found, Node
+from codecompass.store.languages.base import Context, Definition, Found, Node, without_comments
 from codecompass.store.languages.haskell_exports import bare, visibility_of
 from codecompass.store.languages.haskell_syntax import (
     bound_name,
@@ -12,7 +12,6 @@ from codecompass.store.languages.haskell_syntax import (
     names_of,
     prose,
     qualified_in_module,
-    without_comments,
 )
 from codecompass.store.records import SymbolKind
 

@@ -11,13 +11,13 @@ from msgspec import structs
 
 from codecompass.store.languages.base import (
     DESCEND,
-    HEAD_BYTES,
     Context,
     Definition,
     Found,
     Inside,
     Language,
     Node,
+    head_without_comments,
 )
 from codecompass.store.records import Import, SymbolKind, Visibility
 
@@ -83,13 +83,13 @@ def head_of(node: Node) -> tuple[int, int]:
 def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Node | None = None) -> Definition:
     """Returns the definition that `node` is, without its annotations."""
     line, start = head_of(node)
-    end = min(node.end_byte if body is None else body.start_byte, start + HEAD_BYTES)
+    end = node.end_byte if body is None else body.start_byte
     return Definition(
         name=name,
         kind=kind,
         node=node,
         bodies=() if body is None else (body,),
-        signature=context.source[start:end].decode("utf-8", "replace"),
+        signature=head_without_comments(node, start, end, context),
         start_line=line,
     )
 
@@ -143,7 +143,7 @@ def enum_constant(node: Node, context: Context) -> Iterator[Found]:
 def fields(node: Node, context: Context) -> Iterator[Found]:
     """The variables of one declaration in a type; `static final` and those of interfaces are constants."""
     line, start = head_of(node)
-    signature = context.source[start : min(node.end_byte, start + HEAD_BYTES)].decode("utf-8", "replace")
+    signature = head_without_comments(node, start, node.end_byte, context)
     modifiers = modifiers_of(node)
     words = {child.type for child in modifiers.children} if modifiers is not None else set()
     is_constant = node.type == "constant_declaration" or words >= {"static", "final"}
@@ -236,6 +236,7 @@ JAVA = Language(
     },
     # `@Override` and `run() {` stand in the anonymous classes of a method, and hardly elsewhere in one.
     nested_markers=(b"class ", b"enum ", b"record ", b"interface ", b"@Override", b"() {"),
+    comment_marks=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
 )

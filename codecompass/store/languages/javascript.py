@@ -12,6 +12,7 @@ JAVASCRIPT = Language(
     filenames=("Jakefile",),
     interpreters=("node", "nodejs", "qjs"),
     rules=SCRIPT_RULES,
+    comment_marks=(b"//", b"/*"),
     module=module_of,
     before=note_exports,
     doc=doc_comment,

@@ -90,7 +90,7 @@ def _define(
         kind=kind,
         node=node,
         bodies=bodies,
-        signature=head_without_comments(node, node.start_byte, end, (b"--",), context),
+        signature=head_without_comments(node, node.start_byte, end, context),
         visibility=visibility,
         qualified_name=".".join((*context.module, *owner, parts[-1])),
     )
@@ -284,6 +284,7 @@ LUA = Language(
         "ERROR": DESCEND,
     },
     nested_markers=MARKERS,
+    comment_marks=(b"--",),
     module=module_of,
     before=note_module,
     doc=comment_above,

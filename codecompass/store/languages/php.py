@@ -31,7 +31,6 @@ DEFINITION: Final = re.compile(
 )
 """What makes it worth to look into a body or an expression: most hold only closures, which have no name."""
 
-COMMENT_MARKS: Final = (b"//", b"/*", b"#")
 KIND_OF: Final[dict[str, SymbolKind]] = {
     "class_declaration": "class",
     "interface_declaration": "interface",
@@ -79,9 +78,7 @@ def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibi
         node=node,
         bodies=bodies,
         start_line=head.start_point[0] + 1,
-        signature=head_without_comments(
-            node, head.start_byte, node.end_byte if body is None else body.start_byte, COMMENT_MARKS, context
-        ),
+        signature=head_without_comments(node, head.start_byte, node.end_byte if body is None else body.start_byte, context),
         visibility=visibility,
         qualified_name=qualified_name,
     )
@@ -135,7 +132,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
                 kind="field",
                 node=parameter,
                 start_line=head.start_point[0] + 1,
-                signature=_between(head.start_byte, parameter.end_byte, context),
+                signature=head_without_comments(parameter, head.start_byte, parameter.end_byte, context),
                 visibility=visibility_of(parameter, context),
                 qualified_name=in_class(field, context),
             )
@@ -159,7 +156,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
             kind="field" if is_property else "const",
             node=node if len(found) == 1 else element,
             start_line=(head if element is found[0] else element).start_point[0] + 1,
-            signature=before + context.text(element),
+            signature=before + head_without_comments(element, element.start_byte, element.end_byte, context),
             visibility=visibility_of(node, context) if is_member else "public",
             qualified_name=in_class(name, context) if is_member else in_namespace(name, context),
         )
@@ -174,7 +171,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
         kind="const",
         node=node,
         start_line=head.start_point[0] + 1,
-        signature=_between(head.start_byte, node.end_byte, context),
+        signature=head_without_comments(node, head.start_byte, node.end_byte, context),
         visibility="public",
         qualified_name=in_class(name, context),
     )
@@ -269,6 +266,7 @@ PHP = Language(
     },
     separator="\\",
     member_separator="::",
+    comment_marks=(b"//", b"/*", b"#"),
     module=module_of,
     before=noted(MARKERS, DEFINITION),
 )

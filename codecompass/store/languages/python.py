@@ -76,7 +76,7 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
 def head(node: Node, body: Node | None, context: Context) -> str:
     """Returns the source of a definition up to its body, without comments: one may also stand behind the colon."""
     end = node.end_byte if body is None else body.start_byte
-    return head_without_comments(node, node.start_byte, end, (b"#",), context)
+    return head_without_comments(node, node.start_byte, end, context)
 
 
 def function_definition(node: Node, context: Context) -> Iterator[Found]:
@@ -215,6 +215,7 @@ PYTHON = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(b"def ", b"class ", b"import "),
+    comment_marks=(b"#",),
     module=module_of,
     visibility=visibility_of,
     doc=docstring,

@@ -16,6 +16,7 @@ from codecompass.store.languages.base import (
     Language,
     Node,
     leading_comment,
+    without_comments,
 )
 from codecompass.store.languages.marks import inside_when_marked, noted
 from codecompass.store.languages.ruby_calls import call, section
@@ -129,7 +130,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
                 bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
                 yield define_type(name, builder, node, context, bodies, until_block(node, right, context))
                 return
-            yield define_type(name, "const", node, context, (), context.text(node))
+            yield define_type(name, "const", node, context, (), without_comments(node, context))
         elif not in_function(context) and target.type in VARIABLES and name not in PREDEFINED:
             path = path_of(context)
             is_global = target.type == "global_variable"
@@ -167,7 +168,7 @@ def alias(node: Node, context: Context) -> Iterator[Found]:
     if name.startswith("$"):
         yield Definition(name=name, kind="var", node=node, visibility="public", qualified_name=name)
     else:
-        yield define_method(name, "method", node, context, (), context.text(node))
+        yield define_method(name, "method", node, context, (), without_comments(node, context))
 
 
 def branch(node: Node, context: Context) -> Iterable[Found]:
@@ -226,6 +227,7 @@ RUBY = Language(
     },
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),
+    comment_marks=(b"#",),
     module=module_of,
     before=noted(MARKERS),
     doc=comment_above,

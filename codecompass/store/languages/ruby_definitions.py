@@ -7,6 +7,7 @@ from codecompass.store.languages.base import (
     Context,
     Definition,
     Node,
+    head_without_comments,
 )
 from codecompass.store.languages.ruby_sections import (
     as_visibility,
@@ -51,7 +52,7 @@ def head_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> st
     for field in last_fields:
         last = node.child_by_field_name(field)
         if last is not None:
-            return context.source[node.start_byte : last.end_byte].decode("utf-8", "replace")
+            return head_without_comments(node, node.start_byte, last.end_byte, context)
     return ""
 
 
@@ -105,7 +106,7 @@ def until_block(node: Node, call: Node, context: Context) -> str:
     """The source of `node` up to the block of `call`, which stands in it."""
     block = call.child_by_field_name("block")
     end = node.end_byte if block is None else block.start_byte
-    return context.source[node.start_byte : end].decode("utf-8", "replace")
+    return head_without_comments(node, node.start_byte, end, context)
 
 
 def struct_members(call: Node, context: Context) -> tuple[Node, ...]:

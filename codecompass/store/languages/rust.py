@@ -336,6 +336,7 @@ RUST = Language(
     separator="::",
     prepare=unwrapped,
     nested_markers=(b"fn ", b"use ", b"struct ", b"enum ", b"impl ", b"impl<", b"trait ", b"macro_rules"),
+    comment_marks=(b"//", b"/*"),
     module=module_of,
     visibility=visibility_of,
     doc=doc_comment,

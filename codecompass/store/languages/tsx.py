@@ -10,6 +10,7 @@ TSX = Language(
     grammar="tsx",
     extensions=(".tsx",),
     rules=TYPED_RULES,
+    comment_marks=(b"//", b"/*"),
     module=module_of,
     before=note_exports,
     doc=doc_comment,

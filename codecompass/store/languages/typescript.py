@@ -11,6 +11,7 @@ TYPESCRIPT = Language(
     extensions=(".ts", ".cts", ".mts"),
     interpreters=("bun", "deno", "ts-node", "tsx"),
     rules=TYPED_RULES,
+    comment_marks=(b"//", b"/*"),
     module=module_of,
     before=note_exports,
     doc=doc_comment,
