@@ -84,10 +84,10 @@ def _encoded_tools(tools: tuple[ToolDescription, ...], revision: str) -> tuple[R
 def _tool(tool: ToolDescription, revision: str) -> Tool:
     is_structured = revision >= STRUCTURED_REVISION
     annotations = ToolAnnotations(
-        title=tool.title,
+        title="" if is_structured else tool.title,
         read_only_hint=tool.is_read_only,
-        destructive_hint=False,
-        idempotent_hint=tool.is_idempotent,
+        destructive_hint=UNSET if tool.is_read_only else False,
+        idempotent_hint=UNSET if tool.is_read_only else tool.is_idempotent,
         open_world_hint=False,
     )
     return Tool(

@@ -181,13 +181,13 @@ class DiscoverResult(CacheableResult, frozen=True, kw_only=True, rename="camel",
     instructions: str = ""
 
 
-class ToolAnnotations(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a host may know of a tool before it is called."""
+class ToolAnnotations(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a host may know of a tool before it is called. Two of the hints mean nothing for tools that only read."""
 
-    title: str
+    title: str = ""
     read_only_hint: bool
-    destructive_hint: bool
-    idempotent_hint: bool
+    destructive_hint: bool | UnsetType = UNSET
+    idempotent_hint: bool | UnsetType = UNSET
     open_world_hint: bool
 
 

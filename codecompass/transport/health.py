@@ -1,0 +1,270 @@
+"""The state of the server, for the tool `health_check` and for `GET /health`: pure over what has been published.
+
+    error > warming > indexing > ready        the worst of all projects and of the server itself
+
+Nothing here looks at a disk or waits, so it answers under any load.
+"""
+
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+
+from codecompass import __version__
+from codecompass.actors.answering import interrupted_report
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
+from codecompass.protocol.replies import (
+    Grammars,
+    HealthJob,
+    HealthProject,
+    HealthReply,
+    IndexCheck,
+    InterruptedReport,
+    StartupChecks,
+    WarmsetReport,
+)
+from codecompass.store.job_log import Interruption
+from codecompass.store.languages import SYMBOL_LANGUAGES
+from codecompass.store.query.status import iso_time
+from codecompass.store.registry import Project
+from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.transport.known import Known, KnownProject
+
+MAX_PROJECTS: Final = 20
+"""Projects that the tool lists; `GET /health` lists all."""
+
+PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
+IndexState = Literal["ready", "indexing", "stale", "error"]
+ServerStatus = Literal["ready", "warming", "indexing", "error"]
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """All that the server publishes about itself, at one time.
+
+    `live` are the workspaces in memory, `warmset` the ids of those made ready at the start, the most recent first; `home`
+    is the project that answers for callers who name none. Seconds are of wall time.
+    """
+
+    uptime_seconds: float
+    prewarm_status: PrewarmStatus
+    prewarm_enabled: bool
+    warmset_capacity: int
+    warmset: tuple[str, ...] = ()
+    home: str | None = None
+    known: Known = Known()
+    live: tuple[WorkspaceObservation, ...] = ()
+
+
+class ServerState(Protocol):
+    """What the tools use of the server."""
+
+    def moment(self) -> Moment:
+        """Returns what is published now. Never waits."""
+
+
+class _Standing(Struct, frozen=True, kw_only=True):
+    """A project as health sees it: what its live workspace says, else what was last seen on disk."""
+
+    entry: HealthProject
+    job: HealthJob | None = None
+    interruption: Interruption | None = None
+    is_damaged: bool = False
+
+
+def health(moment: Moment, *, about: Project | None = None, limit: int | None = None, metadata: BareMetadata) -> HealthReply:
+    """Returns the state of the server, or of one project of it. `limit` bounds the projects listed, not those counted."""
+    standings = _standings(moment, about)
+    ordered = sorted(standings, key=lambda each: (_urgency(each.entry), each.entry.repo_root))
+    jobs = [standing.job for standing in ordered if standing.job is not None]
+    return HealthReply(
+        status=_status(moment, ordered),
+        version=__version__,
+        uptime_seconds=int(moment.uptime_seconds),
+        tantivy_ok=not any(standing.is_damaged for standing in ordered),
+        sqlite_ok=not moment.known.registry_error,
+        sqlite_error=moment.known.registry_error,
+        grammars=Grammars(
+            available=tuple(name for name in SYMBOL_LANGUAGES if name not in moment.known.missing_grammars),
+            missing=moment.known.missing_grammars,
+        ),
+        active_job=jobs[0] if jobs else None,
+        interrupted_recovery_report=_interrupted(ordered),
+        workspace_warmset=WarmsetReport(moment.prewarm_enabled, moment.warmset_capacity, _warmset_roots(moment)),
+        prewarm_status=moment.prewarm_status,
+        startup_checks=StartupChecks(_index_check(moment, standings, about)),
+        projects=tuple(standing.entry for standing in ordered[:limit]),
+        total_projects=len(ordered),
+        metadata=metadata,
+    )
+
+
+def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
+    known = {entry.project.project_id: entry for entry in moment.known.projects}
+    live = {observation.project_id: observation for observation in moment.live}
+    if about is not None:
+        wanted = [str(about.project_id)]
+        if about.project_id not in known:
+            # Registered since the last look: nothing of it is on disk that anybody has seen.
+            known[about.project_id] = KnownProject(project=about, schema_status="not_indexed", current_schema_version=0)
+    else:
+        wanted = sorted({*known, *live})
+    standings = []
+    for project_id in wanted:
+        observation, entry = live.get(project_id), known.get(project_id)
+        if observation is not None:
+            standings.append(_of_live(observation, entry))
+        elif entry is not None:
+            standings.append(_of_disk(entry))
+    return standings
+
+
+def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standing:
+    schema: SchemaStatus = seen.schema_status
+    if seen.generation and schema == "compatible":
+        current = SCHEMA_VERSION
+    else:
+        current = entry.current_schema_version if entry is not None else 0
+    job = None
+    if seen.active_job is not None:
+        state = seen.active_job
+        job = HealthJob(
+            job_id=state.job_id,
+            project_id=seen.project_name,
+            mode=state.mode,
+            status=state.status,
+            changed_files=state.progress.files_total or None,
+            started_at=iso_time(state.started_at or state.created_at),
+        )
+    state_of_index: IndexState
+    if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema in ("reindex_required", "corrupt_manifest"):
+        state_of_index = "error"
+    elif seen.active_job is not None or seen.indexing_status == "indexing":
+        state_of_index = "indexing"
+    elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
+        state_of_index = "stale"
+    else:
+        state_of_index = "ready"
+    failure = seen.last_job.error if seen.last_job is not None and seen.last_job.status == "failed" else ""
+    return _Standing(
+        entry=HealthProject(
+            project_id=seen.project_name,
+            repo_root=seen.root,
+            index_status=state_of_index,
+            residency="live",
+            schema_status=schema,
+            current_schema_version=current,
+            required_schema_version=SCHEMA_VERSION,
+            freshness_status=seen.freshness_status,
+            last_indexed_at="" if seen.last_indexed_at is None else iso_time(seen.last_indexed_at),
+            ref=seen.ref,
+            file_count=seen.file_count,
+            symbol_count=seen.symbol_count,
+            restarts=seen.restarts,
+            last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
+        ),
+        job=job,
+        interruption=seen.interruption,
+        is_damaged=schema == "corrupt_manifest",
+    )
+
+
+def _of_disk(known: KnownProject) -> _Standing:
+    job = None
+    if known.active_job is not None:
+        job = HealthJob(
+            job_id=known.active_job.job_id,
+            project_id=known.project.name,
+            mode=known.active_job.mode,
+            status=known.active_job.status,
+            changed_files=known.active_job.progress.files_total or None,
+            started_at=iso_time(known.active_job.started_at or known.active_job.created_at),
+        )
+    is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
+    state: IndexState
+    if job is not None:
+        state = "indexing"
+    elif not known.exists:
+        # A directory that is gone is not the server's failure, and nobody will ever repair it from here.
+        state = "stale"
+    elif is_damaged or known.schema_status == "reindex_required":
+        state = "error"
+    else:
+        state = "stale" if known.meta is None else "ready"
+    freshness: FreshnessStatus = "syncing" if job is not None else "stale" if state != "ready" else "fresh"
+    meta = known.meta
+    return _Standing(
+        entry=HealthProject(
+            project_id=known.project.name,
+            repo_root=str(known.project.root),
+            index_status=state,
+            residency="on_disk",
+            schema_status=known.schema_status,
+            current_schema_version=known.current_schema_version,
+            required_schema_version=SCHEMA_VERSION,
+            freshness_status=freshness,
+            last_indexed_at="" if meta is None else iso_time(meta.published_at),
+            ref="" if meta is None else meta.ref,
+            file_count=0 if meta is None else meta.file_count,
+            symbol_count=0 if meta is None else meta.symbol_count,
+            last_error="" if known.exists else "the directory is gone",
+        ),
+        job=job,
+        interruption=known.interruption,
+        is_damaged=is_damaged and known.exists,
+    )
+
+
+def _urgency(entry: HealthProject) -> int:
+    """Failing ones first, then those at work, then the live ones, then the rest."""
+    if entry.index_status == "error":
+        return 0
+    if entry.index_status == "indexing":
+        return 1
+    return 2 if entry.residency == "live" else 3
+
+
+def _status(moment: Moment, standings: list[_Standing]) -> ServerStatus:
+    states = {standing.entry.index_status for standing in standings}
+    if "error" in states or moment.known.registry_error or moment.prewarm_status == "failed":
+        return "error"
+    if moment.prewarm_status in ("pending", "warming"):
+        return "warming"
+    return "indexing" if "indexing" in states else "ready"
+
+
+def _interrupted(standings: list[_Standing]) -> InterruptedReport | None:
+    found = [standing.interruption for standing in standings if standing.interruption is not None]
+    if not found:
+        return None
+    return interrupted_report(Interruption(sum(each.n_jobs for each in found), max(each.last_at for each in found)))
+
+
+def _warmset_roots(moment: Moment) -> tuple[str, ...]:
+    roots = {str(entry.project.project_id): str(entry.project.root) for entry in moment.known.projects}
+    roots |= {observation.project_id: observation.root for observation in moment.live}
+    return tuple(roots[project_id] for project_id in moment.warmset if project_id in roots)
+
+
+def _index_check(moment: Moment, standings: list[_Standing], about: Project | None) -> IndexCheck:
+    names = {str(entry.project.project_id): entry.project.name for entry in moment.known.projects}
+    wanted = about.name if about is not None else names.get(moment.home or "")
+    entry = next((standing.entry for standing in standings if standing.entry.project_id == wanted), None)
+    if entry is None:
+        return IndexCheck(
+            status="not_indexed",
+            current_schema_version=0,
+            required_schema_version=SCHEMA_VERSION,
+            message="no project is the default one; name one with workspace",
+        )
+    messages: dict[SchemaStatus, str | None] = {
+        "compatible": None,
+        "not_indexed": "not indexed yet; its first question indexes it",
+        "reindex_required": "written by another version; run: codecompass index --force",
+        "corrupt_manifest": "cannot be read; run: codecompass index --force",
+    }
+    return IndexCheck(
+        status=entry.schema_status,
+        current_schema_version=entry.current_schema_version,
+        required_schema_version=SCHEMA_VERSION,
+        message=messages[entry.schema_status],
+    )

@@ -1,0 +1,119 @@
+"""What a server knows of all registered projects without asking their workspaces: read in the background, published whole.
+
+Whoever answers for the state of the server reads what is published and never waits for a disk.
+"""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.actors.ledger import Ledger
+from codecompass.errors import CodeCompassError
+from codecompass.protocol.metadata import SchemaStatus
+from codecompass.store.index import IndexMeta
+from codecompass.store.job_log import Interruption, Job
+from codecompass.store.languages import SYMBOL_LANGUAGES
+from codecompass.store.layout import HomeLayout
+from codecompass.store.peek import Peek, peek
+from codecompass.store.registry import Project
+
+GRAMMAR_PACK: Final = "tree_sitter_language_pack"
+SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
+"""Grammars that the pack takes from a package of their own."""
+
+
+class KnownProject(Struct, frozen=True, kw_only=True):
+    """A registered project as its files and the log of jobs tell. `meta` is None without a readable index.
+
+    `active_job` may be one of another process. `exists` says whether its directory is there.
+    """
+
+    project: Project
+    schema_status: SchemaStatus
+    current_schema_version: int
+    meta: IndexMeta | None = None
+    active_job: Job | None = None
+    interruption: Interruption | None = None
+    exists: bool = True
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What was found at the last look. `registry_error` says why there was none, `projects` are then those before."""
+
+    projects: tuple[KnownProject, ...] = ()
+    registry_error: str = ""
+    missing_grammars: tuple[str, ...] = ()
+
+
+class Survey:
+    """Looks at all projects. One for a server; each look costs a few file states a project, and more where they changed."""
+
+    def __init__(self, ledger: Ledger, home: HomeLayout) -> None:
+        self._ledger = ledger
+        self._home = home
+        self._limiter = trio.CapacityLimiter(1)
+        self._seen: dict[str, Peek] = {}
+        self._latest = Known()
+        self._missing_grammars: tuple[str, ...] | None = None
+
+    async def refresh(self) -> Known:
+        """Returns what there is to know now. Never raises: what cannot be read is said."""
+        if self._missing_grammars is None:
+            self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
+        try:
+            known = []
+            for project in await self._ledger.projects():
+                active, _, interruption = await self._ledger.jobs(project.project_id, 0)
+                seen, exists = await trio.to_thread.run_sync(self._look, project, limiter=self._limiter)
+                known.append(
+                    KnownProject(
+                        project=project,
+                        schema_status=seen.found.status,
+                        current_schema_version=seen.found.current_schema_version,
+                        meta=seen.meta,
+                        active_job=active,
+                        interruption=interruption,
+                        exists=exists,
+                    )
+                )
+        except CodeCompassError as error:
+            self._latest = Known(
+                projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
+            )
+        else:
+            self._latest = Known(projects=tuple(known), missing_grammars=self._missing_grammars)
+            current = {entry.project.project_id for entry in known}
+            self._seen = {project_id: seen for project_id, seen in self._seen.items() if project_id in current}
+        return self._latest
+
+    def _look(self, project: Project) -> tuple[Peek, bool]:
+        seen = peek(self._home.project(project.project_id), self._seen.get(project.project_id))
+        self._seen[project.project_id] = seen
+        return seen, project.root.is_dir()
+
+
+def missing_grammars() -> tuple[str, ...]:
+    """Returns the languages whose grammar is not installed, without loading any. Blocking."""
+    spec = find_spec(GRAMMAR_PACK)
+    places = [] if spec is None else spec.submodule_search_locations or []
+    bound = {entry.name.partition(".")[0] for place in places for entry in _bindings(place)}
+    if not bound:
+        return SYMBOL_LANGUAGES
+    return tuple(
+        language
+        for language in SYMBOL_LANGUAGES
+        if language not in bound and (language not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[language]) is None)
+    )
+
+
+def _bindings(place: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(Path(place) / "bindings") as entries:
+            return list(entries)
+    except OSError:
+        return []

@@ -1,0 +1,68 @@
+"""JSON Schema for the tools: short, inline, with bounds, and no more. Every client pays for it with each conversation.
+
+Values are checked by `protocol.decode`, more leniently than is written here: a schema says what to write, decoding takes
+what was meant.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from codecompass.protocol.decode import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
+
+Schema = Mapping[str, object]
+
+
+def text(description: str = "", *, is_filled: bool = False) -> Schema:
+    """A string; with `is_filled` not an empty one."""
+    return {"type": "string", **({"minLength": 1} if is_filled else {}), **_described(description)}
+
+
+def choice(*values: str, default: str | None = None, description: str = "") -> Schema:
+    """One of a few words."""
+    return {
+        "type": "string",
+        "enum": list(values),
+        **({} if default is None else {"default": default}),
+        **_described(description),
+    }
+
+
+def integer(lowest: int, highest: int, *, default: int | None = None, description: str = "") -> Schema:
+    """A whole number."""
+    bounds = {"type": "integer", "minimum": lowest, "maximum": highest}
+    return {**bounds, **({} if default is None else {"default": default}), **_described(description)}
+
+
+def boolean(description: str = "") -> Schema:
+    """True or false; false when it is left out."""
+    return {"type": "boolean", **_described(description)}
+
+
+def arguments(required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
+    """The arguments of a tool."""
+    return {
+        "type": "object",
+        "properties": {**required, **WHERE, **optional},
+        **({"required": list(required)} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def result(*keys: str) -> Schema:
+    """The names of the top-level keys of an answer, and no more; `metadata` comes with all."""
+    return {"type": "object", "properties": {key: {} for key in (*keys, "metadata")}}
+
+
+def _described(description: str) -> dict[str, str]:
+    return {"description": description} if description else {}
+
+
+WHERE: Final[Mapping[str, Schema]] = {
+    "workspace": text("Repository path"),
+    "project_id": {"type": "string", "maxLength": MAX_PROJECT_ID_LENGTH},
+    "ref": text(),
+}
+"""What every tool takes. Stands last because the functions above make it."""
+
+NEW_NAME: Final[Schema] = {"type": "string", "pattern": PROJECT_ID_PATTERN, "maxLength": MAX_PROJECT_ID_LENGTH}
+"""`project_id` of a tool that gives a project its name; the others take what is there, and an error says the pattern."""

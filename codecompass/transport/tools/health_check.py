@@ -1,0 +1,35 @@
+"""`health_check`: the state of the server and its projects."""
+
+from typing import Final
+
+from codecompass.protocol.metadata import bare_metadata
+from codecompass.protocol.requests import HealthCheck
+from codecompass.transport.health import MAX_PROJECTS, health
+from codecompass.transport.schemas import arguments, result
+from codecompass.transport.toolkit import Call, Outcome, Tool
+
+
+async def run(call: Call) -> Outcome:
+    """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
+    assert isinstance(call.request, HealthCheck)
+    project = None
+    if call.request.workspace is not None or call.request.project_id is not None:
+        await call.require_ref()
+        project = (await call.route()).project
+    metadata = bare_metadata("" if project is None else str(project.root), call.warnings, call.hint)
+    return Outcome(health(call.services.state.moment(), about=project, limit=MAX_PROJECTS, metadata=metadata))
+
+
+TOOL: Final = Tool(
+    name="health_check",
+    title="Health of the server",
+    description=(
+        "How this server is: its version, running jobs, which projects it knows and which are failing. Use it when several "
+        "calls fail, or to see what is indexed. For one repository's index, index_status says more."
+    ),
+    arguments=arguments({}, {}),
+    output=result("status", "projects", "total_projects", "active_job"),
+    is_read_only=True,
+    is_idempotent=True,
+    run=run,
+)

@@ -1,0 +1,48 @@
+"""`index_repo`: index a repository, or join the job that does."""
+
+from typing import Final
+
+from codecompass.protocol import requests
+from codecompass.protocol.replies import IndexRepoReply
+from codecompass.protocol.requests import IndexRepo
+from codecompass.transport.ordering import order
+from codecompass.transport.schemas import arguments, boolean, integer, result
+from codecompass.transport.toolkit import Call, Outcome, Tool
+
+
+async def run(call: Call) -> Outcome:
+    """Orders the job."""
+    assert isinstance(call.request, IndexRepo)
+    job = await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds)
+    reply = IndexRepoReply(
+        job_id=job.state.job_id,
+        progress_token=job.state.progress_token,
+        status=job.status,
+        mode=job.state.mode,
+        file_count=job.file_count,
+        changed_files=job.changed_files,
+        symbol_count=job.symbol_count,
+        source_bytes=job.source_bytes,
+        duration_seconds=job.duration_seconds,
+        error_message=job.state.error,
+        metadata=job.metadata,
+    )
+    return Outcome(reply, job.view)
+
+
+TOOL: Final = Tool(
+    name="index_repo",
+    title="Index a repository",
+    description=(
+        "Index a repository for the first time, or with force from nothing. Returns at once with a job to follow with "
+        "index_status, or waits up to wait_seconds. Searches index by themselves what has changed: no need to call it then."
+    ),
+    arguments=arguments(
+        {},
+        {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
+    ),
+    output=result("job_id", "progress_token", "status", "mode", "file_count"),
+    is_read_only=False,
+    is_idempotent=True,
+    run=run,
+)

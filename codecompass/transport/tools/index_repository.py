@@ -1,0 +1,56 @@
+"""`index_repository`: register a directory under a name, index it, wait for the end. For clients of the older contract."""
+
+from typing import Final
+
+from codecompass.errors import InternalError
+from codecompass.protocol import requests
+from codecompass.protocol.replies import IndexRepositoryReply
+from codecompass.protocol.requests import IndexRepository
+from codecompass.transport.ordering import order
+from codecompass.transport.schemas import NEW_NAME, arguments, result, text
+from codecompass.transport.toolkit import Call, Outcome, Tool
+
+_NUMBER_DIGITS: Final = 12
+"""Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""
+
+
+async def run(call: Call) -> Outcome:
+    """Orders the job and waits as long as clients do."""
+    assert isinstance(call.request, IndexRepository)
+    job = await order(call, force=False, wait_seconds=requests.MAX_WAIT_SECONDS)
+    assert call.routed is not None
+    project = call.routed.project
+    if job.state.has_ended and job.state.status != "published":
+        raise InternalError(
+            f"indexing {project.root} ended as {job.state.status}: {job.state.error or 'no reason is known'}. Call again.",
+            job_id=job.state.job_id,
+        )
+    report = job.state.report
+    reply = IndexRepositoryReply(
+        status="running" if report is None else "success",
+        repository_id=int(project.project_id[:_NUMBER_DIGITS], 16),
+        project_id=call.request.project_id,
+        schema_name=project.schema_name,
+        files_indexed=job.file_count,
+        chunks_created=None if report is None else report.counts.documents_written,
+        duration_seconds=job.duration_seconds,
+        job_id=job.state.job_id,
+        progress_token=job.state.progress_token,
+        metadata=job.metadata,
+    )
+    return Outcome(reply, job.view)
+
+
+TOOL: Final = Tool(
+    name="index_repository",
+    title="Register and index a repository",
+    description=(
+        "Index the directory repo_path, under the name project_id if one is given, and wait for the end (at most 50 s, then "
+        "the job goes on). Later calls can name it by that project_id. In other cases index_repo does the same."
+    ),
+    arguments=arguments({"repo_path": text("Absolute path", is_filled=True)}, {"project_id": NEW_NAME}),
+    output=result("status", "repository_id", "project_id", "schema_name", "files_indexed", "chunks_created", "duration_seconds"),
+    is_read_only=False,
+    is_idempotent=True,
+    run=run,
+)

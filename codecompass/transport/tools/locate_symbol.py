@@ -1,0 +1,34 @@
+"""`locate_symbol`: go to the definition of a name."""
+
+from typing import Final
+
+from codecompass.protocol import requests
+from codecompass.transport.asking import ask_index
+from codecompass.transport.schemas import arguments, boolean, choice, integer, result, text
+from codecompass.transport.toolkit import Tool
+
+TOOL: Final = Tool(
+    name="locate_symbol",
+    title="Locate a symbol",
+    description=(
+        "Where a function, class, method, type or constant is defined: path, lines, signature. Takes a name, or the end of a "
+        "qualified one (Session.close, mod::fn). Not for words or text: use search_code."
+    ),
+    arguments=arguments(
+        {"name": text(is_filled=True)},
+        {
+            "kind": text(),
+            "language": text(),
+            "path": text("Glob"),
+            "limit": integer(1, requests.MAX_LIMIT, default=10),
+            "detail_level": choice(*requests.DETAIL_LEVELS),
+            "compact": boolean(),
+            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
+            "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
+        },
+    ),
+    output=result("results", "total_candidates", "suggested_next_actions"),
+    is_read_only=True,
+    is_idempotent=True,
+    run=ask_index,
+)

@@ -1,0 +1,36 @@
+"""`search_code`: find code by words, a literal or a regular expression."""
+
+from typing import Final
+
+from codecompass.protocol import requests
+from codecompass.transport.asking import ask_index
+from codecompass.transport.schemas import arguments, boolean, choice, integer, result, text
+from codecompass.transport.toolkit import Tool
+
+TOOL: Final = Tool(
+    name="search_code",
+    title="Search code",
+    description=(
+        "Ranked search over a repository: words, an identifier, a path, an error text, a literal or a regex. Use it instead of "
+        "grep when you do not know where something is. For a known symbol name, locate_symbol is exact."
+    ),
+    arguments=arguments(
+        {"query": text(is_filled=True)},
+        {
+            "limit": integer(1, requests.MAX_LIMIT, default=10),
+            "mode": choice(*requests.SEARCH_MODES),
+            "path": text("Glob"),
+            "language": text(),
+            "kind": text(),
+            "detail_level": choice(*requests.DETAIL_LEVELS),
+            "compact": boolean(),
+            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
+            "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
+            "timeout_ms": integer(1, requests.MAX_TIMEOUT_MS),
+        },
+    ),
+    output=result("results", "query_intent", "total_candidates", "suggested_next_actions"),
+    is_read_only=True,
+    is_idempotent=True,
+    run=ask_index,
+)

@@ -1,0 +1,52 @@
+"""`sync_repo`: bring an index up to the working tree now."""
+
+from typing import Final
+
+from codecompass.errors import IndexInProgress, SyncInProgress
+from codecompass.protocol import requests
+from codecompass.protocol.replies import SyncRepoReply
+from codecompass.protocol.requests import SyncRepo
+from codecompass.transport.ordering import order
+from codecompass.transport.schemas import arguments, boolean, integer, result
+from codecompass.transport.toolkit import Call, Outcome, Tool
+
+
+async def run(call: Call) -> Outcome:
+    """Orders the job."""
+    assert isinstance(call.request, SyncRepo)
+    try:
+        job = await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds)
+    except IndexInProgress as error:
+        raise SyncInProgress(error.message, **error.data) from error
+    reply = SyncRepoReply(
+        job_id=job.state.job_id,
+        progress_token=job.state.progress_token,
+        status=job.status,
+        mode=job.state.mode,
+        changed_files=job.changed_files,
+        file_count=job.file_count,
+        symbol_count=job.symbol_count,
+        source_bytes=job.source_bytes,
+        duration_seconds=job.duration_seconds,
+        error_message=job.state.error,
+        metadata=job.metadata,
+    )
+    return Outcome(reply, job.view)
+
+
+TOOL: Final = Tool(
+    name="sync_repo",
+    title="Update the index",
+    description=(
+        "Take what has changed in the working tree into the index now, and with wait_seconds wait until it is in. Rarely "
+        "needed, as searches do so by themselves: use it after an index_stale error. For a first index use index_repo."
+    ),
+    arguments=arguments(
+        {},
+        {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
+    ),
+    output=result("job_id", "progress_token", "status", "mode", "changed_files"),
+    is_read_only=False,
+    is_idempotent=True,
+    run=run,
+)
