@@ -30,9 +30,9 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
     `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`, without
-    `symbol_stable_id`. `context`: all. `compact` leaves `location` and the score, at any level. A result that is no symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the
-    definition around it, and its best line as `snippet`. `content`, `start_line` and `end_line` repeat the place for
-    callers that name a project.
+    `symbol_stable_id`. `context`: all. `compact` leaves what `location` has and the score, at any level. A result that is no
+    symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the definition around it, and its best
+    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project.
     """
 
     path: str
