@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+import structlog
 import trio
 
 from codecompass.actors.changes import ChangeCollector, Changes
@@ -25,23 +26,28 @@ STEP_MS: Final = 50
 _GIT_RULES: Final = frozenset({".git", ".git/index", ".git/info/exclude"})
 _LIMITATION: Final = "this system reports changes with a delay, so each answer looks at the tree"
 
+_log = structlog.get_logger()
+
 
 class HintWatcher:
     """A `TreeWatcher` that is never exact. Made by `open_hint_watcher`."""
 
-    limitation = _LIMITATION
     is_exact = False
 
     def __init__(self, root: str) -> None:
+        self.limitation = _LIMITATION
         self._root = root
+        self._failure = ""
         self._changes = ChangeCollector()
         self._changes.add_everything("watching has just begun")
         self._arrived = trio.Event()
         self._settings = os.path.relpath(project_file(Path(root)), root)
 
     def drain(self) -> Changes:
-        """Returns what has been delivered."""
+        """Returns what has been delivered; always everything, once nothing is delivered any more."""
         self._arrived = trio.Event()
+        if self._failure:
+            self._changes.add_everything(self._failure)
         return self._changes.take()
 
     async def wait_change(self) -> None:
@@ -63,6 +69,8 @@ class HintWatcher:
 
     def fail(self, reason: str) -> None:
         """Takes note that nothing more will be delivered."""
+        self.limitation = self._failure = reason
+        _log.warning("watching_ended", root=self._root, reason=reason)
         self._changes.add_everything(reason)
         self._arrived.set()
 
