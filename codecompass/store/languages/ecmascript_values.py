@@ -1,7 +1,7 @@
 """Variables and assignments of JavaScript and TypeScript.
 
 A variable is a symbol at the top of a file or namespace; in a function only what has a name and is a function or a class
-counts.
+counts, the functions in an object that is given a name too.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.store.languages.base import Context, Definition, Found, Inside, Node
+from codecompass.store.languages.base import Context, Definition, Found, Inside, Node, head_without_comments
 from codecompass.store.languages.ecmascript_modules import (
     is_exports,
     lines_of,
@@ -50,11 +50,11 @@ def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> I
             continue
         whole, prefix = outer, ""
         if len(declarators) > 1:
-            keywords = context.source[outer.start_byte : declarators[0].start_byte].decode("utf-8", "replace")
+            keywords = head_without_comments(outer, outer.start_byte, declarators[0].start_byte, context)
             whole, prefix = declarator, keywords.strip() + " "
         if name.type == "identifier":
             for found in variable(context.text(name), kind, value, whole, context, is_exported):
-                if prefix and isinstance(found, Definition):
+                if prefix and isinstance(found, Definition) and found.node is declarator:
                     yield structs.replace(found, signature=f"{prefix}{found.signature}")
                 else:
                     yield found
@@ -85,11 +85,10 @@ def variable(
         bodies = () if bare_value is None else bodies_of(bare_value, context)
         if not in_function(context):
             yield defined(name, kind, whole, context, bodies, head_end=whole.end_byte, visibility=visibility)
-        elif bare_value is not None and bodies and bare_value.type not in LITERALS:
+        elif bare_value is not None and bodies and bare_value.type == "object":
+            yield from members(bare_value, context, (*context.scope_names, name))
+        elif bare_value is not None and bodies and bare_value.type != "array":
             yield Inside(bare_value)
-
-
-LITERALS: Final = frozenset({"object", "array"})
 
 
 def bound_names(pattern: Node) -> Iterator[Node]:
@@ -142,7 +141,7 @@ def assignment(node: Node, statement: Node, context: Context) -> Iterator[Found]
     else:
         for target in names:
             yield from assigned_value(target, value, statement, context)
-        if not (in_function(context) and value.type in LITERALS) and holds_definitions(value, context):
+        if not (in_function(context) and value.type == "array") and holds_definitions(value, context):
             yield from assigned_functions(names, value, node, context)
 
 
@@ -190,13 +189,21 @@ def assigned_functions(names: list[Node], value: Node, node: Node, context: Cont
         yield Inside(node)
         return
     path = context.text(names[0]).removesuffix(".prototype") if names else ""
-    if not path.replace(".", "").isidentifier() or path.startswith("this."):
+    if not path.replace(".", "").isidentifier():
         yield from members(value, context, None)
         return
-    parts = path.split(".")
-    visibility = visibility_at(parts[0], is_exported=False, context=context)
-    for member in members(value, context, (*context.scope_names, *parts)):
+    visibility = visibility_at(path.split(".", 1)[0], is_exported=False, context=context)
+    for member in members(value, context, qualifier_of(path, context)):
         yield structs.replace(member, visibility=visibility) if isinstance(member, Definition) else member
+
+
+def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
+    """Returns the names in front of what is put into `a.b` or `this.b`; what a constructor puts into `this` is the class's."""
+    parts = path.split(".")
+    if parts[0] != "this":
+        return (*context.scope_names, *parts)
+    scope = context.scope_names[:-1] if context.scope_names[-1:] == ("constructor",) else context.scope_names
+    return (*scope, *parts[1:])
 
 
 def is_constructor_function(context: Context) -> bool:
@@ -222,8 +229,8 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
         path = context.text(owner).removeprefix("module.").removeprefix("exports.").removesuffix(".prototype")
         visibility = visibility_at(path.split(".", 1)[0], is_exported=False, context=context)
         kind = kind if is_class else "method"
-        if owner.type != "this" and path.replace(".", "").isidentifier():
-            qualifier = (*context.scope_names, *path.split("."))
+        if path.replace(".", "").isidentifier():
+            qualifier = qualifier_of(path, context)
     yield defined(
         name,
         kind,

@@ -116,7 +116,16 @@ define('panel', ['jquery'], function ($) {
 });
 
 function ordinary() {
-    var hidden = { method() {} };
+    var // what a deferred object is made of
+        state = 'pending',
+        promise = {
+            then: function (done) {},
+            size: 1,
+            always() {},
+        },
+        list = [{ listed: function () {} }];
+    wait(promise, { option: function () {} });
+    this.caller = { onJoin: function () {} };
     (function () {
         var deeper = 1;
         function found() {}
