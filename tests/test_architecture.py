@@ -1,0 +1,47 @@
+"""What `docs/architecture.md` says of the code is there: the tests that guard an invariant, the files, the decisions."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+
+NAMED_TEST = re.compile(r"`(test_\w+)`")
+MODULE_ROW = re.compile(r"^\| `([a-z_]+\.py)` \|", re.MULTILINE)
+HEADING = re.compile(r"^### `(codecompass/[a-z_/]*)`$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def test_every_invariant_is_guarded_by_a_test_that_exists():
+    named = NAMED_TEST.findall(DOCUMENT)
+
+    assert len(named) > 30
+    assert [name for name in named if f"def {name}(" not in TESTS] == []
+
+
+def test_every_invariant_names_what_guards_it():
+    rows = DOCUMENT.split("| invariant | guarded by |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+
+    assert [row for row in rows if not re.search(r"`test_\w+`|`tests/[\w/.]+`|the same test", row)] == []
+
+
+def test_every_module_that_is_described_exists():
+    _, *parts = HEADING.split(DOCUMENT)
+    described = [
+        Path(place) / name for place, text in zip(parts[::2], parts[1::2], strict=True) for name in MODULE_ROW.findall(text)
+    ]
+
+    assert len(described) > 100
+    assert [str(path) for path in described if not (ROOT / path).is_file()] == []
+
+
+def test_links_between_documents_lead_somewhere():
+    broken = [
+        f"{document.relative_to(ROOT)}: {target}"
+        for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]
+        for target in LINK.findall(document.read_text(encoding="utf-8"))
+        if not (document.parent / target).exists()
+    ]
+
+    assert broken == []
