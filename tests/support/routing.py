@@ -1,0 +1,115 @@
+"""Projects on disk, the real registry, and a client without a wire: what the tests of routing and of the tools stand on."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from codecompass.actors.jobs import JobView
+from codecompass.actors.ledger import Ledger, open_ledger
+from codecompass.actors.limits import Limits
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.protocol.decode import decode
+from codecompass.store.layout import HomeLayout
+from codecompass.transport.calls import TransportName
+from codecompass.transport.eviction import AutoWorkspaces
+from codecompass.transport.router import Routed, Router
+from codecompass.transport.routing_rules import RoutingRules
+
+
+class Client:
+    """A caller as the session makes one: says who it is, takes no answer."""
+
+    request_id = "r1"
+
+    def __init__(self, *, transport: TransportName = "stdio", roots=(), project_path: str | None = None) -> None:
+        self.transport = transport
+        self.project_path = project_path
+        self.root_paths = tuple(str(root) for root in roots)
+        self.n_followed = 0
+        self._has_hint = True
+
+    async def roots(self) -> tuple[str, ...]:
+        return self.root_paths
+
+    def take_hint(self) -> bool:
+        taken, self._has_hint = self._has_hint, False
+        return taken
+
+    async def follow(self, job: JobView, seconds: float) -> None:
+        import trio
+
+        self.n_followed += 1
+        with trio.move_on_after(seconds):
+            await job.wait_end()
+
+
+class IdleWorkspaces:
+    """A supervisor of which only eviction is asked: `busy` are the ids that stay."""
+
+    def __init__(self) -> None:
+        self.busy: set[str] = set()
+        self.evicted: list[str] = []
+        self.seen: tuple[WorkspaceObservation, ...] = ()
+
+    def observe(self) -> tuple[WorkspaceObservation, ...]:
+        return self.seen
+
+    def find(self, project_id: str) -> WorkspaceObservation | None:
+        return next((each for each in self.seen if each.project_id == project_id), None)
+
+    def find_job(self, job_id: str) -> JobView | None:
+        return None
+
+    def route(self, project):
+        raise AssertionError("routing a request starts no workspace")
+
+    async def evict(self, project_id: str) -> bool:
+        if project_id in self.busy:
+            return False
+        self.evicted.append(project_id)
+        return True
+
+
+class World:
+    """Directories below `top`; `user` is the home directory of whoever runs the server."""
+
+    def __init__(self, top: Path, ledger: Ledger) -> None:
+        self.top = Path(os.path.realpath(top))
+        self.user = self.directory("user")
+        self.home = HomeLayout(self.top / "store")
+        self.ledger = ledger
+        self.workspaces = IdleWorkspaces()
+        self.rules = RoutingRules(never=frozenset({Path("/"), self.user}))
+
+    def directory(self, name: str, *, git: bool = False, marker: str = "") -> Path:
+        path = self.top / name
+        path.mkdir(parents=True, exist_ok=True)
+        if git:
+            (path / ".git").mkdir(exist_ok=True)
+            (path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        if marker:
+            (path / marker).write_text("")
+        return path
+
+    def repository(self, name: str) -> Path:
+        return self.directory(name, git=True)
+
+    def router(self, **changes) -> Router:
+        rules = replace(self.rules, **changes)
+        return Router(rules, self.ledger, AutoWorkspaces(rules, self.ledger, self.workspaces, self.home))
+
+    async def route(self, client: Client | None = None, *, tool: str = "index_status", arguments=None, **changes) -> Routed:
+        return await self.ask(self.router(**changes), client, tool=tool, **(arguments or {}))
+
+    async def ask(self, router: Router, client: Client | None = None, *, tool: str = "index_status", **arguments) -> Routed:
+        given = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
+        return await router.route(decode(tool, given).request, client or Client())
+
+
+@asynccontextmanager
+async def open_world(top: Path) -> AsyncIterator[World]:
+    async with open_ledger(HomeLayout(top / "store"), Limits(), busy_timeout_ms=1000) as ledger:
+        yield World(top, ledger)
