@@ -52,6 +52,7 @@ class JobMemory(Struct, frozen=True, kw_only=True):
 
     scan: ScanMemory
     directories: frozenset[str]
+    repositories: tuple[str, ...]
     generation: int
     published_at: float
 
@@ -61,7 +62,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
 
     `files_changed` are new and removed files and those with another content; one that was only touched is none of them.
     `files_scanned` are those that the scan looked at, `directories` those that hold or may come to hold what belongs to the
-    index ('' is the root): a watcher has to watch them. `warnings` are sentences of the scan for people.
+    index ('' is the root), `repositories` the tops of repositories: a watcher has to watch them. `warnings` are sentences
+    of the scan for people.
     """
 
     mode: Literal["full", "incremental"]
@@ -77,6 +79,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     quarantined: tuple[str, ...]
     duration_seconds: float
     directories: frozenset[str] = frozenset()
+    repositories: tuple[str, ...] = ()
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -176,11 +179,12 @@ class IndexJob:
                 await self._process(writer, changes.tasks, parse=True, slices=is_resumed)
             self._report(stage="finalizing")
             meta = await self._publish(writer, "complete")
-            directories = self._directories(found)
+            directories, repositories = self._directories(found), self._repositories(found)
             if self._scan_memory is not None:
                 self.memory = JobMemory(
                     scan=self._scan_memory,
                     directories=directories,
+                    repositories=repositories,
                     generation=meta.generation,
                     published_at=meta.published_at,
                 )
@@ -198,6 +202,7 @@ class IndexJob:
                 quarantined=tuple(self._quarantined),
                 duration_seconds=time.monotonic() - started,
                 directories=directories,
+                repositories=repositories,
                 is_partial_scan=isinstance(found, PartialScan),
                 warnings=found.warnings,
             )
@@ -269,6 +274,13 @@ class IndexJob:
             gone = frozenset(found.gone)
             kept = frozenset(path for path in kept if path not in gone and not path.startswith(below))
         return kept | found.listed
+
+    def _repositories(self, found: ScanResult | PartialScan) -> tuple[str, ...]:
+        if isinstance(found, ScanResult):
+            return found.repositories
+        # A repository that comes or goes makes the scan a whole one.
+        assert self._previous is not None
+        return self._previous.repositories
 
     def _compare(self, writer: IndexWriter, found: ScanResult | PartialScan) -> Changes:
         if isinstance(found, PartialScan):

@@ -62,7 +62,7 @@ class Ledger:
 
     async def rename(self, project_id: str, alias: str | None) -> Project:
         """Gives a project its alias, or takes it away. Raises InvalidInput for one that is malformed or taken."""
-        return await self._run(lambda: self._registry.rename(project_id, alias))
+        return await self._run(lambda registry: registry.rename(project_id, alias))
 
     async def touch(self, project_id: str) -> None:
         """Notes that the project was used just now."""

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 """An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""
 
+LONGEST_BREATH_SECONDS: Final = 1 * SECONDS
+"""Between two jobs for changes that nobody has asked about, the workspace rests as long as the last job took, at most this."""
+
 JOURNAL_SECONDS: Final = 0.5 * SECONDS
 """How often the log of jobs learns how far a job is."""
 
@@ -121,8 +124,11 @@ class WorkspaceActor:
         self._is_wanted = ""
         self._failures = 0
         self._retry_at = float("-inf")
-        self._watcher: "TreeWatcher | None" = None
-        self._is_watching = False
+        self._watcher: TreeWatcher | None = None
+        self._is_updating = False
+        self._watched: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._to_watch: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._waiting = trio.CancelScope()
         self._nudge = trio.Event()
         self._in_flight = 0
         self._last_run_seconds = 0.0
@@ -133,6 +139,7 @@ class WorkspaceActor:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 nursery.start_soon(self._open)
+                nursery.start_soon(self._keep_watch)
                 await self._loop()
                 # What was taken is answered; nothing else is worth finishing. A job resumes where it last published.
                 while self._in_flight:
@@ -268,7 +275,7 @@ class WorkspaceActor:
 
         Returns whether it was exact. If not, and a job is due anyway, nothing is looked at.
         """
-        if self._watcher is not None and self._watcher.is_exact:
+        if self._is_exact:
             self._drain()
             return True
         if self._changes.is_current:
@@ -390,7 +397,7 @@ class WorkspaceActor:
                 self._changes.landed(running.taken)
                 self._failures = 0
                 running.ending = _ended(job.state, "published", mode=report.mode, report=report)
-                self._watch(report.directories)
+                self._ask_to_watch(report)
             if running.scope.cancelled_caught:
                 running.ending = _ended(job.state, "cancelled", error="cancelled on request")
         except CodeCompassError as error:
@@ -482,32 +489,43 @@ class WorkspaceActor:
             self._nudge.set()
 
     def _drain(self) -> None:
-        if self._watcher is not None:
+        if self._watcher is not None and not self._is_updating:
             changes = self._watcher.drain()
             # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
             is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
             self._note(None if is_anywhere else changes.directories)
 
-    def _watch(self, directories: frozenset[str]) -> None:
-        if self._watcher is not None:
-            self._watcher.update(directories)
-        elif not self._is_watching:
-            self._is_watching = True
-            self._nursery.start_soon(self._keep_watch, directories)
+    @property
+    def _is_exact(self) -> bool:
+        """Whether draining the watcher proves that nothing else has changed."""
+        return self._watcher is not None and not self._is_updating and self._watcher.is_exact
 
-    async def _keep_watch(self, directories: frozenset[str]) -> None:
+    def _ask_to_watch(self, report: JobReport) -> None:
+        """Has the watcher watch what the newest scan went through."""
+        wanted = (report.directories, report.repositories)
+        if wanted != self._watched or not self._is_exact:
+            self._to_watch = wanted
+            self._waiting.cancel()
+
+    async def _keep_watch(self) -> None:
+        """The only task that waits for the watcher and changes what it watches. Without one each question looks by itself."""
         try:
-            async with self._bench.watch(directories) as watcher:
+            async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
                 self._watcher = watcher
-                # What happened between the scan and the first watch was seen by nobody.
-                self._note(None)
-                self._announce()
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._follow_changes)
-                    while True:
+                nursery.start_soon(self._follow_changes)
+                while True:
+                    if self._to_watch is not None:
+                        self._watched, self._to_watch = self._to_watch, None
+                        self._is_updating = True
+                        await watcher.update(*self._watched)
+                        self._is_updating = False
+                        self._drain()
+                        self._announce()
+                    self._waiting = trio.CancelScope()
+                    with self._waiting:
                         await watcher.wait_change()
                         await trio.sleep(DEBOUNCE_SECONDS)
-                        self._drain()
+                    self._drain()
         except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
             self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
         finally:
@@ -515,12 +533,12 @@ class WorkspaceActor:
         self._note(None)
 
     async def _follow_changes(self) -> None:
-        """Takes changes in as they come; at most half of the time goes into that."""
+        """Takes changes in as they come, in a tree where many do with a pause after each job."""
         while True:
             await self._nudge.wait()
             self._nudge = trio.Event()
             self._want("files changed")
-            await trio.sleep(max(DEBOUNCE_SECONDS, self._last_run_seconds))
+            await trio.sleep(min(max(DEBOUNCE_SECONDS, self._last_run_seconds), LONGEST_BREATH_SECONDS))
             if not self._changes.is_current and self._job is None:
                 self._nudge.set()
             while self._job is not None:
@@ -560,7 +578,7 @@ class WorkspaceActor:
                 active_job=job.job.state if job is not None and job.is_visible else None,
                 last_job=self._last_job,
                 interruption=self._standing.interruption,
-                is_watched=self._watcher is not None and self._watcher.is_exact,
+                is_watched=self._is_exact,
                 is_working=job is not None,
             )
         )

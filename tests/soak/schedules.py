@@ -126,16 +126,16 @@ class Run:
 
     async def burst_into_the_stop(self, supervisor: WorkspaceSupervisor) -> None:
         """Asks that are queued, in work, or wait for a restart while the server stops: each must still be answered."""
-        target = self.projects[0]
-        for target in self.projects:
-            if await supervisor.evict(target.project_id):
-                break
+        target = self.random.choice(self.projects)
+        while not await supervisor.evict(target.project_id):  # noqa: ASYNC110
+            await trio.sleep(1)  # its last job is still at work
         # It crashes as it starts, again and again: some asks come while it is up, some in the pauses between.
         self.world.crashes_due[target.project_id] = 4
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.ask, supervisor, target)
             for _ in range(8):
                 nursery.start_soon(self.late_ask, supervisor, target)
-            await trio.sleep(self.random.random() * 0.5)
+            await trio.sleep(0.02 + self.random.random() * 0.5)
             self.is_stopping = True
             nursery.start_soon(supervisor.stop, 5.0)
 

@@ -64,7 +64,8 @@ class FakeWatcher:
     """Reports every edit of its project; exact for some projects."""
 
     def __init__(self, world: World, project: Project, *, is_exact: bool) -> None:
-        self.is_exact = is_exact
+        self.is_exact = False
+        self._can_be_exact = is_exact
         self.changed = trio.Event()
         self._world = world
         self._project_id = project.project_id
@@ -80,8 +81,9 @@ class FakeWatcher:
         await self.changed.wait()
         self.changed = trio.Event()
 
-    def update(self, directories: object) -> None:
-        pass
+    async def update(self, directories: object, repositories: object = ()) -> None:
+        await trio.lowlevel.checkpoint()
+        self.is_exact = self._can_be_exact
 
 
 class FakeWorkbench:
@@ -160,7 +162,7 @@ class FakeWorkbench:
         raise AssertionError("nobody else writes here")
 
     @asynccontextmanager
-    async def watch(self, directories: frozenset[str]) -> AsyncIterator[FakeWatcher]:
+    async def watch(self) -> AsyncIterator[FakeWatcher]:
         assert self.watcher is None, "two watchers of one workspace"
         self.watcher = FakeWatcher(self._world, self._project, is_exact=int(self._id, 16) % 2 == 0)
         self._world.watching[self._id] = self._world.watching.get(self._id, 0) + 1
