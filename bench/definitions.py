@@ -167,6 +167,7 @@ def ctags_definitions(program: str, root: Path, language: str, paths: Sequence[s
         listed = Path(directory) / "files"
         listed.write_text("\n".join(paths) + "\n", encoding="utf-8", errors="surrogateescape")
         options = [f"--language-force={CTAGS_PARSER[language]}", "--output-format=json", "--fields=+neKsS", "--sort=no"]
+        options.append("--pattern-length-limit=0")
         command = [program, *options, "-L", str(listed), "-f", "-"]
         done = subprocess.run(command, cwd=root, capture_output=True, check=True)
     decoder = msgspec.json.Decoder(Tag)
@@ -244,8 +245,15 @@ def _is_misread(language: str, tag: Tag) -> bool:
             return re.search(rf"\bfun\b.*\b{re.escape(tag.name)}`?\s*\(", tag.pattern) is None
         case ("javascript", ("class" | "function")):
             return _is_no_javascript_definition(tag)
+        case (("typescript" | "tsx"), "constant"):
+            # A word of the value, or of a line below it.
+            return re.search(rf"\bconst\s+(?:{re.escape(tag.name)}\b|[{{\[])", tag.pattern) is None
+        case ("csharp", ("property" | "field")):
+            # `where T : Base`, and arguments of a constraint.
+            return re.search(rf"\bwhere\s+\w+\s*:.*\b{re.escape(tag.name)}\b", tag.pattern) is not None
         case (("typescript" | "tsx"), "alias"):
-            return tag.pattern.startswith("/^import")
+            # Else imported or exported, or a variable that is called `type`.
+            return re.search(rf"\btype\s+{re.escape(tag.name)}\s*(?:<|=|\$/)", tag.pattern) is None
     return False
 
 

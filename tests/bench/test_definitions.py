@@ -93,6 +93,8 @@ def test_python_that_cannot_be_parsed_is_said_so():
         ("haskell", tag("total", pattern="/^  :: Basket -> Int$/")),
         ("haskell", tag("deriveJSON", pattern="/^$(deriveJSON options ''Basket)$/")),
         ("kotlin", tag("item", "method", pattern="/^    fun total() = items.map { item ->$/")),
+        ("typescript", tag("uuid", "constant", pattern="/^export const uuid4 = uuid(4)$/")),
+        ("csharp", tag("Token", "property", pattern="/^    public T First<T>() where T : Token$/")),
         ("go", tag("_", "const")),
     ],
 )
@@ -106,6 +108,7 @@ def test_what_only_looks_like_it_is_kept():
     assert names("cpp", tag("MAX", "macro"), tag("Test")) == ["MAX", "Test"]
     assert names("typescript", tag("LIMIT", "constant", pattern="/^const LIMIT = 1$/")) == ["LIMIT"]
     assert names("typescript", tag("size", "constant", scope="N", scope_kind="namespace", pattern="/^  const size$/")) == ["size"]
+    assert names("typescript", tag("a", "constant", pattern="/^export const { a, b } = shop$/")) == ["a"]
     assert names("kotlin", tag("count", "constant", scope="Shop", scope_kind="class")) == ["count"]
     assert names("javascript", tag("options", "class", pattern="/^const options = {$/")) == ["options"]
     assert names("javascript", tag("Cart", "class", pattern="/^  function Cart(items) {$/")) == ["Cart"]
