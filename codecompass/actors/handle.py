@@ -23,6 +23,9 @@ class WorkspaceHandle(Protocol):
     def observation(self) -> WorkspaceObservation:
         """The newest one."""
 
+    async def wait_open(self) -> None:
+        """Returns once the workspace has opened its index, or found that it cannot."""
+
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
     @overload

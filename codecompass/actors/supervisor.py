@@ -64,6 +64,7 @@ class _Child:
         self.predecessor = predecessor
         self.mailbox = Mailbox()
         self.lifecycle: Lifecycle = "starting"
+        self.opened = trio.Event()
         self.terminated = trio.Event()
         self.crashes: list[float] = []
         self.n_restarts = 0
@@ -115,6 +116,9 @@ class _Handle:
     @property
     def observation(self) -> WorkspaceObservation:
         return self._child.observe()
+
+    async def wait_open(self) -> None:
+        await self._child.opened.wait()
 
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
@@ -260,6 +264,7 @@ class WorkspaceSupervisor:
                 del self._draining[child.project.project_id]
             if child.lifecycle == "draining":
                 child.move("stopped")
+            child.opened.set()
             child.terminated.set()
 
     async def _incarnate(self, child: _Child) -> bool:
@@ -331,6 +336,8 @@ class WorkspaceSupervisor:
 
     def _publish(self, child: _Child, observation: WorkspaceObservation) -> None:
         child.observation = observation
+        if observation.warm_status == "warm":
+            child.opened.set()
         if not observation.is_working:
             self.trim()
 

@@ -1,9 +1,9 @@
-"""One server: the registry, the worker processes, the workspaces and the tools, put together. Transports stand on top.
+"""One server: the registry, the worker processes, the workspaces, the tools and the protocol, put together.
 
-    open_server -> Server --> sessions of all transports --> tools --> router --> supervisor --> workspaces
+    open_server -> Server.core --> sessions of all transports --> tools --> router --> supervisor --> workspaces
 
 Nothing is opened before it is needed: a client's first message is answered before the registry or an index is touched. In
-the background the server takes over what interrupted jobs left, learns the known projects, and warms the recent ones.
+the background the server takes over what interrupted jobs left, looks at the known projects, and warms the recent ones.
 """
 
 import sys
@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import structlog
 import trio
@@ -27,86 +27,108 @@ from codecompass.errors import CodeCompassError
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
+from codecompass.transport.catalog import Catalog
+from codecompass.transport.core import Core, SessionLimits
+from codecompass.transport.eviction import AutoWorkspaces
+from codecompass.transport.health import Moment, PrewarmStatus
+from codecompass.transport.job_directory import ServerJobs
+from codecompass.transport.known import Known, Survey
+from codecompass.transport.product import product_surface
+from codecompass.transport.router import Router
+from codecompass.transport.routing_rules import RoutingRules
+from codecompass.transport.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
-PROJECTS_SECONDS: Final = 5 * SECONDS
-"""How often the list of known projects is read again: another process may have registered one."""
-
-PrewarmStatus = Literal["pending", "running", "complete", "skipped"]
+SURVEY_SECONDS: Final = 2 * SECONDS
+"""How often the known projects are looked at again: another process may have registered or indexed one."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """What a server is started with. `settings_for` reads those of a project; `pins` are canonical, the first one answers
-    requests that name no workspace, the others are only known."""
+    """What a server is started with. `settings_for` reads the settings of a project, by its root."""
 
     settings: Settings
     settings_for: Callable[[Path], Settings]
     home: HomeLayout
-    pins: tuple[Path, ...] = ()
-    environment: dict[str, str] = {}
-    working_directory: Path | None = None
+    rules: RoutingRules
+    limits: SessionLimits = SessionLimits()
 
 
 class Server:
-    """Get one from `open_server`. Several can live in one process."""
+    """Get one from `open_server`. Several can live in one process. It is the `health.ServerState` of its tools."""
 
     def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor) -> None:
-        self.launch = launch
-        self.ledger = ledger
-        self.supervisor = supervisor
-        self.started_at = time.time()
-        self.started_monotonic = time.monotonic()
-        self.projects: tuple[Project, ...] = ()
-        self.pinned: tuple[Project, ...] = ()
-        self.warmset: tuple[str, ...] = ()
-        self.prewarm_status: PrewarmStatus = "pending"
+        self.launch: Final = launch
+        self.ledger: Final = ledger
+        self.supervisor: Final = supervisor
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces)
+        services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
+        self.tools: Final = Catalog(services, launch.settings.server.tools)
+        self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor)), launch.limits)
+        self.started_at: Final = time.monotonic()
+        self._survey = Survey(ledger, launch.home)
+        self._known = Known()
+        self._pinned: tuple[Project, ...] = ()
+        self._warmset: tuple[str, ...] = ()
+        self._prewarm_status: PrewarmStatus = "pending" if launch.settings.server.prewarm else "skipped"
         self._log = structlog.get_logger(__name__)
 
-    async def serve_background(self) -> None:
+    def moment(self) -> Moment:
+        """Returns what is published now. Never waits."""
+        settings = self.launch.settings.server
+        default = next((each.project for each in self._known.projects if each.project.is_default), None)
+        home = self._pinned[0] if self._pinned else default
+        return Moment(
+            uptime_seconds=time.monotonic() - self.started_at,
+            prewarm_status=self._prewarm_status,
+            prewarm_enabled=settings.prewarm,
+            warmset_capacity=settings.warmset_capacity,
+            warmset=self._warmset,
+            home=None if home is None else home.project_id,
+            known=self._known,
+            live=self.supervisor.observe(),
+        )
+
+    async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
         try:
             lost = await self.ledger.recover()
             if lost:
                 self._log.info("interrupted_jobs_found", count=len(lost))
-            self.pinned = tuple([await self.ledger.register(root) for root in self.launch.pins])
-            self.projects = await self.ledger.projects()
+            self._pinned = await self.router.register_pinned()
         except CodeCompassError as error:
             self._log.error("registry_unavailable", cause=error.message)
-        self._prewarm()
-        while True:
-            await trio.sleep(PROJECTS_SECONDS)
-            try:
-                self.projects = await self.ledger.projects()
-            except CodeCompassError as error:
-                self._log.warning("registry_unavailable", cause=error.message)
+        self._known = await self._survey.refresh()
+        async with trio.open_nursery() as nursery:
+            if self._prewarm_status == "pending":
+                nursery.start_soon(self._prewarm)
+            while True:
+                await trio.sleep(SURVEY_SECONDS)
+                self._known = await self._survey.refresh()
 
-    def _prewarm(self) -> None:
+    async def _prewarm(self) -> None:
         """Starts the workspaces that are likely to be asked first; each opens its index by itself."""
-        server = self.launch.settings.server
-        if not server.prewarm or not server.warmset_capacity:
-            self.prewarm_status = "skipped"
-            return
-        self.prewarm_status = "running"
-        pinned = {project.project_id for project in self.pinned}
-        recent = sorted(self.projects, key=lambda each: (each.project_id not in pinned, -each.last_used_at))
-        chosen = [project for project in recent if project.root.is_dir()][: server.warmset_capacity]
+        self._prewarm_status = "warming"
+        pinned = {project.project_id for project in self._pinned}
+        there = [entry.project for entry in self._known.projects if entry.exists and entry.schema_status == "compatible"]
+        there.sort(key=lambda project: (project.project_id not in pinned, -project.last_used_at))
+        chosen = there[: self.launch.settings.server.warmset_capacity]
+        self._warmset = tuple(project.project_id for project in chosen)
         for project in chosen:
-            self.supervisor.route(project)
-        self.warmset = tuple(project.project_id for project in chosen)
-        self.prewarm_status = "complete"
+            await self.supervisor.route(project).wait_open()
+        self._prewarm_status = "complete"
 
 
 @asynccontextmanager
 async def open_server(launch: Launch) -> AsyncIterator[Server]:
-    """Gives a server; when the block is left all its workspaces, processes and files are closed."""
+    """Gives a server; when the block is left all its workspaces, processes and files are closed.
+
+    Raises InvalidInput where the settings name tools that there are not.
+    """
     settings = launch.settings
     limits = Limits()
     query = settings.query
-    supervisor_settings = SupervisorSettings(
-        workspace=WorkspaceSettings(
-            freshness_policy=query.freshness_policy, freshness_wait=query.freshness_wait_ms * MILLISECONDS
-        )
-    )
+    workspace = WorkspaceSettings(freshness_policy=query.freshness_policy, freshness_wait=query.freshness_wait_ms * MILLISECONDS)
     async with (
         open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
         open_worker_pool(settings.index.workers or default_pool_size()) as pool,
@@ -122,11 +144,16 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 ledger=ledger,
             )
 
-        async with open_supervisor(make_workbench, supervisor_settings, memory=resident_bytes) as supervisor:
-            async with trio.open_nursery() as nursery:
-                server = Server(launch, ledger, supervisor)
-                nursery.start_soon(server.serve_background)
+        async with (
+            open_supervisor(make_workbench, SupervisorSettings(workspace=workspace), memory=resident_bytes) as supervisor,
+            trio.open_nursery() as nursery,
+        ):
+            server = Server(launch, ledger, supervisor)
+            nursery.start_soon(server.work_in_background)
+            try:
                 yield server
+            finally:
+                server.core.stop()
                 nursery.cancel_scope.cancel()
 
 
@@ -141,10 +168,9 @@ def _settings_of(launch: Launch, root: Path) -> Settings:
 
 def resident_bytes() -> int:
     """Returns the memory this process holds, in bytes; 0 where the system does not say."""
-    if sys.platform == "linux":
-        try:
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-        except (OSError, ValueError, IndexError):
-            return 0
-        return pages * 4096
-    return 0
+    if sys.platform != "linux":
+        return 0
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return 0
