@@ -86,9 +86,15 @@ MAX_EXTENDING: Final = 10
 
 
 def returned(node: Node, context: Context) -> Iterator[Found]:
-    """`return { m() {} }`: a function that makes an object defines its methods."""
+    """`return { m() {} }` and `return [{ m() {} }]`: a function that makes objects defines their methods."""
     value = bare(node.named_children[0] if node.named_child_count else None)
-    if value is not None and holds_definitions(node, context):
+    if value is None or not holds_definitions(node, context):
+        return
+    if value.type == "array":
+        for element in value.named_children:
+            if element.type == "object":
+                yield from members(element, context, None)
+    else:
         yield Inside(value if value.type == "object" else node)
 
 

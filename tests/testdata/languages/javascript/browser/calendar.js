@@ -131,3 +131,10 @@ function ordinary() {
         function found() {}
     })();
 }
+
+export function plugins() {
+    return [
+        { name: 'first', transform(code) { return function inTransform() {}; } },
+        { name: 'second', load: async (id) => id },
+    ];
+}
