@@ -38,6 +38,10 @@ EXIT_SECONDS: Final = 2.0
 """A worker whose output has ended is gone within this, or is killed."""
 
 
+FRUITLESS_DEATHS: Final = 20
+"""So many workers in a row that end without a single answer: it is the installation that does not work, not the files."""
+
+
 class BatchResult(Struct, frozen=True):
     """Answers in the order of the batch's files, and what went wrong: paths whose reading or parse killed a worker."""
 
@@ -125,6 +129,7 @@ class WorkerPool:
         self._idle: list[_Worker] = []
         self._tokens = trio.CapacityLimiter(size)
         self._log = structlog.get_logger(__name__)
+        self._fruitless_deaths = 0
         self.started_count = 0
         self.killed_count = 0
 
@@ -134,7 +139,8 @@ class WorkerPool:
         A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
         that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
         file: it is tried once more before it is reported so, or in `killed_reading` where even reading it ends the worker.
-        Cancelling kills the worker.
+        Cancelling kills the worker. Raises InternalError where workers end whatever they are given, so that a broken
+        installation fails and does not make an index without files.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
@@ -165,6 +171,7 @@ class WorkerPool:
         worker = self._idle.pop() if self._idle else await self._start()
         parsing: str | None = None
         n_done = 0
+        n_before = len(answers)
         silence = max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * batch.parse_cpu_seconds)
         is_whole = False
         was_silent = False
@@ -185,9 +192,15 @@ class WorkerPool:
                 self._idle.append(worker)
             else:
                 await worker.end()
+        self._fruitless_deaths = 0 if is_whole or len(answers) > n_before else self._fruitless_deaths + 1
         if is_whole:
             return None
         self.killed_count += 1
+        if self._fruitless_deaths >= FRUITLESS_DEATHS:
+            raise InternalError(
+                f"worker processes end as soon as they get work (exit status {worker.process.returncode}). "
+                "Run: codecompass doctor"
+            )
         path = batch.tasks[n_done].path if parsing is None else parsing
         was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
         self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)

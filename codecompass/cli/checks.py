@@ -24,9 +24,11 @@ from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
 from codecompass.store.filesystem import filesystem_of
 from codecompass.store.housekeeping import disk_usage
+from codecompass.store.intake import FileSymbols, FileTask
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
 from codecompass.units import GIB, MIB
+from codecompass.worker.messages import Batch, decode_answers, encode_frame
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -137,17 +139,29 @@ def _grammars() -> Check:
 
 
 def _worker() -> Check:
-    done = subprocess.run(
-        [sys.executable, "-m", "codecompass.worker"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PROBE_DEADLINE_SECONDS,
-        check=False,
-    )
-    if done.returncode == 0:
-        return Check(name="worker", status="ok", message="a worker process starts and ends")
-    last = done.stderr.strip().rpartition("\n")[2]
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "probe.py").write_text("def probe(): pass\n", encoding="utf-8")
+        batch = Batch(
+            root=os.fsencode(directory),
+            tasks=(FileTask("probe.py"),),
+            parse=True,
+            max_file_bytes=1 * MIB,
+            max_line_characters=1000,
+            parse_cpu_seconds=PROBE_DEADLINE_SECONDS,
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "codecompass.worker"],
+            input=encode_frame(batch),
+            capture_output=True,
+            timeout=PROBE_DEADLINE_SECONDS,
+            check=False,
+            # As the pool starts it: whatever lies in the current directory must not stand in for our modules.
+            env={**os.environ, "PYTHONSAFEPATH": "1"},
+            cwd="/",
+        )
+    if done.returncode == 0 and any(isinstance(answer, FileSymbols) and answer.symbols for answer in decode_answers(done.stdout)):
+        return Check(name="worker", status="ok", message="a worker process reads and parses a file")
+    last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     return Check(
         name="worker",
         status="fail",

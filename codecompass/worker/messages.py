@@ -6,6 +6,7 @@ already here. Paths are bytes (file names need not be UTF-8).
 """
 
 import struct
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -52,3 +53,13 @@ def decode_batch(body: bytes) -> Batch:
 def decode_answer(body: bytes | memoryview) -> Answer:
     """Returns the answer in a frame's body. Raises msgspec.DecodeError."""
     return _answer_decoder.decode(body)
+
+
+def decode_answers(output: bytes) -> Iterator[Answer]:
+    """Yields the answers in all that a worker has written. Raises msgspec.DecodeError, struct.error where it is cut."""
+    offset = 0
+    while offset < len(output):
+        (length,) = LENGTH.unpack_from(output, offset)
+        offset += LENGTH.size
+        yield decode_answer(memoryview(output)[offset : offset + length])
+        offset += length

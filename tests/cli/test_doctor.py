@@ -2,6 +2,8 @@
 
 import sqlite3
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -32,6 +34,34 @@ def test_a_healthy_installation_has_no_failure(cli, shop):
 def test_the_grammars_of_all_languages_are_loaded(cli):
     assert status_of(cli("doctor", "--json"), "grammars")[0] == "ok"
     assert len(SYMBOL_LANGUAGES) == 21
+
+
+def test_a_worker_that_does_not_work_fails(cli, monkeypatch):
+    monkeypatch.setenv("PYTHONHOME", "/nonexistent")
+
+    found = checks._worker()
+
+    assert found.status == "fail"
+    assert "status 1" in found.message
+
+
+def test_nothing_of_a_repository_is_run(cli):
+    """`python -m` looks for modules in the current directory first."""
+    root = cli.tree(
+        "trap", {"msgspec.py": "raise SystemExit('caught')\n", "codecompass/__init__.py": "raise SystemExit('caught')\n"}
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "codecompass", "doctor", "--json"],
+        cwd=root,
+        env=cli.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "caught" not in done.stdout + done.stderr
+    assert done.returncode == 0
 
 
 def test_a_first_look_makes_nothing(cli):
