@@ -15,6 +15,7 @@ from bench.corpus import OUT
 from bench.quality import report
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
 from bench.quality.harness import Mode, Tool, WorkTree, ask, build, find_trees
+from codecompass.store.query.plan import SIGNALS
 
 SETS = ("search", "nav")
 
@@ -38,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = _Run(trees, out, reuse=options.reuse)
     if options.only != "nav":
         truths = [row for row in read_lines(_data(options.truth, "semble.jsonl"), Truth) if row.repo in present]
-        _report_searches(truths, run.answers(truths, options.mode, "search_code"), options)
+        answers = run.answers(truths, options.mode, "search_code")
+        _report_searches(truths, answers, options)
+        if options.ablate:
+            _report_ablations(truths, answers, run, options)
     if options.only != "search":
         truths = [row for row in read_lines(_data(options.truth, "nav.jsonl"), Truth) if row.repo in present]
         _report_lookups(truths, run.answers(truths, "whole", "locate_symbol"), options)
@@ -58,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--published", type=Path, help="repository -> system -> NDCG@10 (default: the file beside the truth)")
     parser.add_argument("--diff", type=Path, help="the --out of an earlier run")
     parser.add_argument("--reuse", action="store_true", help="keep indexes of an earlier run: when only queries have changed")
+    parser.add_argument("--ablate", action="store_true", help="search again without each signal of the ranking")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst queries")
     return parser
 
@@ -87,6 +92,15 @@ class _Run:
         write_lines(self._out / _run_file(tool), answers)
         return answers
 
+    def answers_without(self, signal: str, truths: Sequence[Truth], mode: Mode) -> list[Answer]:
+        """Returns the answers to searches with one signal off, from the indexes that `answers` built."""
+        answers: list[Answer] = []
+        for tree in self._trees:
+            questions = [Question(truth.repo, truth.query) for truth in truths if truth.repo == tree.repository.repo]
+            answers += ask(tree, mode, self._out / "index", "search_code", questions, without=signal)
+        print(f"without {signal}", file=sys.stderr, flush=True)
+        return answers
+
 
 def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
     judged = report.judge_searches(truths, answers)
@@ -101,6 +115,12 @@ def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options
     if options.diff is not None:
         before = report.judge_searches(truths, read_lines(options.diff / _run_file("search_code"), Answer))
         print(f"\nNDCG@10 against {options.diff}:\n{report.difference_table(judged, before, report.search_figure)}")
+
+
+def _report_ablations(truths: Sequence[Truth], answers: Sequence[Answer], run: _Run, options: argparse.Namespace) -> None:
+    judged = report.judge_searches(truths, answers)
+    without = {signal: report.judge_searches(truths, run.answers_without(signal, truths, options.mode)) for signal in SIGNALS}
+    print(f"\nNDCG@10 without each signal, mode {options.mode}:\n\n{report.ablation_table(judged, without)}")
 
 
 def _report_lookups(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:

@@ -20,7 +20,8 @@ from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import locate_symbol, search_code
+from codecompass.store.query import QuerySettings, locate_symbol, search_code
+from codecompass.store.query.plan import SIGNALS
 
 LIMIT = 10
 
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--tool", choices=("search_code", "locate_symbol"), required=True)
     parser.add_argument("--prefix", default="", help="what stands before every path of an answer, with its slash")
+    parser.add_argument("--without", choices=SIGNALS, action="append", default=[], help="a signal that does not rank")
     options = parser.parse_args(arguments)
+    settings = QuerySettings(without_signals=frozenset(options.without))
     root = canonical_root(options.tree)
     index = WorkspaceIndex(layout_for(root, options.home), project_id(root))
     state = AnswerState(workspace=str(root), project_id=project_id(root), ref="live")
@@ -41,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for line in sys.stdin.buffer:
             question = decoder.decode(line)
             began = time.perf_counter()
-            reply = _ask(snapshot, options.tool, question.query, state)
+            reply = _ask(snapshot, options.tool, question.query, state, settings)
             encode(reply)
             milliseconds = (time.perf_counter() - began) * 1000
             hits = tuple(
@@ -52,10 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
 
 
-def _ask(snapshot: Snapshot, tool: str, query: str, state: AnswerState) -> SearchCodeReply | LocateSymbolReply:
+def _ask(
+    snapshot: Snapshot, tool: str, query: str, state: AnswerState, settings: QuerySettings
+) -> SearchCodeReply | LocateSymbolReply:
     if tool == "search_code":
-        return search_code(snapshot, SearchCode(query=query, limit=LIMIT), state)
-    return locate_symbol(snapshot, LocateSymbol(name=query, limit=LIMIT), state)
+        return search_code(snapshot, SearchCode(query=query, limit=LIMIT), state, settings)
+    return locate_symbol(snapshot, LocateSymbol(name=query, limit=LIMIT), state, settings)
 
 
 if __name__ == "__main__":

@@ -58,14 +58,17 @@ def build(tree: WorkTree, mode: Mode, home: Path, *, reuse: bool) -> str:
     )
 
 
-def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[Question]) -> list[Answer]:
+def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[Question], without: str = "") -> list[Answer]:
     """Returns the answers to `questions`, in their order, from a process that is shown nothing else.
+
+    `without` names a signal that does not rank.
 
     Raises AskFailed where it ends with an error or answers too little.
     """
     if not questions:
         return []
     command = python("-m", "bench.quality.ask", tree.workspace(mode), "--home", home, "--tool", tool)
+    command += ["--without", without] if without else []
     shown = b"".join(msgspec.json.encode(question) + b"\n" for question in questions)
     done = subprocess.run([*command, "--prefix", tree.prefix(mode)], input=shown, capture_output=True, check=False)
     decoder = msgspec.json.Decoder(Answer)

@@ -135,6 +135,19 @@ def difference_table(
     return f"{text}\n\n{len(moved)} queries whose first right hit moved, worst first:\n{table}"
 
 
+def ablation_table(judged: Sequence[Judged[SearchScore]], without: Mapping[str, Sequence[Judged[SearchScore]]]) -> str:
+    """Returns what NDCG@10 loses without each signal, overall and by category; what earns most comes first."""
+    whole = [(name, group) for name, group in groups(judged) if name == "overall" or name.strip() in _categories(judged)]
+    header = ("without", *(name.strip() for name, _ in whole))
+    changes: list[tuple[list[float], str]] = []
+    for signal, answers in without.items():
+        named = dict(groups(answers))
+        changes.append(([search_figure(named[name]) - search_figure(group) for name, group in whole], signal))
+    lines = [("nothing", *(f"{search_figure(group):.3f}" for _, group in whole))]
+    lines += [(signal, *(f"{value:+.3f}" for value in values)) for values, signal in sorted(changes)]
+    return plain_table(header, lines, "<" + ">" * len(whole))
+
+
 def misses_table(judged: Sequence[Judged[Score]], count: int) -> str:
     """Returns up to `count` queries without any right hit, then those whose first right hit comes last."""
     worst = sorted(judged, key=lambda item: (_reciprocal(item.score.first), item.truth.id))[:count]
@@ -173,6 +186,10 @@ def search_figure(judged: Sequence[Judged[SearchScore]]) -> float:
 def lookup_figure(judged: Sequence[Judged[LookupScore]]) -> float:
     """Returns success@1 over all lookups."""
     return mean(item.score.success_1 for item in judged)
+
+
+def _categories(judged: Sequence[Judged[Score]]) -> frozenset[str]:
+    return frozenset(item.truth.category for item in judged)
 
 
 def _by_repository(judged: Sequence[Judged[SearchScore]]) -> dict[str, float]:

@@ -59,11 +59,14 @@ class Candidates(Struct, frozen=True):
     names: tuple[tuple[str, ...], ...]
 
 
-def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candidates:
-    """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids."""
+def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflection: float) -> Candidates:
+    """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids.
+
+    `inflection` is the weight of other forms of the words; 0 leaves them out.
+    """
     words = query_words(query)
     text = snapshot.text
-    searched = words + _inflected(snapshot, query, words)
+    searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
     chunks = text.search_chunks(plan.chunk_query(searched), max(plan.CHUNK_CANDIDATES, 3 * limit), where)
     symbols = _symbols(snapshot, query, searched, limit, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(plan.file_query(words), max(plan.FILE_CANDIDATES, limit), where)}
@@ -90,13 +93,13 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter) -> Candi
     )
 
 
-def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...]) -> tuple[QueryWord, ...]:
+def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
     """Other forms of the query's words of prose that the index has. Names are taken as they are written."""
     prose = set(query.split())
     known = {word.text for word in words}
     text = snapshot.text
     return tuple(
-        QueryWord(form, plan.INFLECTION_WEIGHT)
+        QueryWord(form, weight)
         for word in words
         if word.text in prose
         for form in inflections(word.text)

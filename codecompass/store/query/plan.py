@@ -4,9 +4,10 @@ The weights multiply features of 0..1 (see `ranking`). They were chosen on publi
 round figures on a flat optimum: halving or doubling any of them changes NDCG@10 by about .01 (measured 2026-11-21).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.store.query.intent import QueryIntent
@@ -19,9 +20,6 @@ SYMBOL_CANDIDATES: Final = 150
 FILE_CANDIDATES: Final = 50
 """Hits fetched from each lane. More do not change the first page, fewer do."""
 
-INFLECTION_WEIGHT: Final = 0.2
-"""Weight of another form of a word. Enough to find where the word itself is nowhere, too little to outrank it."""
-
 _CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), FieldBoost("path_words", 1.0))
 _SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.5), FieldBoost("doc", 0.7))
 _FILE_FIELDS: Final = (FieldBoost("file_words", 1.0),)
@@ -33,6 +31,9 @@ class Weights(Struct, frozen=True, kw_only=True):
     """What each signal adds to the score of a file or a place in it.
 
     `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
+    `inflection` is the weight of another form of a word: enough to find where the word itself is nowhere, too little to
+    outrank it. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that are not product
+    code, and for the further places of a file.
     """
 
     text: float = 1.0
@@ -45,6 +46,10 @@ class Weights(Struct, frozen=True, kw_only=True):
     qualified: float = 0.8
     importers: float = 0.1
     phrase: float = 0.0
+    inflection: float = 0.2
+    kind: float = 1.0
+    role: float = 1.0
+    diversity: float = 1.0
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
@@ -53,6 +58,15 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "path": Weights(path=3.0, stem=2.0),
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
+
+
+SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
+"""Everything that ranks, by its name."""
+
+
+def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
+    """Returns the weights of an intent, with 0 for the signals of `without`, as a measurement of what each earns needs it."""
+    return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
 
 
 def chunk_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:

@@ -227,18 +227,18 @@ def _score(
     weighted += [(word, ABOVE_WEIGHT) for word in words.above]
     path = wanted.coverage(weighted).recall
     stem = wanted.coverage((word, 1.0) for word in words.stem).precision
-    definitions = _definitions(file.symbols, found)
+    definitions = _definitions(file.symbols, found, weights)
     score = weights.path * path + weights.stem * stem * stem
     if text.best > 0.0:
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    score *= role_scale(paths.role(file.place.path), wanted)
+    score *= role_scale(paths.role(file.place.path), wanted) ** weights.role
     return _FileScore(score, path, definitions, text.chunks, file.path_bm25)
 
 
 def _definition_score(definition: _Definition, weights: Weights) -> float:
-    kind = KIND_WEIGHT[definition.named.row.kind]
+    kind: float = KIND_WEIGHT[definition.named.row.kind] ** weights.kind
     return (
         weights.definition * definition.value
         + weights.exact * definition.exact * kind
@@ -246,14 +246,14 @@ def _definition_score(definition: _Definition, weights: Weights) -> float:
     )
 
 
-def _definitions(symbols: Sequence[NamedSymbol], found: Candidates) -> tuple[_Definition, ...]:
+def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Weights) -> tuple[_Definition, ...]:
     """The definitions of a file, the best by name first."""
     scored = []
     for named in symbols:
         own = split_identifier(named.row.name)
         words = [(word, 1.0) for word in own if word not in STOP_WORDS] or [(word, 1.0) for word in own]
         coverage = found.wanted.coverage(words)
-        value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind]
+        value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind] ** weights.kind
         exact, qualified = _name_match(named.row, found.names)
         scored.append(_Definition(named, value, exact, qualified))
     scored.sort(key=lambda item: (-item.qualified, -item.exact, -item.value, item.named.row.line_start, item.named.row.id))
@@ -298,7 +298,7 @@ def _places(file: FilePlace, scored: _FileScore, weights: Weights, kinds: frozen
     scale = 1.0
     places = []
     for index, spot in enumerate(spots[:MAX_PLACES_PER_FILE]):
-        scale *= 1.0 if index == 0 else SECOND_PLACE if index == 1 else FURTHER_PLACES
+        scale *= 1.0 if index == 0 else (SECOND_PLACE if index == 1 else FURTHER_PLACES) ** weights.diversity
         places.append(
             RankedPlace(
                 place=file,

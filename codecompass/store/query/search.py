@@ -73,8 +73,11 @@ def find(
     limit: int,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = never,
+    *,
+    page: int | None = None,
 ) -> Hits:
-    """Returns the first `limit` hits for a request, unshaped."""
+    """Returns the first `limit` hits for a request, unshaped; as they would be ranked for a page of `page` (default: `limit`)."""
+    page = page or limit
     where = index_filter(snapshot.facts, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
@@ -82,13 +85,13 @@ def find(
     text = well_formed(request.query)
     intent = classify(text)
     query = unquoted(text)
-    found = retrieve(snapshot, query, limit, where)
-    weights = plan.WEIGHTS[intent]
+    weights = plan.weights_for(intent, settings.without_signals)
+    found = retrieve(snapshot, query, page, where, weights.inflection)
     ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)
-    best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, limit)]
+    best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
     if intent == "path" and kinds is None:
-        ranked = named_files(snapshot, query, where, limit, above=ranked[0].score if ranked else 0.0) + ranked
+        ranked = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []
     seen: set[tuple[int, int, int]] = set()
     duplicates = 0

@@ -6,6 +6,7 @@ import pytest
 
 from bench.quality.__main__ import main
 from bench.quality.data import Answer, Repository, Target, Truth, read_lines, write_lines
+from codecompass.store.query.plan import SIGNALS
 
 CART = "class Cart:\n    '''Holds what a customer wants to buy.'''\n\n    def checkout(self):\n        return 1\n"
 MAIL = "def send_mail(address):\n    '''Delivers a message to an address.'''\n    return address\n"
@@ -74,6 +75,17 @@ def test_a_later_run_is_compared_with_an_earlier_one(data, capsys):
 
     assert code == 0
     assert "The first right hit of every query stands where it stood." in capsys.readouterr().out
+
+
+def test_searches_are_asked_again_without_each_signal(data, capsys):
+    code = run(data, "--only", "search", "--ablate")
+
+    table = capsys.readouterr().out.partition("NDCG@10 without each signal, mode root:")[2]
+    rows = [line.split() for line in table.splitlines() if line]
+    assert code == 0
+    assert rows[0] == ["without", "overall", "semantic"]
+    assert ["nothing", "1.000", "1.000"] in rows
+    assert {row[0] for row in rows} >= set(SIGNALS)
 
 
 def test_without_any_work_tree_it_fails_and_says_so(data, capsys):

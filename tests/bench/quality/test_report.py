@@ -2,6 +2,7 @@
 
 from bench.quality.data import Answer, Hit, Target, Truth
 from bench.quality.report import (
+    ablation_table,
     difference_table,
     groups,
     judge_lookups,
@@ -94,3 +95,24 @@ def test_a_search_answered_in_first_place_is_no_miss():
 
     assert "question 1" not in text
     assert "question 2" in text
+
+
+def test_an_ablation_shows_what_is_lost_without_each_signal_the_greatest_loss_first():
+    truths = [truth(1), truth(2, category="symbol")]
+    whole = judge_searches(truths, [answer(1, "right1"), answer(2, "right2")])
+    without = {
+        "little": judge_searches(truths, [answer(1, "right1"), answer(2, "x", "right2")]),
+        "much": judge_searches(truths, [answer(1, "x"), answer(2, "right2")]),
+        "nothing at all": whole,
+    }
+
+    rows = [line.split("  ") for line in ablation_table(whole, without).splitlines()]
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+
+    assert cells[0] == ["without", "overall", "semantic", "symbol"]
+    assert cells[2:] == [
+        ["nothing", "1.000", "1.000", "1.000"],
+        ["much", "-0.500", "-1.000", "+0.000"],
+        ["little", "-0.185", "+0.000", "-0.369"],
+        ["nothing at all", "+0.000", "+0.000", "+0.000"],
+    ]

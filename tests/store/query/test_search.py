@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.query import QuerySettings, search_code
+from codecompass.store.query.plan import SIGNALS
 
 
 @pytest.fixture(scope="session")
@@ -230,3 +231,21 @@ def test_any_text_whatever_is_a_query(ask, query, mode):
 @given(st.text(st.characters(), min_size=1, max_size=60), st.sampled_from(["auto", "literal"]))
 def test_random_text_is_a_query_too(ask, query, mode):
     encode(ask(query, mode=mode, detail_level="context"))
+
+
+def test_a_signal_that_is_off_does_not_rank(shop, state):
+    def paths(*without):
+        settings = QuerySettings(without_signals=frozenset(without))
+        return [result.path for result in search_code(shop, SearchCode(query="rate limiter client"), state, settings).results]
+
+    usual, without_roles = paths(), paths("role")
+
+    assert usual.index("docs/limits.md") > usual.index("shop/limits.py")
+    assert without_roles.index("docs/limits.md") < without_roles.index("shop/limits.py")
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_every_signal_can_be_left_out(shop, state, signal):
+    reply = search_code(shop, SearchCode(query="RateLimiter allow"), state, QuerySettings(without_signals=frozenset({signal})))
+
+    assert reply.results
