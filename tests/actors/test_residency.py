@@ -1,0 +1,33 @@
+from codecompass.actors.residency import Resident, to_retire
+
+NO_LIMIT = 1 << 62
+
+
+def residents(*idle: bool, memory: int = 0) -> list[Resident]:
+    return [Resident(f"p{number}", float(number), is_idle, memory) for number, is_idle in enumerate(idle)]
+
+
+def test_nothing_is_retired_below_the_caps():
+    assert to_retire(residents(True, True), max_count=2, max_memory=NO_LIMIT) == ()
+
+
+def test_the_longest_unused_is_retired_first():
+    assert to_retire(residents(True, True, True), max_count=1, max_memory=NO_LIMIT) == ("p0", "p1")
+
+
+def test_busy_ones_stay_and_the_next_idle_one_goes():
+    assert to_retire(residents(False, False, True), max_count=2, max_memory=NO_LIMIT) == ("p2",)
+
+
+def test_where_all_are_busy_nothing_is_retired():
+    assert to_retire(residents(False, False), max_count=1, max_memory=NO_LIMIT) == ()
+
+
+def test_memory_counts_too():
+    assert to_retire(residents(True, True, True, memory=10), max_count=99, max_memory=25) == ("p0",)
+
+
+def test_equally_old_ones_go_by_their_ids():
+    same = [Resident(name, 1.0, is_idle=True) for name in ("b", "a")]
+
+    assert to_retire(same, max_count=1, max_memory=NO_LIMIT) == ("a",)
