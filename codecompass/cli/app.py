@@ -9,11 +9,12 @@ from codecompass.cli.invocation import GlobalOptions
 
 FIND = "Find code"
 INDEX = "Keep the index"
+SERVE = "Serve editors and agents"
 MANAGE = "Look after the rest"
 
 
 def _entry(section: str, name: str, summary: str) -> Entry:
-    return Entry(name, section, summary, f"codecompass.cli.commands.{name}")
+    return Entry(name, section, summary, f"codecompass.cli.commands.{name.replace('-', '_')}")
 
 
 ENTRIES = (
@@ -24,6 +25,7 @@ ENTRIES = (
     _entry(INDEX, "index", "Index a project, from nothing where needed."),
     _entry(INDEX, "sync", "Bring the index up to what has changed."),
     _entry(INDEX, "status", "Show what is indexed, how fresh it is, and what was left out."),
+    _entry(SERVE, "setup", "Tell an editor or an agent to start our server."),
     _entry(MANAGE, "projects", "List, rename and remove projects; clean up."),
     _entry(MANAGE, "config", "Show the settings and where each comes from."),
     _entry(MANAGE, "doctor", "Check that everything works here."),

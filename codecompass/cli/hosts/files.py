@@ -1,0 +1,122 @@
+"""A host's configuration file: read whole, replaced whole, with the content before it kept beside it.
+
+The host may write the same file at any time (Claude Code does so often): a replacement is made only while the content is
+still the one that it was made from.
+"""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from codecompass.errors import FileUnreadable, PermissionDenied
+from codecompass.units import MIB
+
+MAX_BYTES: Final = 64 * MIB
+"""Claude Code keeps its history in the same file as its servers; beyond this it is no configuration."""
+
+BACKUP_SUFFIX: Final = ".before-codecompass"
+
+_PRIVATE: Final = 0o600
+_SHARED: Final = 0o644
+
+
+class Changed(Exception):
+    """The file is not what it was when it was read."""
+
+
+def read(path: Path) -> str | None:
+    """Returns the file's text as it is, ends of lines too; None where there is no file. Raises FileUnreadable."""
+    content = _content(path)
+    if content is None:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FileUnreadable(f"{path} is not UTF-8 (byte {error.start}). Correct it and run again.", path=str(path)) from error
+
+
+def replace(path: Path, before: str | None, after: str, *, is_shared: bool = False) -> None:
+    """Makes `after` the content of the file, at once, and keeps `before` in the backup. Links stay links.
+
+    A new file is its user's alone, unless `is_shared`. Where `after` is what the backup holds, the backup goes instead.
+
+    Raises Changed where the file does not hold `before` any more, PermissionDenied where it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = _SHARED if is_shared else _PRIVATE
+        is_back = before is not None and _holds(backup_path(path), after)
+        if before is not None:
+            mode = stat.S_IMODE(target.stat().st_mode)
+            if not is_back:
+                _write(backup_path(path), before, _PRIVATE)
+        if read(path) != before:
+            raise Changed
+        _write(target, after, mode)
+        if is_back:
+            backup_path(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def remove(path: Path, before: str) -> None:
+    """Removes the file. Raises Changed and PermissionDenied as `replace` does."""
+    if read(path) != before:
+        raise Changed
+    try:
+        path.unlink()
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def backup_path(path: Path) -> Path:
+    """Returns where the content before the last change is kept."""
+    return path.with_name(path.name + BACKUP_SUFFIX)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        # Not blocking: a pipe of this name must not stop us.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileUnreadable(f"{path}: {error.strerror}. Correct that and run again.", path=str(path)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileUnreadable(f"{path} is not a regular file. Move it away and run again.", path=str(path))
+    with open(descriptor, "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise FileUnreadable(f"{path} is larger than {MAX_BYTES // MIB} MiB and left alone.", path=str(path))
+    return content
+
+
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def _write(target: Path, text: str, mode: int) -> None:
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), mode)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _refused(path: Path, error: OSError) -> PermissionDenied:
+    return PermissionDenied(
+        f"{path} cannot be written: {error.strerror}. Correct that, or add the entry by hand; --print shows it.", path=str(path)
+    )

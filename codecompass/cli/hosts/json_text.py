@@ -1,0 +1,284 @@
+"""Edits JSON as people keep it in configuration files: comments, commas after the last member, their own layout.
+
+    parse -> Node: an object knows the place of each of its members in the text
+    set_member, remove_member: text -> text, every other character as it was
+
+Offsets are characters. Nothing is ever written back from a decoded value but what was asked to be set.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+MAX_DEPTH: Final = 100
+"""No configuration nests deeper; the parser calls itself for each level."""
+
+DEFAULT_UNIT: Final = "  "
+
+_BLANK: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR: Final = re.compile(r"[-+.0-9A-Za-z_]+")
+_INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+_BOM: Final = "\ufeff"
+
+
+class NotJson(Exception):
+    """The text is no JSON, even with comments. Says where, counted from 1."""
+
+    def __init__(self, text: str, offset: int, problem: str) -> None:
+        self.line = text.count("\n", 0, offset) + 1
+        self.column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+        super().__init__(f"line {self.line}, column {self.column}: {problem}")
+
+
+class Member(Struct, frozen=True):
+    """A member of an object. `start` is where its name begins; `comma` follows the value, None where there is none."""
+
+    name: str
+    start: int
+    value: "Node"
+    comma: int | None
+
+
+class Node(Struct, frozen=True):
+    """A value and its place: `text[start:end]`. `members` is None for what is no object."""
+
+    start: int
+    end: int
+    value: object
+    members: tuple[Member, ...] | None = None
+
+    def member(self, name: str) -> Member | None:
+        """Returns the member of that name; of several, the last one, as every reader takes it."""
+        return next((each for each in reversed(self.members or ()) if each.name == name), None)
+
+
+def parse(text: str) -> Node:
+    """Returns the one value in `text`. A text of blanks and comments alone is an empty object. Raises NotJson."""
+    return _Parser(text).document()
+
+
+def value_at(text: str, path: Sequence[str]) -> object:
+    """Returns the value at `path` (dicts, lists, scalars), None where there is none. Raises NotJson."""
+    node: Node | None = parse(text)
+    for name in path:
+        found = None if node is None else node.member(name)
+        node = None if found is None else found.value
+    return None if node is None else node.value
+
+
+def set_member(text: str, path: Sequence[str], value: object) -> str:
+    """Returns `text` with the member at `path` set to `value`, and the objects on the way made where they are missing.
+
+    An object that is there and is set to an object keeps its other members, and the places of all. Raises NotJson, also
+    where something on the way is no object.
+    """
+    root = parse(text)
+    if not text.removeprefix(_BOM).strip():
+        text, root = text + "{}\n", parse(text + "{}\n")
+    elif root.start == root.end:
+        text = _line_ended(text) + "{}\n"
+        root = parse(text)
+    node = root
+    for depth, name in enumerate(path):
+        if node.members is None:
+            raise NotJson(text, node.start, f"{_shown(path[:depth])} is not an object")
+        found = node.member(name)
+        if found is None:
+            for missing in reversed(path[depth + 1 :]):
+                value = {missing: value}
+            return _with_member(text, node, name, value)
+        node = found.value
+    if isinstance(value, Mapping) and node.members is not None:
+        for name, inner in value.items():
+            text = set_member(text, [*path, name], inner)
+        return text
+    if _same(node.value, value):
+        return text
+    return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Returns `text` without the member at `path`; unchanged where there is none. Comments around it stay. Raises NotJson."""
+    node: Node = parse(text)
+    for name in path[:-1]:
+        found = node.member(name)
+        if found is None:
+            return text
+        node = found.value
+    removed = node.member(path[-1])
+    if removed is None or node.members is None:
+        return text
+    position = node.members.index(removed)
+    end = removed.value.end if removed.comma is None else removed.comma + 1
+    if len(node.members) == 1:
+        return _emptied(text, node, removed.start, end)
+    start = _line_start(text, removed.start)
+    if removed.comma is None:
+        # The last one: the comma before it goes too, and nothing between that comma and this member.
+        before = node.members[position - 1]
+        assert before.comma is not None
+        return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
+    return text[:start] + text[end:]
+
+
+class _Layout:
+    """How the text is laid out: the unit of indentation and the end of lines."""
+
+    def __init__(self, text: str) -> None:
+        first = _INDENT.search(text)
+        self.unit = DEFAULT_UNIT if first is None else "\t" if "\t" in first[1] else first[1]
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+
+
+def _with_member(text: str, node: Node, name: str, value: object) -> str:
+    layout = _Layout(text)
+    assert node.members is not None
+    closing = node.end - 1
+    outer = _indent_at(text, node.start)
+    if not node.members:
+        indent = outer + layout.unit
+        member = f"{_rendered(name, '', layout)}: {_rendered(value, indent, layout)}"
+        comments = text[node.start + 1 : closing].rstrip()
+        return f"{text[: node.start + 1]}{comments}{layout.newline}{indent}{member}{layout.newline}{outer}{text[closing:]}"
+    last = node.members[-1]
+    is_spread = "\n" in text[node.start : node.members[0].start]
+    indent = _indent_at(text, node.members[0].start) if is_spread else outer
+    member = f"{_rendered(name, '', layout)}: {_rendered(value, indent, layout)}"
+    tail_start = last.value.end if last.comma is None else last.comma + 1
+    tail = text[tail_start:closing]
+    between = text[last.value.end : tail_start] if last.comma is not None else ","
+    ended = "," if last.comma is not None else ""
+    if not is_spread and "\n" not in tail:
+        return f"{text[: last.value.end]}{between}{tail.rstrip()} {member}{ended}{text[closing:]}"
+    kept = tail.rstrip()
+    return (
+        f"{text[: last.value.end]}{between}{kept}{layout.newline}{indent}{member}{ended}"
+        f"{tail[len(kept) :] or layout.newline + outer}{text[closing:]}"
+    )
+
+
+def _emptied(text: str, node: Node, start: int, end: int) -> str:
+    before, after = text[node.start + 1 : start].rstrip(), text[end : node.end - 1]
+    if not before and not after.strip():
+        return text[: node.start + 1] + text[node.end - 1 :]
+    return text[: node.start + 1] + before + after + text[node.end - 1 :]
+
+
+def _line_start(text: str, offset: int) -> int:
+    """Returns where the white space before `offset` begins, over one end of line."""
+    while offset and text[offset - 1] in " \t":
+        offset -= 1
+    if offset and text[offset - 1] == "\n":
+        offset -= 2 if text[offset - 2 : offset] == "\r\n" else 1
+    return offset
+
+
+def _indent_at(text: str, offset: int) -> str:
+    start = text.rfind("\n", 0, offset) + 1
+    line = text[start:offset].removeprefix(_BOM)
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _line_ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _rendered(value: object, indent: str, layout: _Layout) -> str:
+    if isinstance(value, Mapping) and value:
+        inner = indent + layout.unit
+        members = f",{layout.newline}".join(
+            f"{inner}{_rendered(name, '', layout)}: {_rendered(item, inner, layout)}" for name, item in value.items()
+        )
+        return f"{{{layout.newline}{members}{layout.newline}{indent}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_rendered(item, indent, layout) for item in value)}]"
+    return msgspec.json.encode(value).decode()
+
+
+def _same(left: object, right: object) -> bool:
+    return msgspec.json.encode(left, order="sorted") == msgspec.json.encode(right, order="sorted")
+
+
+def _shown(path: Sequence[str]) -> str:
+    return f'"{".".join(path)}"' if path else "the file's content"
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def document(self) -> Node:
+        start = self._after_blank(len(_BOM) if self.text.startswith(_BOM) else 0)
+        if start == len(self.text):
+            return Node(start, start, {}, ())
+        node = self._value(start, 0)
+        end = self._after_blank(node.end)
+        if end != len(self.text):
+            raise NotJson(self.text, end, "there is something after the end of the value")
+        return node
+
+    def _value(self, offset: int, depth: int) -> Node:
+        text = self.text
+        if depth > MAX_DEPTH:
+            raise NotJson(text, offset, f"nested deeper than {MAX_DEPTH} levels")
+        character = text[offset : offset + 1]
+        if character == "{":
+            return self._object(offset, depth)
+        if character == "[":
+            return self._array(offset, depth)
+        found = (_STRING if character == '"' else _SCALAR).match(text, offset)
+        if found is None:
+            raise NotJson(text, offset, "a value is missing here" if character else "the file ends too early")
+        return Node(offset, found.end(), self._decoded(found), None)
+
+    def _object(self, offset: int, depth: int) -> Node:
+        text = self.text
+        members: list[Member] = []
+        at = self._after_blank(offset + 1)
+        while text[at : at + 1] != "}":
+            name = _STRING.match(text, at)
+            if name is None:
+                raise NotJson(text, at, 'a name in double quotes or "}" is missing here')
+            colon = self._after_blank(name.end())
+            if text[colon : colon + 1] != ":":
+                raise NotJson(text, colon, 'a ":" is missing here')
+            value = self._value(self._after_blank(colon + 1), depth + 1)
+            after = self._after_blank(value.end)
+            comma = after if text[after : after + 1] == "," else None
+            members.append(Member(str(self._decoded(name)), at, value, comma))
+            at = after if comma is None else self._after_blank(comma + 1)
+            if comma is None and text[at : at + 1] != "}":
+                raise NotJson(text, at, 'a "," or "}" is missing here')
+        return Node(offset, at + 1, {member.name: member.value.value for member in members}, tuple(members))
+
+    def _array(self, offset: int, depth: int) -> Node:
+        text = self.text
+        items: list[object] = []
+        at = self._after_blank(offset + 1)
+        while text[at : at + 1] != "]":
+            item = self._value(at, depth + 1)
+            items.append(item.value)
+            at = self._after_blank(item.end)
+            if text[at : at + 1] == ",":
+                at = self._after_blank(at + 1)
+            elif text[at : at + 1] != "]":
+                raise NotJson(text, at, 'a "," or "]" is missing here')
+        return Node(offset, at + 1, items, None)
+
+    def _after_blank(self, offset: int) -> int:
+        found = _BLANK.match(self.text, offset)
+        assert found is not None
+        if self.text.startswith("/*", found.end()):
+            raise NotJson(self.text, found.end(), "this comment has no end")
+        return found.end()
+
+    def _decoded(self, found: re.Match[str]) -> object:
+        try:
+            return msgspec.json.decode(found[0])
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            raise NotJson(self.text, found.start(), "this is no JSON value") from error

@@ -1,0 +1,325 @@
+"""`codecompass setup`: a host starts the server, and its file is otherwise what it was."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from codecompass.cli.hosts.known import HOSTS, host_named, user_path
+
+INSTALLED = str(Path(sys.executable).parent / "codecompass")
+
+SHARED_CONFIG = {"CODECOMPASS_HOME": ""}
+"""The tests' own data directory would go into every entry; only one test is about that."""
+
+USER_FILES = {
+    "claude-code": ".claude.json",
+    "claude-desktop": "config/Claude/claude_desktop_config.json",
+    "codex": ".codex/config.toml",
+    "cursor": ".cursor/mcp.json",
+    "vscode": "config/Code/User/mcp.json",
+    "gemini": ".gemini/settings.json",
+    "zed": "config/zed/settings.json",
+}
+
+PROJECT_FILES = {
+    "claude-code": ".mcp.json",
+    "codex": ".codex/config.toml",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".vscode/mcp.json",
+    "gemini": ".gemini/settings.json",
+    "zed": ".zed/settings.json",
+}
+
+SECTIONS = {"vscode": "servers", "zed": "context_servers", "codex": "mcp_servers"}
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the files' places on macOS are tested as a table below")
+
+
+def servers(host: str, path: Path) -> dict[str, dict[str, object]]:
+    content = path.read_text()
+    parsed = tomllib.loads(content) if host == "codex" else json.loads(content)
+    found: dict[str, dict[str, object]] = parsed[SECTIONS.get(host, "mcpServers")]
+    return found
+
+
+@pytest.mark.parametrize("host", USER_FILES)
+def test_every_host_gets_its_own_shape_in_its_own_file(cli, host):
+    done = cli("setup", host, **SHARED_CONFIG)
+
+    path = cli.user / USER_FILES[host]
+    assert done.code == 0, done
+    assert str(path) in done.out
+    types = {"type": "stdio"} if host in ("claude-code", "vscode") else {}
+    assert servers(host, path) == {"codecompass": {**types, "command": INSTALLED, "args": ["serve-mcp"]}}
+
+
+@pytest.mark.parametrize("host", USER_FILES)
+def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
+    path = cli.user / USER_FILES[host]
+    cli("setup", host)
+    content, written_at = path.read_bytes(), path.stat().st_mtime_ns
+
+    again = cli("setup", host)
+    unchanged = path.read_bytes() == content and path.stat().st_mtime_ns == written_at
+    undone = cli("setup", host, "--undo")
+
+    assert again.code == 0
+    assert "already" in again.out
+    assert unchanged
+    assert undone.code == 0
+    assert list(path.parent.glob(f"{path.name}*")) == []
+    assert "no entry" in cli("setup", host, "--undo").out
+
+
+@pytest.mark.parametrize("host", PROJECT_FILES)
+def test_a_project_gets_its_file_with_the_bare_name_where_a_login_shell_knows_it(cli, host, tmp_path):
+    root = cli.tree("shop")
+    shell = tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\necho {INSTALLED}\n")
+    shell.chmod(0o755)
+
+    done = cli("setup", host, "--project", ".", SHELL=str(shell), **SHARED_CONFIG)
+
+    assert done.code == 0, done
+    assert servers(host, root / PROJECT_FILES[host])["codecompass"]["command"] == "codecompass"
+    assert (root / PROJECT_FILES[host]).stat().st_mode & 0o777 == 0o644
+
+
+def test_a_host_without_project_files_says_so(cli):
+    done = cli("setup", "claude-desktop", "--project", ".")
+
+    assert done.code == 2
+    assert "--project" in done.err
+
+
+ZED = """\
+// Zed settings
+{
+  "theme": "One Dark", // day and night
+  "context_servers": {
+    "other": { "command": "x", "args": [] }, // theirs
+    /* "old": {} */
+  },
+  "vim_mode": true,
+}
+"""
+
+CODEX = """\
+model = "o"          # the small one
+
+[mcp_servers.docs]   # theirs
+command = 'docs'
+
+[profiles.fast]
+model = "f"
+"""
+
+
+@pytest.mark.parametrize(("host", "content"), [("zed", ZED), ("codex", CODEX)])
+def test_comments_and_layout_stay_and_undo_brings_back_every_byte(cli, host, content):
+    path = cli.user / USER_FILES[host]
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    path.chmod(0o640)
+
+    done = cli("setup", host)
+    changed = path.read_text()
+    backup = path.with_name(path.name + ".before-codecompass")
+
+    assert done.code == 0, done
+    for line in content.splitlines():
+        assert line in changed
+    assert backup.read_text() == content
+    assert backup.stat().st_mode & 0o077 == 0, "a configuration can hold secrets"
+    assert path.stat().st_mode & 0o777 == 0o640
+    cli("setup", host, "--undo")
+    assert path.read_text() == content
+    assert not backup.exists()
+
+
+def test_what_the_user_added_to_our_entry_stays_and_an_old_command_is_replaced(cli):
+    path = cli.user / ".gemini/settings.json"
+    path.parent.mkdir()
+    entry = {"command": "/old/codecompass", "args": ["serve"], "trust": True}
+    path.write_text(json.dumps({"mcpServers": {"codecompass": entry}}))
+
+    cli("setup", "gemini", **SHARED_CONFIG)
+
+    expected = {"command": INSTALLED, "args": ["serve-mcp"], "trust": True}
+    assert servers("gemini", path)["codecompass"] == expected
+
+
+def test_an_entry_that_is_reached_over_the_network_is_replaced_as_a_whole(cli):
+    path = cli.user / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"codecompass": {"url": "http://127.0.0.1:9100/mcp", "headers": {}}}}')
+
+    cli("setup", "cursor", **SHARED_CONFIG)
+
+    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": ["serve-mcp"]}
+
+
+@pytest.mark.parametrize(
+    ("host", "content", "place"),
+    [
+        ("zed", '{"theme": "x"\n "vim": true}', "line 2, column 2"),
+        ("codex", "model = ", "line 1"),
+        ("gemini", '{"mcpServers": []}', "not an object"),
+        ("gemini", "\udcff", "not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_left_alone_with_the_remedy(cli, host, content, place):
+    path = cli.user / USER_FILES[host]
+    path.parent.mkdir(parents=True)
+    path.write_bytes(os.fsencode(content))
+
+    done = cli("setup", host)
+
+    assert done.code == 1
+    assert str(path) in done.err
+    assert place in done.err
+    assert path.read_bytes() == os.fsencode(content)
+    assert "Traceback" not in done.err
+
+
+def test_a_directory_in_the_place_of_the_file_is_an_error_not_a_traceback(cli):
+    (cli.user / ".claude.json").mkdir()
+
+    done = cli("setup", "claude-code")
+
+    assert done.code == 1
+    assert "not a regular file" in done.err
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(cli):
+    path = cli.user / USER_FILES["zed"]
+    path.parent.mkdir(parents=True)
+    path.write_text(ZED)
+
+    done = cli("setup", "zed", "--dry-run")
+
+    assert '+    "codecompass": {' in done.out
+    assert "-" not in [line[:1] for line in done.out.splitlines() if not line.startswith("---")]
+    assert path.read_text() == ZED
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize("host", USER_FILES)
+def test_print_gives_what_the_file_would_hold(cli, host):
+    printed = cli("setup", host, "--print").out
+    cli("setup", host)
+
+    path = cli.user / USER_FILES[host]
+    parse = tomllib.loads if host == "codex" else json.loads
+    assert parse(printed) == parse(path.read_text())
+
+
+def test_a_link_to_a_file_kept_elsewhere_stays_a_link(cli):
+    kept = cli.user / "dotfiles" / "gemini.json"
+    kept.parent.mkdir()
+    kept.write_text("{}")
+    path = cli.user / ".gemini/settings.json"
+    path.parent.mkdir()
+    path.symlink_to(kept)
+
+    cli("setup", "gemini")
+
+    assert path.is_symlink()
+    assert "codecompass" in servers("gemini", kept)
+
+
+def test_what_decides_where_data_and_settings_are_goes_into_the_entry(cli, tmp_path):
+    """A host that was started from a desktop does not have the variables of this shell."""
+    root = cli.tree("shop")
+    config = tmp_path / "own.toml"
+    config.write_text("")
+
+    cli("--config", config, "setup", "cursor", "--workspace", root, "--workspace", ".")
+
+    entry = servers("cursor", cli.user / ".cursor/mcp.json")["codecompass"]
+    assert entry["args"] == ["--config", str(config), "serve-mcp", "--workspace", str(root), "--workspace", str(root)]
+    assert entry["env"] == {"CODECOMPASS_HOME": str(cli.home)}
+
+
+@pytest.mark.parametrize("option", ["--project", "--workspace"])
+def test_a_directory_that_does_not_exist_is_wrong_usage(cli, option):
+    done = cli("setup", "cursor", option, "nowhere")
+
+    assert done.code == 2
+    assert "nowhere is not a directory" in done.err
+
+
+def test_json_says_what_was_done(cli):
+    path = str(cli.user / ".cursor/mcp.json")
+
+    planned = cli("setup", "cursor", "--dry-run", "--json").json
+    created = cli("setup", "cursor", "--json").json
+    same = cli("setup", "cursor", "--json").json
+    removed = cli("setup", "cursor", "--undo", "--json").json
+
+    assert planned["dry_run"] is True
+    assert [each["change"] for each in (planned, created, same, removed)] == ["created", "created", "none", "removed"]
+    assert all(each["path"] == path and each["host"] == "cursor" for each in (planned, created, same, removed))
+
+
+def test_the_command_in_the_entry_runs_from_any_directory(cli):
+    cli("setup", "cursor")
+    entry = servers("cursor", cli.user / ".cursor/mcp.json")["codecompass"]
+
+    bare = {name: value for name, value in cli.environment.items() if name != "PATH"}
+    done = subprocess.run(
+        [str(entry["command"]), *entry["args"], "--help"],  # type: ignore[misc]
+        cwd="/",
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "serve-mcp" in done.stdout
+
+
+def test_two_changes_at_a_time_lose_nothing(cli):
+    """Hosts write their own file; two of ours are the nearest to that which a test can have."""
+    path = cli.user / ".claude.json"
+    path.write_text(json.dumps({"history": list(range(2000))}))
+    runs = [cli.start("setup", "claude-code") for _ in range(4)]
+
+    codes = [run.wait() for run in runs]
+    for run in runs:
+        run.communicate()
+
+    assert codes == [0, 0, 0, 0]
+    assert json.loads(path.read_text())["history"] == list(range(2000))
+    assert "codecompass" in servers("claude-code", path)
+
+
+@pytest.mark.parametrize(
+    ("host", "platform", "variables", "expected"),
+    [
+        ("claude-desktop", "darwin", {}, "/u/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("vscode", "darwin", {}, "/u/Library/Application Support/Code/User/mcp.json"),
+        ("zed", "darwin", {"XDG_CONFIG_HOME": "/x"}, "/u/.config/zed/settings.json"),
+        ("zed", "linux", {}, "/u/.config/zed/settings.json"),
+        ("claude-desktop", "linux", {"XDG_CONFIG_HOME": "/x"}, "/x/Claude/claude_desktop_config.json"),
+        ("codex", "linux", {"CODEX_HOME": "/c"}, "/c/config.toml"),
+        ("claude-code", "darwin", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
+    ],
+)
+def test_each_host_has_its_file_where_the_platform_has_it(host, platform, variables, expected):
+    assert str(user_path(host_named(host), {"HOME": "/u", **variables}, platform)) == expected
+
+
+def test_every_host_is_told_of_in_the_help_and_in_the_documents(cli):
+    help_text = cli("setup", "--help").out
+    document = (Path(__file__).parents[2] / "docs/hosts.md").read_text()
+
+    for host in HOSTS:
+        assert host.name in help_text
+        assert f"codecompass setup {host.name}" in document
