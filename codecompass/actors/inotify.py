@@ -122,7 +122,10 @@ class InotifyWatcher:
         new.sort(key=_depth)
         room = max(self._max_watches - len(watched & wanted), 0)
         if len(new) > room:
-            self._limit(f"the workspace has more than {self._max_watches} directories, which are not all watched")
+            self._limit(
+                f"the workspace has more than {self._max_watches} directories, so not all are watched "
+                "(the bound includes half of fs.inotify.max_user_watches)"
+            )
         await _in_slices(new[:room], self._watch)
         had_points = self._point_keys()
         await trio.to_thread.run_sync(self._watch_points)
@@ -249,8 +252,7 @@ class InotifyWatcher:
             return
         self._changes.add(directory)
         if not name:
-            self._changes.add(os.path.dirname(directory))
-            return
+            return  # The directory itself: its parent has an event of its own.
         if name in RULE_NAMES or (not directory and name == self._settings_directory):
             self._changes.add_effects(rules=True, head=name == ".git")
             self._are_points_old = True

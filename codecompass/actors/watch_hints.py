@@ -116,7 +116,7 @@ def _listen(root: str, watcher: HintWatcher, token: trio.lowlevel.TrioToken, sto
             step=STEP_MS,
             stop_event=stop,
             raise_interrupt=False,
-            ignore_permission_denied=True,
+            ignore_permission_denied=False,
         ):
             token.run_sync_soon(watcher.deliver, tuple(path for _, path in changes))
     except trio.RunFinishedError:

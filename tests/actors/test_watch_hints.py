@@ -1,6 +1,7 @@
 """The watcher of macOS, run wherever watchfiles runs: it hears of changes, and claims nothing."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import trio.testing
 
 from codecompass.actors.changes import Changes
 from codecompass.actors.watch_hints import HintWatcher, open_hint_watcher
+from codecompass.actors.watching import open_tree_watcher
 
 DEADLINE_SECONDS = 30
 
@@ -101,3 +103,12 @@ async def test_an_exception_inside_is_passed_on_and_the_thread_ends(tmp_path):
         # The library's own thread closes what it has a moment after it was told to.
         while len(os.listdir("/dev/fd")) > n_descriptors:
             await trio.lowlevel.checkpoint()
+
+
+async def test_where_there_is_no_inotify_hints_are_what_there_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    async with open_tree_watcher(tmp_path, [""]) as watcher:
+        assert isinstance(watcher, HintWatcher)
+        await hear(watcher, lambda changes: "" in changes.directories, lambda: (tmp_path / "a.py").write_text("x"))
+        assert not watcher.is_exact

@@ -139,6 +139,31 @@ async def test_a_repository_that_begins_inside_is_taken_up(workspace):
         assert effects(watcher.drain()) == (True, False)
 
 
+async def test_a_repository_that_is_half_made_when_the_tree_is_scanned_is_not_forgotten(workspace):
+    workspace.write({"inner/a.py": "a"})
+    async with watching_repository(workspace) as watcher:
+        (workspace.root / "inner/.git").mkdir()
+        await settle_repository(watcher, workspace)
+
+        (workspace.root / "inner/.git/HEAD").write_text("ref: refs/heads/main\n")
+
+        assert effects(watcher.drain())[0]
+
+
+async def test_a_repository_that_update_names_first_affects_the_rules(workspace):
+    """What it tracks may have changed while nobody watched it."""
+    workspace.git("init", "-q", "inner")
+    async with open_tree_watcher(workspace.root, ["", "inner"]) as watcher:
+        watcher.drain()
+        await watcher.update(["", "inner"], ["inner"])
+        assert effects(watcher.drain()) == (True, True)
+
+        workspace.write({"inner/a.py": "a"})
+        workspace.git("-C", "inner", "add", "a.py")
+
+        assert effects(watcher.drain()) == (True, False)
+
+
 async def test_a_linked_work_tree_is_watched_where_git_keeps_its_state(repository, tmp_path):
     repository.write({"a.py": "a"})
     repository.commit()

@@ -243,6 +243,18 @@ async def test_directories_that_change_places_are_both_watched(root):
         assert watcher.drain().directories == {"src", "docs/pkg"}
 
 
+async def test_a_directory_deleted_while_it_is_open_is_reported_at_once(root):
+    """The kernel ends its watch only when the last one who has it open lets go."""
+    held = os.open(root / "empty", os.O_RDONLY)
+    async with watching(root) as watcher:
+        (root / "empty").rmdir()
+
+        assert watcher.drain().directories == {"", "empty"}
+
+        os.close(held)
+        assert watcher.drain().is_empty
+
+
 async def test_a_directory_left_while_it_is_open_and_made_again_is_watched(root):
     held = os.open(root / "empty", os.O_RDONLY)
     async with watching(root) as watcher:
@@ -405,6 +417,24 @@ async def test_lost_events_are_everything_and_update_makes_it_exact_again(root):
         assert watcher.drain().directories == {"lost/pkg"}
 
 
+@pytest.mark.slow
+async def test_setting_more_watches_anew_than_the_queue_holds_loses_nothing(tmp_path):
+    """The end of each old watch is an event too."""
+    if QUEUE_LIMIT > 17_000:
+        pytest.skip("the queue is too long to be filled here")
+    root = tmp_path / "root"
+    for number in range(QUEUE_LIMIT + 100):
+        (root / str(number % 200) / str(number)).mkdir(parents=True)
+    async with watching(root) as watcher:
+        root.rename(tmp_path / "away")
+        (tmp_path / "away").rename(root)
+        assert watcher.drain().is_everything
+
+        await settle(watcher, root)
+
+        assert watcher.is_exact
+
+
 async def test_many_changed_directories_become_everything_but_stay_watched(tmp_path):
     for number in range(1100):
         (tmp_path / str(number)).mkdir()
@@ -456,15 +486,14 @@ async def test_more_directories_than_are_allowed_make_it_inexact_and_the_log_say
             watcher.drain()
 
             assert not watcher.is_exact
-            assert watcher.limitation == "the workspace has more than 3 directories, which are not all watched"
+            assert watcher.limitation.startswith("the workspace has more than 3 directories")
             (root / "a.py").write_text("x")
             assert watcher.drain().directories == {""}
             await watcher.update(["", "src"])
             assert watcher.is_exact
 
-    assert [(entry["event"], entry["reason"]) for entry in logs] == [
-        ("watching_limited", "the workspace has more than 3 directories, which are not all watched")
-    ]
+    assert [entry["event"] for entry in logs] == ["watching_limited"]
+    assert "more than 3 directories" in logs[0]["reason"]
 
 
 def test_when_the_system_has_no_more_watches_the_remedy_is_named_and_it_heals(root):
@@ -547,8 +576,7 @@ async def test_an_update_that_is_cancelled_is_everything_until_the_next(root):
         assert watcher.drain().directories == {"docs"}
 
 
-async def test_a_root_without_permission_to_list_it_is_not_exact(root):
-    """As root everything is permitted, so this asks a directory that is a file."""
+async def test_a_root_that_is_a_file_is_not_exact(root):
     async with open_tree_watcher(root / "a.py", [""]) as watcher:
         assert watcher.drain().is_everything
         assert not watcher.is_exact
