@@ -8,13 +8,13 @@ published figures) or of the whole repository (--mode whole); lookups always ask
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.corpus import OUT
 from bench.quality import report
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
-from bench.quality.harness import Mode, Tool, WorkTree, ask, build, find_trees
+from bench.quality.harness import Mode, Tool, WorkTree, ask, ask_ripgrep, ask_semble, build, find_trees
 from codecompass.store.query.plan import SIGNALS
 
 SETS = ("search", "nav")
@@ -41,11 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         truths = [row for row in read_lines(_data(options.truth, "semble.jsonl"), Truth) if row.repo in present]
         answers = run.answers(truths, options.mode, "search_code")
         _report_searches(truths, answers, options)
+        _report_others(truths, answers, run, "search_code", options)
         if options.ablate:
             _report_ablations(truths, answers, run, options)
     if options.only != "search":
         truths = [row for row in read_lines(_data(options.truth, "nav.jsonl"), Truth) if row.repo in present]
-        _report_lookups(truths, run.answers(truths, "whole", "locate_symbol"), options)
+        answers = run.answers(truths, "whole", "locate_symbol")
+        _report_lookups(truths, answers, options)
+        _report_others(truths, answers, run, "locate_symbol", options)
     print(f"\nRun files: {out}")
     return 0
 
@@ -62,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--published", type=Path, help="repository -> system -> NDCG@10 (default: the file beside the truth)")
     parser.add_argument("--diff", type=Path, help="the --out of an earlier run")
     parser.add_argument("--reuse", action="store_true", help="keep indexes of an earlier run: when only queries have changed")
+    parser.add_argument("--ripgrep", help="the program to ask the same questions")
+    parser.add_argument("--semble", help="a Python that has semble installed, to ask it the same questions")
     parser.add_argument("--ablate", action="store_true", help="search again without each signal of the ranking")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst queries")
     return parser
@@ -80,11 +85,8 @@ class _Run:
         """Returns the answers of all trees, which are also written to the run file of `tool`."""
         answers: list[Answer] = []
         home = self._out / "index"
-        for tree in self._trees:
+        for tree, questions in self._questions(truths):
             name, workspace = tree.repository.repo, tree.workspace(mode)
-            questions = [Question(truth.repo, truth.query) for truth in truths if truth.repo == name]
-            if not questions:
-                continue
             built = build(tree, mode, home, reuse=self._reuse or workspace in self._built)
             self._built.add(workspace)
             answers += ask(tree, mode, home, tool, questions)
@@ -95,11 +97,33 @@ class _Run:
     def answers_without(self, signal: str, truths: Sequence[Truth], mode: Mode) -> list[Answer]:
         """Returns the answers to searches with one signal off, from the indexes that `answers` built."""
         answers: list[Answer] = []
-        for tree in self._trees:
-            questions = [Question(truth.repo, truth.query) for truth in truths if truth.repo == tree.repository.repo]
+        for tree, questions in self._questions(truths):
             answers += ask(tree, mode, self._out / "index", "search_code", questions, without=signal)
         print(f"without {signal}", file=sys.stderr, flush=True)
         return answers
+
+    def answers_of_ripgrep(self, program: str, truths: Sequence[Truth], mode: Mode, tool: Tool) -> list[Answer]:
+        """Returns what ripgrep answers, which is also written to a run file."""
+        answers = [
+            answer for tree, questions in self._questions(truths) for answer in ask_ripgrep(tree, mode, tool, questions, program)
+        ]
+        write_lines(self._out / f"ripgrep_{_run_file(tool)}", answers)
+        return answers
+
+    def answers_of_semble(self, interpreter: str, truths: Sequence[Truth], mode: Mode) -> list[Answer]:
+        """Returns what semble answers, which is also written to a run file."""
+        answers: list[Answer] = []
+        for tree, questions in self._questions(truths):
+            answers += ask_semble(tree, mode, self._out / "semble", questions, interpreter)
+            print(f"{tree.repository.repo}, {mode}: semble", file=sys.stderr, flush=True)
+        write_lines(self._out / "semble_search_code.jsonl", answers)
+        return answers
+
+    def _questions(self, truths: Sequence[Truth]) -> Iterator[tuple[WorkTree, list[Question]]]:
+        for tree in self._trees:
+            questions = [Question(truth.repo, truth.query) for truth in truths if truth.repo == tree.repository.repo]
+            if questions:
+                yield tree, questions
 
 
 def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
@@ -115,6 +139,26 @@ def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options
     if options.diff is not None:
         before = report.judge_searches(truths, read_lines(options.diff / _run_file("search_code"), Answer))
         print(f"\nNDCG@10 against {options.diff}:\n{report.difference_table(judged, before, report.search_figure)}")
+
+
+def _report_others(
+    truths: Sequence[Truth], answers: Sequence[Answer], run: _Run, tool: Tool, options: argparse.Namespace
+) -> None:
+    """Other programs on exactly the same rows, asked in the same run."""
+    mode: Mode = options.mode if tool == "search_code" else "whole"
+    systems = {"codecompass": answers}
+    if options.semble and tool == "search_code":
+        systems["semble without a model"] = run.answers_of_semble(options.semble, truths, mode)
+    if options.ripgrep:
+        systems["ripgrep"] = run.answers_of_ripgrep(options.ripgrep, truths, mode, tool)
+    if len(systems) == 1:
+        return
+    if tool == "search_code":
+        searches = {name: report.judge_searches(truths, given) for name, given in systems.items()}
+        print(f"\nNDCG@10 of the same questions, mode {mode}:\n\n{report.systems_table(searches, report.search_figure)}")
+    else:
+        lookups = {name: report.judge_lookups(truths, given) for name, given in systems.items()}
+        print(f"\nsuccess@1 of the same lookups:\n\n{report.systems_table(lookups, report.lookup_figure)}")
 
 
 def _report_ablations(truths: Sequence[Truth], answers: Sequence[Answer], run: _Run, options: argparse.Namespace) -> None:

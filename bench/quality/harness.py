@@ -1,8 +1,9 @@
 """Indexes work trees and asks them: questions in, run files out. Nothing here looks at a right answer."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from bench.indexing import index
 from bench.measure import python
+from bench.quality import ripgrep
 from bench.quality.data import Answer, Question, Repository
 
 Mode = Literal["root", "whole"]
@@ -69,8 +71,31 @@ def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[
         return []
     command = python("-m", "bench.quality.ask", tree.workspace(mode), "--home", home, "--tool", tool)
     command += ["--without", without] if without else []
+    return _answers(tree, [*command, "--prefix", tree.prefix(mode)], questions, os.environ)
+
+
+def ask_ripgrep(tree: WorkTree, mode: Mode, tool: Tool, questions: Iterable[Question], program: str) -> list[Answer]:
+    """Returns what ripgrep finds for `questions` (see `ripgrep`)."""
+    find = ripgrep.search if tool == "search_code" else ripgrep.lookup
+    return [find(program, tree.workspace(mode), tree.prefix(mode), question) for question in questions]
+
+
+def ask_semble(tree: WorkTree, mode: Mode, home: Path, questions: Sequence[Question], interpreter: str) -> list[Answer]:
+    """Returns what semble finds for `questions`, run by the `interpreter` of an environment that has it. `home` is where it
+    may write.
+
+    Raises AskFailed as `ask` does.
+    """
+    command = [interpreter, str(Path(__file__).with_name("ask_semble.py")), str(tree.workspace(mode)), tree.prefix(mode)]
+    home.mkdir(parents=True, exist_ok=True)
+    return _answers(tree, command, questions, {**os.environ, "HOME": str(home)})
+
+
+def _answers(
+    tree: WorkTree, command: Sequence[str | os.PathLike[str]], questions: Sequence[Question], environment: Mapping[str, str]
+) -> list[Answer]:
     shown = b"".join(msgspec.json.encode(question) + b"\n" for question in questions)
-    done = subprocess.run([*command, "--prefix", tree.prefix(mode)], input=shown, capture_output=True, check=False)
+    done = subprocess.run(command, input=shown, capture_output=True, check=False, env=dict(environment))
     decoder = msgspec.json.Decoder(Answer)
     answers = [decoder.decode(line) for line in done.stdout.splitlines()]
     if done.returncode != 0 or len(answers) != len(questions):

@@ -93,6 +93,14 @@ def published_table(judged: Sequence[Judged[SearchScore]], published: Mapping[st
     return plain_table(("system", "NDCG@10", "repositories"), [(name, f"{value:.3f}", str(n)) for name, value, n in rows], "<>>")
 
 
+def systems_table(systems: Mapping[str, Sequence[Judged[Score]]], value: Callable[[Sequence[Judged[Score]]], float]) -> str:
+    """Returns a figure of several systems over the same queries, overall and by category, in the order given."""
+    figures = {system: _by_category(judged, value) for system, judged in systems.items()}
+    rows = [(system, *(f"{figure:.3f}" for figure in of.values())) for system, of in figures.items()]
+    header = ("system", *next(iter(figures.values())))
+    return plain_table(header, rows, "<" + ">" * (len(header) - 1))
+
+
 def repository_table(judged: Sequence[Judged[SearchScore]], published: Mapping[str, Mapping[str, float]]) -> str:
     """Returns our NDCG@10 of each repository beside the best and the middle published one, worst difference first."""
     languages = {item.truth.repo: item.truth.language for item in judged}
@@ -137,15 +145,14 @@ def difference_table(
 
 def ablation_table(judged: Sequence[Judged[SearchScore]], without: Mapping[str, Sequence[Judged[SearchScore]]]) -> str:
     """Returns what NDCG@10 loses without each signal, overall and by category; what earns most comes first."""
-    whole = [(name, group) for name, group in groups(judged) if name == "overall" or name.strip() in _categories(judged)]
-    header = ("without", *(name.strip() for name, _ in whole))
+    whole = _by_category(judged, search_figure)
     changes: list[tuple[list[float], str]] = []
     for signal, answers in without.items():
-        named = dict(groups(answers))
-        changes.append(([search_figure(named[name]) - search_figure(group) for name, group in whole], signal))
-    lines = [("nothing", *(f"{search_figure(group):.3f}" for _, group in whole))]
+        left = _by_category(answers, search_figure)
+        changes.append(([left[name] - figure for name, figure in whole.items()], signal))
+    lines = [("nothing", *(f"{figure:.3f}" for figure in whole.values()))]
     lines += [(signal, *(f"{value:+.3f}" for value in values)) for values, signal in sorted(changes)]
-    return plain_table(header, lines, "<" + ">" * len(whole))
+    return plain_table(("without", *whole), lines, "<" + ">" * len(whole))
 
 
 def misses_table(judged: Sequence[Judged[Score]], count: int) -> str:
@@ -186,6 +193,13 @@ def search_figure(judged: Sequence[Judged[SearchScore]]) -> float:
 def lookup_figure(judged: Sequence[Judged[LookupScore]]) -> float:
     """Returns success@1 over all lookups."""
     return mean(item.score.success_1 for item in judged)
+
+
+def _by_category(judged: Sequence[Judged[Score]], value: Callable[[Sequence[Judged[Score]]], float]) -> dict[str, float]:
+    """A figure of everything, then of each category."""
+    categories = _categories(judged)
+    named = {name.strip(): group for name, group in groups(judged)}
+    return {name: value(group) for name, group in named.items() if name == "overall" or name in categories}
 
 
 def _categories(judged: Sequence[Judged[Score]]) -> frozenset[str]:
