@@ -51,7 +51,7 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
     """Returns the request that `arguments` make for `tool`. A null is as good as an absent argument."""
     if tool not in _FIELDS:
         raise InvalidInput(
-            f"unknown tool {_shown(tool)}{_nearest(tool, _FIELDS)}. Tools: {', '.join(_FIELDS)}.",
+            f"unknown tool {_shown(tool)}{_nearest(tool, _FIELDS)} Tools: {', '.join(_FIELDS)}.",
             field="tool",
             value=_plain(tool),
             allowed=sorted(_FIELDS),
@@ -63,7 +63,7 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
         if name not in fields:
             meant = _nearest(name, fields)
             raise InvalidInput(
-                f"unknown argument {_shown(name)} of {tool}{meant}. Known arguments: {', '.join(sorted(fields))}.",
+                f"unknown argument {_shown(name)} of {tool}{meant} Known arguments: {', '.join(sorted(fields))}.",
                 field=_plain(name),
                 constraint="known argument",
                 allowed=sorted(fields),
@@ -118,7 +118,7 @@ def _shown(value: object) -> str:
 
 def _nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     found = difflib.get_close_matches(word.lower(), tuple(known), n=1, cutoff=0.5)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    return f"; did you mean {found[0]!r}?" if found else "."
 
 
 def _refusal(

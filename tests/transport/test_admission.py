@@ -104,7 +104,7 @@ async def test_nothing_outside_of_the_allowed_roots_is_taken_however_it_is_named
     expected = {"workspace_not_allowed"}
     if not path.startswith(("/", "~/")) and how in ("repo_path", "project_path"):
         expected = {"invalid_input"}  # relative ones are refused before anything is looked at
-    if shape in ("other home",) and how in ("argument", "roots", "environment"):
+    if shape == "other home" and how in ("argument", "roots", "environment"):
         expected = {"workspace_not_registered", "project_not_found"}  # a directory called ~root in the allowed root
     assert error.code in expected
     assert "canary" not in error.message.replace("canary.txt", "")
@@ -356,8 +356,8 @@ async def test_a_busy_pinned_registered_or_default_workspace_never_makes_room(wo
     await discovered(world, pinned_router, 1, first=10)
 
     assert world.workspaces.evicted == [idle.project_id]
+    world.workspaces.busy.add((await world.ledger.at(world.top / "dev/w10")).project_id)
     with pytest.raises(WorkspaceLimitExceeded) as caught:
-        world.workspaces.busy.add((await world.ledger.at(world.top / "dev/w10")).project_id)
         await discovered(world, pinned_router, 1, first=11)
     assert caught.value.data == {"limit": 3}
     assert caught.value.is_retryable

@@ -1,0 +1,66 @@
+"""A whole server without a transport: real registry, supervisor, workers and index below the tools."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.identity import canonical_root
+from codecompass.store.layout import HomeLayout
+from codecompass.transport.calls import ToolAnswer
+from codecompass.transport.routing_rules import RoutingRules
+from codecompass.transport.server import Launch, Server, open_server
+from tests.support.routing import Client
+
+SETTINGS = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000))
+"""A generous wait: what a test has written is in the next answer, however busy the machine is."""
+
+
+class Serving:
+    """Calls tools as a session does."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.ledger = server.ledger
+
+    async def wait_known(self, project_id: str) -> None:
+        """Returns once the server's own look around has found the index of a project."""
+        with trio.fail_after(30):
+            while project_id not in self._indexed():
+                await trio.sleep(0.01)  # the look is a task of the server, with a period of its own
+
+    def _indexed(self) -> set[str]:
+        return {each.project.project_id for each in self.server.moment().known.projects if each.meta is not None}
+
+    async def answer(self, tool: str, client: Client | None = None, **arguments) -> ToolAnswer:
+        given = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
+        return await self.server.tools.call(tool, given, client or Client())
+
+    async def call(self, tool: str, client: Client | None = None, **arguments) -> dict:
+        """Returns the answer decoded; an error is a failure of the test."""
+        answer = await self.answer(tool, client, **arguments)
+        assert answer.error is None, answer.payload
+        return json.loads(answer.payload)
+
+    async def refusal(self, tool: str, client: Client | None = None, **arguments) -> dict:
+        """Returns the error envelope decoded."""
+        answer = await self.answer(tool, client, **arguments)
+        assert answer.error is not None, answer.payload
+        decoded = json.loads(answer.payload)
+        assert decoded["error"]["code"] == answer.error.code
+        return decoded
+
+
+@asynccontextmanager
+async def open_serving(home: Path, *, settings: Settings = SETTINGS, rules: RoutingRules | None = None) -> AsyncIterator[Serving]:
+    launch = Launch(
+        settings=settings,
+        settings_for=lambda _root: settings,
+        home=HomeLayout(canonical_root(home)),
+        rules=rules or RoutingRules(),
+    )
+    async with open_server(launch) as server:
+        yield Serving(server)
