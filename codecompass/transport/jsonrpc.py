@@ -234,13 +234,16 @@ def _not_a_message(frame: bytes, error: msgspec.ValidationError) -> Malformed:
     fault = Fault(INVALID_REQUEST, f"not a JSON-RPC message: {error}.")
     try:
         members = _ANY_IDS.decode(frame)
-        id_ = _IDS.decode(members.id) if members.id is not UNSET else None
     except (msgspec.DecodeError, RecursionError):
         return Malformed(fault)
-    is_response = members.method is UNSET and (members.result is not UNSET or members.error is not UNSET)
-    if is_response or (id_ is not None and not _is_usable(id_)):
-        return Malformed(fault, None, is_answerable=not is_response)
-    return Malformed(fault, id_)
+    if members.method is UNSET and (members.result is not UNSET or members.error is not UNSET):
+        # A response, be it that the client could not read us: to answer it would go on for ever.
+        return Malformed(fault, None, is_answerable=False)
+    try:
+        id_ = None if members.id is UNSET else _IDS.decode(members.id)
+    except msgspec.DecodeError:
+        return Malformed(fault)
+    return Malformed(fault, id_ if id_ is not None and _is_usable(id_) else None)
 
 
 def _is_usable(id_: RequestId) -> bool:

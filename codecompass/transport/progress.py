@@ -21,6 +21,7 @@ MAX_INTERVAL_SECONDS: Final = 4.0
 
 TOTAL: Final = 100
 _SMALLEST_STEP: Final = 0.001
+_DECIMALS: Final = 12
 
 
 class ProgressValue(Struct, frozen=True, omit_defaults=True):
@@ -52,8 +53,9 @@ class ProgressTrack:
 
     def report(self, state: JobState) -> ProgressParams:
         """Returns the frame of a job that is under way. Its `progress` is above that of the frame before, below 100."""
-        step = min(_SMALLEST_STEP, (TOTAL - self._last) / 2)
-        self._last = max(float(state.progress.percentage), round(self._last + step, 6))
+        # A job that says the same for hours still comes no nearer than its rest to the end.
+        step = min(_SMALLEST_STEP, (TOTAL - self._last) * _SMALLEST_STEP)
+        self._last = max(float(state.progress.percentage), self._last + step)
         text = state.progress.message
         value = ProgressValue("report", f"Indexing project: {state.project_name}", text, int(self._last))
         return self._frame(state, self._last, text, value)
@@ -62,13 +64,13 @@ class ProgressTrack:
         """Returns the frame of a job that has ended, well or not."""
         title, text = ending(state)
         is_done = state.status == "published"
-        progress = float(TOTAL) if is_done else max(0.0, round(self._last + _SMALLEST_STEP, 6))
+        progress = float(TOTAL) if is_done else max(0.0, self._last + _SMALLEST_STEP)
         return self._frame(state, progress, text, ProgressValue("end", title, text))
 
     def _frame(self, state: JobState, progress: float, text: str, value: ProgressValue) -> ProgressParams:
         return ProgressParams(
             progress_token=self._token,
-            progress=progress,
+            progress=round(progress, _DECIMALS),
             total=TOTAL,
             message=text,
             value=value,

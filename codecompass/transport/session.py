@@ -161,13 +161,13 @@ class ClientSession:
 
     async def _take_request(self, request: Request, delivery: Delivery) -> None:
         out = delivery.out
-        is_modern = False
+        # Before the envelope is open only `/mcp` has a status to give: what is wrong then is wrong with the request.
+        is_modern = delivery.headers is not None
         try:
             envelope = open_envelope(request, self.client.agreement, delivery.headers)
             is_modern = envelope.is_modern
             admitted = self._admit(request, envelope, delivery)
         except Fault as fault:
-            is_modern = is_modern or (delivery.headers is not None and delivery.headers.revision is not None)
             try:
                 await out.send(_fault_frame(request.id, fault, is_modern=is_modern))
             finally:
@@ -188,8 +188,12 @@ class ClientSession:
         if request.id in self._in_flight:
             raise Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
         limits = self._core.limits
-        is_listening = method.kind == "listening"
-        if (self._n_listening if is_listening else self._n_admitted) >= (limits.listening if is_listening else limits.in_flight):
+        is_full = {
+            "instant": False,
+            "working": self._n_admitted >= limits.in_flight,
+            "listening": self._n_listening >= limits.listening,
+        }[method.kind]
+        if is_full:
             raise Fault(
                 SESSION_BUSY,
                 "too many requests in flight on this connection. Wait for answers, then call again.",
@@ -208,7 +212,7 @@ class ClientSession:
         )
         admitted = _Admitted(exchange, method, trio.CancelScope())
         self._in_flight[request.id] = admitted
-        if is_listening:
+        if method.kind == "listening":
             self._n_listening += 1
         else:
             self._n_admitted += 1

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol
 
+import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from codecompass.transport.jsonrpc import Fault
@@ -110,6 +111,9 @@ def task_result(
 ) -> TaskResult:
     """Returns the task as it goes on the wire, with the outcome that its status calls for."""
     fault = state.fault
+    result = state.result
+    if result is not None:
+        result = msgspec.structs.replace(result, result_type="complete")
     return TaskResult(
         result_type=result_type,
         meta=meta or UNSET,
@@ -120,7 +124,7 @@ def task_result(
         last_updated_at=iso_time(state.updated_at),
         ttl_ms=int(LIFETIME_SECONDS * _MILLISECONDS),
         poll_interval_ms=POLL_MILLISECONDS,
-        result=UNSET if state.result is None else state.result,
+        result=UNSET if result is None else result,
         error=UNSET if fault is None else _ErrorObject(fault.code, fault.message, fault.data),
         input_requests=state.input_requests or UNSET,
     )

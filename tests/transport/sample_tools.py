@@ -1,0 +1,166 @@
+"""A few small tools and jobs under the product's surface, for tests of the session alone."""
+
+import time
+
+import msgspec
+import trio
+
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.jobs import JobState, OwnedJob
+from codecompass.actors.progress import Progress
+from codecompass.errors import ErrorBody
+from codecompass.store.writer import WriteCounts
+from codecompass.transport.calls import ToolAnswer, ToolDescription
+from codecompass.transport.core import Core
+from codecompass.transport.product import product_surface
+
+REPORT = JobReport(
+    mode="full",
+    generation=1,
+    ref="main",
+    commit="",
+    file_count=3891,
+    symbol_count=12847,
+    source_bytes=1,
+    files_scanned=3891,
+    files_changed=3891,
+    counts=WriteCounts(),
+    quarantined=(),
+    duration_seconds=14.21,
+)
+
+
+def new_job(job_id="abc123"):
+    state = JobState(
+        job_id=job_id,
+        project_id="0123456789abcdef",
+        project_name="backend",
+        root="/srv/backend",
+        mode="full",
+        status="running",
+        cause="test",
+        created_at=time.time(),
+        started_at=time.time(),
+    )
+    return OwnedJob(state)
+
+
+def advance(job, **progress):
+    job.update(msgspec.structs.replace(job.state, progress=Progress(**progress)))
+
+
+def finish(job, status="published", error=""):
+    report = REPORT if status == "published" else None
+    job.update(msgspec.structs.replace(job.state, status=status, error=error, report=report, finished_at=time.time()))
+
+
+def described(name):
+    return ToolDescription(
+        name=name,
+        title=name.title(),
+        description=f"The tool {name}.",
+        input_schema={"type": "object", "properties": {"text": {"type": "string", "maxLength": 100}}},
+        output_schema={"type": "object"},
+        is_read_only=True,
+        is_idempotent=True,
+        meta={},
+    )
+
+
+class SampleTools:
+    """`echo` its arguments; `hold` until released; `fail`; `crash`; `index` a job; `where` needs a project; `hint`."""
+
+    NAMES = ("echo", "hold", "fail", "crash", "index", "where", "hint")
+
+    def __init__(self):
+        self.listed = tuple(described(name) for name in self.NAMES)
+        self.job = new_job()
+        self.released = trio.Event()
+        self.n_holding = 0
+        self.most_holding = 0
+        self.cancelled_jobs = []
+        self.recorded_jobs = {}
+
+    def knows(self, name):
+        return name in (*self.NAMES, "get_file_outline", "health_check", "locate_symbol", "search_code")
+
+    async def call(self, name, arguments, caller):
+        return await getattr(self, f"_{name}")(arguments, caller)
+
+    async def _echo(self, arguments, caller):
+        return said(**arguments)
+
+    async def _hold(self, arguments, caller):
+        self.n_holding += 1
+        self.most_holding = max(self.most_holding, self.n_holding)
+        try:
+            await self.released.wait()
+        finally:
+            self.n_holding -= 1
+        return said(**arguments)
+
+    async def _fail(self, arguments, caller):
+        return failed("invalid_input", "query is missing. Pass it.", field="query")
+
+    async def _crash(self, arguments, caller):
+        raise ZeroDivisionError("a defect")
+
+    async def _index(self, arguments, caller):
+        await caller.follow(self.job, arguments.get("wait_seconds", 0))
+        answer = self._of_job(self.job.state)
+        return msgspec.structs.replace(answer, job=self.job, at_end=self._of_job)
+
+    def _of_job(self, state):
+        if state.status == "failed":
+            return failed("internal_error", state.error)
+        return said(job_id=state.job_id, status=state.status)
+
+    async def _where(self, arguments, caller):
+        roots = await caller.roots()
+        if not roots:
+            return failed("project_not_found", "No project detected.")
+        return said(roots=roots)
+
+    async def _hint(self, arguments, caller):
+        return said(hint=caller.take_hint(), project_path=caller.project_path, transport=caller.transport)
+
+    async def _get_file_outline(self, arguments, caller):
+        if arguments["path"] != "src/a b.py":
+            return failed("file_not_found", "no such file. Check the path.")
+        return said(path=arguments["path"], symbols=[])
+
+    async def _health_check(self, arguments, caller):
+        return said(status="ready")
+
+    async def _locate_symbol(self, arguments, caller):
+        names = ["Validator", "validate_token", "validate", "invalidate", "other"]
+        return said(results=[{"name": name, "path": "a.py"} for name in names])
+
+    async def _search_code(self, arguments, caller):
+        return said(results=[{"path": path} for path in ("src/auth.py", "auth/a.py", "src/auth.py", "b.py")])
+
+    def find(self, job_id):
+        return self.job if job_id == self.job.state.job_id else None
+
+    async def recorded(self, job_id):
+        return self.recorded_jobs.get(job_id)
+
+    async def cancel(self, job_id):
+        self.cancelled_jobs.append(job_id)
+        finish(self.job, "cancelled")
+        return True
+
+
+def said(**payload):
+    return ToolAnswer(msgspec.json.encode(payload))
+
+
+def failed(code, message, **data):
+    error = ErrorBody(code, message, data or None)
+    return ToolAnswer(msgspec.json.encode({"error": error, "metadata": {}}), error=error)
+
+
+def sample_core(limits=None):
+    """Returns a Core and the tools behind it."""
+    tools = SampleTools()
+    return Core(product_surface(tools, tools), limits), tools
