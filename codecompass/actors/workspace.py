@@ -121,6 +121,7 @@ class WorkspaceActor:
         self._checking: _Check | None = None
         self._job: _Running | None = None
         self._last_job: JobState | None = None
+        self._next: _Running | None = None
         self._is_wanted = ""
         self._failures = 0
         self._retry_at = float("-inf")
@@ -311,18 +312,23 @@ class WorkspaceActor:
             raise error
 
     def _view(self, freshness: FreshnessStatus) -> View:
-        job = self._job
         return View(
             standing=self._standing,
             freshness=freshness,
             indexing=self._indexing_status,
-            active_job=job.job.state if job is not None and job.is_visible else None,
+            active_job=self._active_job,
         )
 
     @property
+    def _active_job(self) -> JobState | None:
+        """The job that others see: not one that only looks whether anything has changed."""
+        running = self._next or self._job
+        return running.job.state if running is not None and running.is_visible else None
+
+    @property
     def _indexing_status(self) -> IndexingStatus:
-        meta, job = self._standing.meta, self._job
-        if job is not None and (job.is_visible or meta is None or meta.completeness == "partial"):
+        meta = self._standing.meta
+        if self._active_job is not None or (self._job is not None and (meta is None or meta.completeness == "partial")):
             return "indexing"
         if meta is not None:
             return "ready"
@@ -335,7 +341,13 @@ class WorkspaceActor:
         if running is None:
             return JobTicket(self._launch(message.cause, force=message.force, is_explicit=True), is_joined=False)
         if message.force and not running.force:
+            if self._next is not None:
+                return JobTicket(self._next.job, is_joined=True)
             state = running.job.state
+            if not running.is_visible:
+                # It only looks whether anything has changed, which a rebuild does as well.
+                running.scope.cancel()
+                return JobTicket(self._launch(message.cause, force=True, is_explicit=True), is_joined=False)
             raise IndexInProgress(
                 f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
                 job_id=state.job_id,
@@ -345,11 +357,11 @@ class WorkspaceActor:
         return JobTicket(running.job, is_joined=True)
 
     def _cancel(self, job_id: str) -> bool:
-        running = self._job
-        if running is None or running.job.state.job_id != job_id:
-            return False
-        running.scope.cancel()
-        return True
+        for running in (self._job, self._next):
+            if running is not None and running.job.state.job_id == job_id:
+                running.scope.cancel()
+                return True
+        return False
 
     def _want(self, cause: str) -> None:
         """Sees to it that a job covers what was seen by now; one that runs already may have to be followed by another."""
@@ -375,11 +387,19 @@ class WorkspaceActor:
             )
         )
         self._remember(job)
-        self._is_wanted = ""
-        self._job = _Running(job, force=force, is_visible=is_explicit or is_full)
-        self._nursery.start_soon(self._run_job, self._job)
-        self._announce()
+        self._start(_Running(job, force=force, is_visible=is_explicit or is_full))
         return job
+
+    def _start(self, running: _Running) -> None:
+        """Starts a job, or lets it wait for the one that is being cancelled for it."""
+        if self._job is not None:
+            self._next = running
+            return
+        self._next = None
+        self._is_wanted = ""
+        self._job = running
+        self._nursery.start_soon(self._run_job, running)
+        self._announce()
 
     async def _run_job(self, running: _Running) -> None:
         job = running.job
@@ -423,13 +443,15 @@ class WorkspaceActor:
         job.update(final)
         self._job = None
         self._last_run_seconds = seconds
-        if running.is_visible or final.status != "published":
+        if running.is_visible or (final.status != "published" and self._next is None):
             self._last_job = final
         elif self._last_job is not None and self._last_job.status == "failed":
             self._last_job = None
-        if final.status != "published":
-            if running.taken is not None:
-                self._changes.put_back(running.taken)
+        if final.status != "published" and running.taken is not None:
+            self._changes.put_back(running.taken)
+        if self._next is not None:
+            self._start(self._next)
+        elif final.status != "published":
             self._failures += 1
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self._failures - 1))
             self._retry_at = trio.current_time() + pause
@@ -575,7 +597,7 @@ class WorkspaceActor:
                 file_count=0 if meta is None else meta.file_count,
                 symbol_count=0 if meta is None else meta.symbol_count,
                 last_indexed_at=None if meta is None else meta.published_at,
-                active_job=job.job.state if job is not None and job.is_visible else None,
+                active_job=self._active_job,
                 last_job=self._last_job,
                 interruption=self._standing.interruption,
                 is_watched=self._is_exact,
