@@ -267,6 +267,9 @@ class InotifyWatcher:
         elif mask & _DELETE:
             self._drop(path)
         elif mask & (_CREATE | _MOVED_TO) and _may_be_entered(name):
+            if mask & _MOVED_TO:
+                # Two names are being exchanged: that the other directory has left this one is told only afterwards.
+                self._drop_with_all_below(path)
             self._adopt(path)
 
     def _drop(self, path: str) -> None:

@@ -105,18 +105,30 @@ class IndexWorkbench:
     """The index of one project on this machine."""
 
     def __init__(
-        self, *, project: Project, home: HomeLayout, settings: Settings, pool: WorkerPool, limits: Limits, ledger: Ledger
+        self,
+        *,
+        project: Project,
+        home: HomeLayout,
+        load_settings: Callable[[], Settings],
+        pool: WorkerPool,
+        limits: Limits,
+        ledger: Ledger,
     ) -> None:
+        """`load_settings` reads the project's settings: now, and again before each job that looks at the whole tree."""
         self._project = project
         self._layout = home.project(project.project_id)
-        self._settings = settings
-        self._index_limits = index_limits(settings.index)
-        self._query_settings = query_settings(settings)
+        self._load_settings = load_settings
+        self._use(load_settings())
         self._pool = pool
         self._limits = limits
         self._ledger = ledger
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id)
+
+    def _use(self, settings: Settings) -> None:
+        self._settings = settings
+        self._index_limits = index_limits(settings.index)
+        self._query_settings = query_settings(settings)
 
     async def look(self) -> Standing:
         """Returns how the index lies on disk. Opens it, so that the first question finds it warm."""
@@ -143,6 +155,8 @@ class IndexWorkbench:
                     f"codecompass projects remove {self._project.name}",
                     workspace=str(self._project.root),
                 )
+            if order.directories is None:
+                self._use(await trio.to_thread.run_sync(self._load_settings, limiter=self._limits.checks))
             job = IndexJob(
                 root=self._project.root,
                 layout=self._layout,

@@ -135,13 +135,16 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     ):
 
         async def make_workbench(project: Project) -> Workbench:
-            return IndexWorkbench(
-                project=project,
-                home=launch.home,
-                settings=await trio.to_thread.run_sync(_settings_of, launch, project.root, limiter=limits.checks),
-                pool=pool,
-                limits=limits,
-                ledger=ledger,
+            return await trio.to_thread.run_sync(
+                lambda: IndexWorkbench(
+                    project=project,
+                    home=launch.home,
+                    load_settings=lambda: _settings_of(launch, project.root),
+                    pool=pool,
+                    limits=limits,
+                    ledger=ledger,
+                ),
+                limiter=limits.checks,
             )
 
         async with (

@@ -10,6 +10,7 @@ from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.errors import IndexInProgress, IndexNotReady, IndexStale
 from codecompass.protocol.requests import GetFileOutline, IndexStatus, LocateSymbol, SearchCode
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.settings_sources import Sources, load_settings
 from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
@@ -155,6 +156,21 @@ async def test_answers_follow_a_switch_of_branches(small, tmp_path):
 
         assert [result.path for result in reply.results] == ["a.py"]
         assert reply.metadata.ref == "other"
+
+
+async def test_a_change_of_the_projects_own_settings_is_followed(small, tmp_path):
+    def settings_for(root: Path) -> Settings:
+        return load_settings(Sources(environment={}, project_root=root)).settings
+
+    async with open_serving(tmp_path / "home", settings_for=settings_for) as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        small.write({".codecompass/config.toml": '[index]\nexclude = ["pkg/"]\n'})
+        await until_indexed(handle)
+
+        reply = await handle.ask(locate("Beta"))
+
+        assert reply.results == ()
 
 
 async def test_changes_are_taken_in_without_a_question(small, tmp_path):

@@ -1,7 +1,7 @@
 """A whole server without a transport: real registry, supervisor, workers and index below the tools."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -29,8 +29,8 @@ class Serving:
     async def wait_known(self, project_id: str) -> None:
         """Returns once the server's own look around has found the index of a project."""
         with trio.fail_after(30):
-            while project_id not in self._indexed():
-                await trio.sleep(0.01)  # the look is a task of the server, with a period of its own
+            while project_id not in self._indexed():  # noqa: ASYNC110 (the server looks around by itself, and tells nobody)
+                await trio.sleep(0.01)
 
     def _indexed(self) -> set[str]:
         return {each.project.project_id for each in self.server.moment().known.projects if each.meta is not None}
@@ -55,10 +55,16 @@ class Serving:
 
 
 @asynccontextmanager
-async def open_serving(home: Path, *, settings: Settings = SETTINGS, rules: RoutingRules | None = None) -> AsyncIterator[Serving]:
+async def open_serving(
+    home: Path,
+    *,
+    settings: Settings = SETTINGS,
+    settings_for: Callable[[Path], Settings] | None = None,
+    rules: RoutingRules | None = None,
+) -> AsyncIterator[Serving]:
     launch = Launch(
         settings=settings,
-        settings_for=lambda _root: settings,
+        settings_for=settings_for or (lambda _root: settings),
         home=HomeLayout(canonical_root(home)),
         rules=rules or RoutingRules(),
     )
