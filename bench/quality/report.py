@@ -95,10 +95,7 @@ def published_table(judged: Sequence[Judged[SearchScore]], published: Mapping[st
 
 def systems_table(systems: Mapping[str, Sequence[Judged[Score]]], value: Callable[[Sequence[Judged[Score]]], float]) -> str:
     """Returns a figure of several systems over the same queries, overall and by category, in the order given."""
-    figures = {system: _by_category(judged, value) for system, judged in systems.items()}
-    rows = [(system, *(f"{figure:.3f}" for figure in of.values())) for system, of in figures.items()]
-    header = ("system", *next(iter(figures.values())))
-    return plain_table(header, rows, "<" + ">" * (len(header) - 1))
+    return _figures_table({system: _by_category(judged, value) for system, judged in systems.items()})
 
 
 def repository_table(judged: Sequence[Judged[SearchScore]], published: Mapping[str, Mapping[str, float]]) -> str:
@@ -193,6 +190,12 @@ def search_figure(judged: Sequence[Judged[SearchScore]]) -> float:
 def lookup_figure(judged: Sequence[Judged[LookupScore]]) -> float:
     """Returns success@1 over all lookups."""
     return mean(item.score.success_1 for item in judged)
+
+
+def _figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [(system, *(f"{figure:.3f}" for figure in of.values())) for system, of in figures.items()]
+    header = ("system", *next(iter(figures.values())))
+    return plain_table(header, rows, "<" + ">" * (len(header) - 1))
 
 
 def _by_category(judged: Sequence[Judged[Score]], value: Callable[[Sequence[Judged[Score]]], float]) -> dict[str, float]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 import trio
 
+import codecompass
 from codecompass.protocol.metadata import AnswerState
 from codecompass.store.index import Snapshot
 from tests.store.query.project import FILES
@@ -33,6 +35,13 @@ def index_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexOf]:
 def shop(index_of: IndexOf) -> Snapshot:
     """The shared project."""
     return index_of(FILES)
+
+
+@pytest.fixture(scope="session")
+def own(index_of: IndexOf) -> Snapshot:
+    """The sources of this program: enough code that pages and budgets are filled."""
+    package = Path(codecompass.__file__).parent
+    return index_of({path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")})
 
 
 @pytest.fixture(scope="session")

@@ -196,6 +196,39 @@ def test_results_cost_about_what_the_levels_promise(orders, state):
     assert 250 <= mean("context") <= 500
 
 
+@pytest.mark.parametrize(("level", "most_bytes"), [("location", 300), ("signature", 500)])
+def test_a_hit_keeps_the_bytes_of_its_level(own, state, level, most_bytes):
+    queries = ("how is a file parsed", "Snapshot", "estimate tokens", "regular expression", "write the index", "status", "job")
+    sizes = sorted(
+        len(encode(result))
+        for query in queries
+        for reply in (
+            search_code(own, SearchCode(query=query, detail_level=level, limit=50), state),
+            locate_symbol(own, LocateSymbol(name=query, detail_level=level, limit=50), state),
+        )
+        for result in reply.results
+        if result.symbol_id
+    )
+
+    assert len(sizes) > 100
+    assert sizes[int(0.95 * len(sizes))] <= most_bytes
+
+
+def test_a_default_answer_of_any_tool_is_at_most_30_kB(own, answer):
+    for request in (
+        SearchCode(query="index"),
+        SearchCode(query="index", detail_level="context", ranking_explain_level="full"),
+        SearchCode(query="e", mode="literal"),
+        SearchCode(query=".", mode="regex"),
+        LocateSymbol(name="run", detail_level="context"),
+        GetFileOutline(path="store/facts.py"),
+        GetSymbolHierarchy(symbol_name="FactsReader", direction="descendants"),
+        FindRelatedSymbols(symbol_name="FactsReader", scope="package"),
+        GetCodeContext(query="index", strategy="depth"),
+    ):
+        assert len(json.dumps(answer(request, own), separators=(",", ":"), ensure_ascii=False).encode()) <= 30_000, request
+
+
 def test_ranking_reasons_are_absent_by_default(answer):
     assert "ranking_reasons" not in answer(SearchCode(query="limiter"))["metadata"]
     assert "ranking_reasons" not in answer(SearchCode(query="limiter", ranking_explain_level="off"))["metadata"]

@@ -1,13 +1,11 @@
 """`get_code_context`: the best code for a question within a budget that the whole answer keeps."""
 
 import json
-from pathlib import Path
 from random import Random
 
 import pytest
 from rs_bpe.bpe import openai
 
-import codecompass
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetCodeContext
@@ -86,13 +84,6 @@ def test_where_no_item_fits_whole_the_best_that_fits_is_named_by_its_place(index
     assert item["symbol_id"] == whole.symbol_id
     assert (brief.truncated, brief.metadata.returned) == (True, 1)
     assert brief.estimated_tokens <= 270
-
-
-@pytest.fixture(scope="session")
-def own(index_of):
-    """The sources of this program: enough code that every budget is filled."""
-    package = Path(codecompass.__file__).parent
-    return index_of({path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")})
 
 
 @pytest.mark.parametrize("vocabulary", [openai.cl100k_base, openai.o200k_base])
