@@ -57,10 +57,9 @@ class Catalog:
     """See the module. One for a server; raises InvalidInput for a `listing` that names what there is not."""
 
     def __init__(self, services: Services, listing: str = "ten") -> None:
-        names = listed_names(listing)
         self._services = services
         self._tools = {tool.name: tool for tool in TOOLS}
-        self._listed = tuple(_describe(tool) for tool in TOOLS if tool.name in names)
+        self._listed = describe(listing)
         self._log = structlog.get_logger(__name__)
 
     @property
@@ -98,6 +97,12 @@ class Catalog:
             seen = None if routed is None else self._services.workspaces.find(routed.project.project_id)
             metadata = call.metadata(seen)
         return ToolAnswer(payload=encode(ErrorReply(error=body, metadata=metadata)), error=body)
+
+
+def describe(listing: str) -> tuple[ToolDescription, ...]:
+    """Returns the tools of a listing as `tools/list` shows them. Raises InvalidInput as `listed_names` does."""
+    names = listed_names(listing)
+    return tuple(_describe(tool) for tool in TOOLS if tool.name in names)
 
 
 def listed_names(listing: str) -> frozenset[str]:

@@ -51,7 +51,7 @@ def test_help_loads_neither_the_index_nor_an_event_loop(cli, arguments):
 
 
 def test_the_commands_are_those_that_were_promised():
-    promised = "init index sync search locate outline status doctor config projects uninstall completion setup"
+    promised = "init index sync search locate outline status doctor config projects uninstall completion setup serve-mcp"
 
     assert sorted(NAMES) == sorted(promised.split())
 

@@ -1,0 +1,93 @@
+"""`codecompass serve-mcp`: the server that an editor or an agent starts."""
+
+from typing import Final, get_args
+
+import asyncclick
+from msgspec.structs import replace
+
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.settings import LogLevel, Transport
+
+HELP = """
+    Serve the tools to an editor or an agent, over the Model Context Protocol.
+
+    An editor starts this by itself: codecompass setup HOST tells it to. The protocol is spoken on stdin and stdout; the log
+    goes to stderr, or to --log-file. The server ends with its input.
+"""
+
+_SETTINGS: Final = {
+    "transport": "server.transport",
+    "port": "server.port",
+    "bind": "server.bind",
+    "auto_workspace": "server.auto_workspace",
+    "allowed_roots": "server.allowed_roots",
+    "max_auto_workspaces": "server.max_auto_workspaces",
+    "warmset_capacity": "server.warmset_capacity",
+    "prewarm": "server.prewarm",
+    "project_from_cwd": "server.project_from_cwd",
+    "allowed_origins": "server.allowed_origins",
+    "allowed_hosts": "server.allowed_hosts",
+    "tools": "server.tools",
+    "log_level": "log.level",
+}
+"""The setting that each option overrides, where it is given."""
+
+
+@make_command(
+    "serve-mcp",
+    text=HELP,
+    examples=(
+        Example("codecompass serve-mcp", "what an editor runs; the project is the one that it has open"),
+        Example("codecompass serve-mcp --workspace ~/src/shop", "answer for this project, whatever is open"),
+        Example("codecompass serve-mcp --auto-workspace --allowed-root ~/src", "take up any project below a directory"),
+        Example("codecompass serve-mcp --tools core", "list five tools, for models that choose badly among many"),
+        Example("codecompass serve-mcp --log-file /tmp/codecompass.log --log-level debug", "see what goes on"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.option(
+    "--transport", type=asyncclick.Choice(get_args(Transport)), help="How clients reach the server: stdio unless set otherwise."
+)
+@asyncclick.option("--port", type=int, metavar="N", help="HTTP port, 9100 unless set otherwise; 0 takes a free one.")
+@asyncclick.option("--bind", metavar="ADDR", help="HTTP address to listen on, 127.0.0.1 unless set otherwise.")
+@asyncclick.option(
+    "--workspace",
+    "workspaces",
+    metavar="PATH",
+    multiple=True,
+    type=asyncclick.Path(),
+    help="Answer for this project, whatever the client has open. More of them are made known only.",
+)
+@asyncclick.option("--auto-workspace/--no-auto-workspace", default=None, help="Take up unknown projects below the allowed roots.")
+@asyncclick.option(
+    "--allowed-root",
+    "allowed_roots",
+    metavar="PATH",
+    multiple=True,
+    type=asyncclick.Path(),
+    help="Answer for nothing outside of this directory. Can be given several times.",
+)
+@asyncclick.option("--max-auto-workspaces", type=int, metavar="N", help="Projects taken up by themselves, at most; 10.")
+@asyncclick.option("--warmset-capacity", type=int, metavar="N", help="Recent projects made ready at the start; 3.")
+@asyncclick.option("--prewarm/--no-prewarm", default=None, help="Make recent projects ready at the start, or do not.")
+@asyncclick.option("--project-from-cwd/--no-project-from-cwd", default=None, help="Let the current directory choose the project.")
+@asyncclick.option(
+    "--allowed-origin", "allowed_origins", metavar="ORIGIN", multiple=True, help="Web origin that may connect over HTTP."
+)
+@asyncclick.option("--allowed-host", "allowed_hosts", metavar="HOST", multiple=True, help="Host header to accept over HTTP.")
+@asyncclick.option("--tools", metavar="LIST", help="Tools to list: ten, core, all, or names with commas.")
+@asyncclick.option(
+    "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
+)
+@asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Least severity that is logged.")
+def command(invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, **options: object) -> int:
+    """Serves until the client goes."""
+    from codecompass.cli.serving import serve
+
+    # stdout is for frames: an error is a line on stderr.
+    invocation.options = replace(invocation.options, as_json=False)
+    flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
+    pins = workspaces or tuple(filter(None, [invocation.options.workspace]))
+    return serve(invocation, flags, pins, log_file)

@@ -1,0 +1,140 @@
+"""From the options of `serve-mcp` to a server that runs, and ends in order.
+
+    options -> settings, rules (checked: wrong ones end here) -> standard streams taken -> log -> session -> server
+
+Owns what belongs to the process and not to a server: signals, descriptors, the log.
+"""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TextIO, cast
+
+import trio
+
+from codecompass import log
+from codecompass.cli import failure
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.terminal import working_directory
+from codecompass.errors import InvalidInput, PermissionDenied
+from codecompass.log_stream import LogStream
+from codecompass.settings import ServerSettings, Settings
+from codecompass.transport.connection import ConnectionEnd
+from codecompass.transport.core import Core
+from codecompass.transport.deferred import DeferredServer
+from codecompass.transport.product import product_surface
+from codecompass.transport.routing_rules import RoutingRules, routing_rules
+from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
+
+if TYPE_CHECKING:
+    from codecompass.transport.server import Launch
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+_PRIVATE: Final = 0o600
+
+ON_A_TERMINAL: Final = (
+    "This speaks the Model Context Protocol, one JSON message a line, and waits for a client. Editors start it by themselves: "
+    "codecompass setup HOST. End it with Ctrl-D."
+)
+
+
+def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None) -> int:
+    """Serves until the client goes or a signal comes; returns the exit code.
+
+    Raises InvalidInput for options that make no sense, PermissionDenied for a log file that cannot be written; nothing has
+    been started then.
+    """
+    loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
+    for warning in loaded.warnings:
+        invocation.terminal.warn(warning)
+    settings = loaded.settings
+    _require_transport(settings.server)
+    _require_tools(settings.server.tools)
+    rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
+    if os.isatty(STDIN):
+        invocation.terminal.note(ON_A_TERMINAL, "dim")
+    with take_standard_streams() as pipes, _log_to(log_file):
+        level = log.level_for(settings.log.level, invocation.options.verbosity)
+        # What structlog and logging use of a stream it has.
+        log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
+        trio.run(_serve, invocation, settings, rules, pipes)
+    return failure.DONE
+
+
+def _require_transport(server: ServerSettings) -> None:
+    if server.transport != "stdio":
+        raise InvalidInput(
+            f"--transport {server.transport}: this version serves stdio only. Leave the option out.",
+            field="transport",
+            value=server.transport,
+            allowed=["stdio"],
+        )
+
+
+def _require_tools(listing: str) -> None:
+    """Raises InvalidInput for tools that there are not. The default is right, and knowing others costs a tenth of a second."""
+    if listing != ServerSettings().tools:
+        from codecompass.transport.catalog import listed_names
+
+        listed_names(listing)
+
+
+async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, pipes: Pipes) -> ConnectionEnd:
+    def launch() -> "Launch":
+        from codecompass.transport.server import Launch
+
+        return Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
+
+    server = DeferredServer(settings.server.tools, launch)
+    core = Core(product_surface(server, server))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_stop_on_signal, core, nursery.cancel_scope)
+        nursery.start_soon(server.run)
+        end = await serve_stdio(core, pipes, after_frame=server.want)
+        nursery.cancel_scope.cancel()
+    return end
+
+
+async def _stop_on_signal(
+    core: Core, everything: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """The first signal lets what is in flight end, the second one does not."""
+    with trio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+        task_status.started()
+        async for _ in signals:
+            if core.stopping.is_set():
+                everything.cancel()
+            core.stop()
+
+
+@contextmanager
+def _log_to(path: str | None) -> Iterator[None]:
+    """Makes the file what stderr is: what a crashing interpreter or a library says is then in it, too."""
+    if path is None:
+        yield
+        return
+    descriptor = _opened_log(os.path.abspath(os.path.expanduser(path)))
+    try:
+        os.dup2(descriptor, STDERR)
+        os.dup2(descriptor, STDOUT)
+    finally:
+        os.close(descriptor)
+    yield
+
+
+def _opened_log(path: str) -> int:
+    try:
+        # Not blocking: a pipe of this name must not stop us.
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, _PRIVATE)
+    except OSError as error:
+        raise PermissionDenied(
+            f"--log-file: {path} cannot be written: {error.strerror}. Name another file.", path=path
+        ) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidInput(f"--log-file: {path} is not a regular file. Name another one.", field="log_file", value=path)
+    os.set_blocking(descriptor, True)
+    return descriptor

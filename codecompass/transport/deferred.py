@@ -1,0 +1,86 @@
+"""A server that opens behind the first answer: its tools and jobs for a session that is there before it.
+
+What a client says first (`initialize`, `server/discover`) needs neither the index nor the libraries that read it, and those
+take longer to load than everything before. They are loaded when the first frame has gone out, or when a tool is called.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
+
+if TYPE_CHECKING:
+    from codecompass.actors.jobs import JobView
+    from codecompass.store.job_log import Job
+    from codecompass.transport.job_directory import ServerJobs
+    from codecompass.transport.server import Launch, Server
+
+_SERVER_MODULE: Final = "codecompass.transport.server"
+
+
+class DeferredServer:
+    """`calls.Tools` and `job_directory.JobDirectory` of the server that `run` opens."""
+
+    def __init__(self, listing: str, launch: "Callable[[], Launch]") -> None:
+        self._listing = listing
+        self._launch = launch
+        self._wanted = trio.Event()
+        self._opened = trio.Event()
+        self._server: Server | None = None
+        self._jobs: ServerJobs | None = None
+
+    async def run(self) -> None:
+        """Opens the server once it is wanted, and keeps it open until cancelled."""
+        await self._wanted.wait()
+        # Beside the session, which goes on answering.
+        await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
+        from codecompass.transport.job_directory import ServerJobs
+        from codecompass.transport.server import open_server
+
+        async with open_server(self._launch()) as server:
+            self._server = server
+            self._jobs = ServerJobs(server.ledger, server.supervisor)
+            self._opened.set()
+            await trio.sleep_forever()
+
+    def want(self) -> None:
+        """Says that it is time to open; safe to say again."""
+        self._wanted.set()
+
+    @property
+    def listed(self) -> tuple[ToolDescription, ...]:
+        """See `calls.Tools`. Needs the descriptions, not the server."""
+        from codecompass.transport.catalog import describe
+
+        return describe(self._listing)
+
+    def knows(self, name: str) -> bool:
+        """See `calls.Tools`."""
+        from codecompass.transport.catalog import GROUPS
+
+        return name in GROUPS["all"]
+
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+        """See `calls.Tools`."""
+        self.want()
+        await self._opened.wait()
+        assert self._server is not None
+        return await self._server.tools.call(name, arguments, caller)
+
+    def find(self, job_id: str) -> "JobView | None":
+        """See `JobDirectory`. There are no jobs before the server is open."""
+        return None if self._jobs is None else self._jobs.find(job_id)
+
+    async def recorded(self, job_id: str) -> "Job | None":
+        """See `JobDirectory`."""
+        self.want()
+        await self._opened.wait()
+        assert self._jobs is not None
+        return await self._jobs.recorded(job_id)
+
+    async def cancel(self, job_id: str) -> bool:
+        """See `JobDirectory`."""
+        return self._jobs is not None and await self._jobs.cancel(job_id)

@@ -1,0 +1,145 @@
+"""The process's own standard input and output as a connection: one JSON message a line.
+
+    fd 0 --dup--> reader -> LineFrames -> ClientSession -> FrameWriter -> writer <--dup-- fd 1
+    while they are ours: fd 0 is empty, fd 1 is stderr
+
+Nothing but frames reaches the client, whatever a library prints. Descriptors are not blocking as long as we use them, which
+the process at the other end of a terminal would notice: a terminal is read and written in threads instead, and what we have
+switched is switched back.
+"""
+
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final, Protocol
+
+import trio
+from msgspec import Struct
+
+from codecompass.transport.connection import ConnectionEnd, Input, serve_connection
+from codecompass.transport.core import Core
+from codecompass.transport.line_frames import LineFrames
+from codecompass.units import KIB
+
+READ_BYTES: Final = 64 * KIB
+"""What a pipe holds on Linux."""
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+class Pipes(Struct, frozen=True, kw_only=True):
+    """The client's two descriptors, ours alone: children of this process do not inherit them."""
+
+    input: int
+    output: int
+
+
+class ByteStream(Protocol):
+    """One direction each of a connection."""
+
+    async def receive_some(self) -> bytes:
+        """Returns the next bytes, none at the end."""
+
+    async def send_all(self, data: bytes) -> None:
+        """Writes all of it."""
+
+
+@contextmanager
+def take_standard_streams() -> Iterator[Pipes]:
+    """Gives the client's descriptors and keeps everything else off them; puts all back afterwards.
+
+    From here on what this process and its children print goes to stderr, and what they read is empty.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    pipes = Pipes(input=os.dup(STDIN), output=os.dup(STDOUT))
+    errors = os.dup(STDERR)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    try:
+        if _is_same_pipe(STDOUT, STDERR):
+            # The client reads both as one: a log line between two frames would be a broken frame.
+            os.dup2(nowhere, STDERR)
+        os.dup2(nowhere, STDIN)
+        os.dup2(STDERR, STDOUT)
+        yield pipes
+    finally:
+        sys.stdout.flush()
+        for kept, standard in ((pipes.input, STDIN), (pipes.output, STDOUT), (errors, STDERR)):
+            os.dup2(kept, standard)
+            os.close(kept)
+        os.close(nowhere)
+
+
+async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], None] = lambda: None) -> ConnectionEnd:
+    """Serves the client until it goes or `core.stop` is called. `after_frame` is called after each frame that was sent.
+
+    The descriptors stay open.
+    """
+    frames = LineFrames(core.limits.frame_bytes)
+    ready: deque[Input] = deque()
+
+    async with open_stream(pipes.input) as source, open_stream(pipes.output) as sink:
+
+        async def receive() -> Input | None:
+            while not ready:
+                data = await source.receive_some()
+                if not data:
+                    ready.extend(frames.end())
+                    return ready.popleft() if ready else None
+                ready.extend(frames.feed(data))
+            return ready.popleft()
+
+        async def write(body: bytes) -> None:
+            await sink.send_all(body + b"\n")
+            after_frame()
+
+        return await serve_connection(core, "stdio", receive=receive, write=write)
+
+
+@asynccontextmanager
+async def open_stream(descriptor: int) -> AsyncIterator[ByteStream]:
+    """Gives a stream over a descriptor, which stays open, and as blocking as it was once the stream is closed."""
+    if os.isatty(descriptor) or stat.S_ISREG(os.fstat(descriptor).st_mode):
+        # A file is never waited for, and the operating system refuses to.
+        yield _Blocking(descriptor)
+        return
+    stream = trio.lowlevel.FdStream(os.dup(descriptor))
+    try:
+        yield _NotBlocking(stream)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.aclose_forcefully(stream)
+
+
+class _NotBlocking:
+    def __init__(self, stream: trio.lowlevel.FdStream) -> None:
+        self._stream = stream
+
+    async def receive_some(self) -> bytes:
+        return bytes(await self._stream.receive_some(READ_BYTES))
+
+    async def send_all(self, data: bytes) -> None:
+        await self._stream.send_all(data)
+
+
+class _Blocking:
+    """In threads, which a cancelled reader leaves behind: they end with the process, or with the next key."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def receive_some(self) -> bytes:
+        return await trio.to_thread.run_sync(os.read, self._descriptor, READ_BYTES, abandon_on_cancel=True)
+
+    async def send_all(self, data: bytes) -> None:
+        while data:
+            data = data[await trio.to_thread.run_sync(os.write, self._descriptor, data, abandon_on_cancel=True) :]
+
+
+def _is_same_pipe(first: int, second: int) -> bool:
+    one, other = os.fstat(first), os.fstat(second)
+    is_pipe = stat.S_ISFIFO(one.st_mode) or stat.S_ISSOCK(one.st_mode)
+    return is_pipe and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
