@@ -179,7 +179,7 @@ def bounds_hold(tool, name, lowest, highest):
 
 
 def test_the_name_of_a_project_is_what_the_registry_takes():
-    assert decoding.PROJECT_ID_PATTERN == f"^{ALIAS.pattern.replace('(?:', '(')}$"
+    assert f"^{ALIAS.pattern.replace('(?:', '(')}$" == decoding.PROJECT_ID_PATTERN
     assert decoding.MAX_PROJECT_ID_LENGTH == MAX_ALIAS_LENGTH
     index_repository = next(tool for tool in TOOLS if tool.name == "index_repository")
     assert index_repository.arguments["properties"]["project_id"]["pattern"] == decoding.PROJECT_ID_PATTERN
@@ -210,7 +210,7 @@ def test_the_list_of_tools_is_small(group, revision):
 
 @each_tool
 def test_a_tool_is_documented_with_its_arguments_and_its_answer(tool):
-    sections = re.split(r"^## `(\w+)`$", DOCUMENTATION.read_text(), flags=re.M)
+    sections = re.split(r"^## `(\w+)`$", DOCUMENTATION.read_text(), flags=re.MULTILINE)
     documented = dict(zip(sections[1::2], sections[2::2], strict=True))
 
     section = documented[tool.name]
