@@ -92,7 +92,7 @@ class Vandal:
 
     def write(self) -> None:
         path = self.new_path()
-        if not path.is_dir():
+        if not path.is_dir() and not path.is_symlink():
             path.write_text(self.content())
 
     def append(self) -> None:
@@ -126,7 +126,7 @@ class Vandal:
 
     def move(self) -> None:
         source, target = self.some(), self.new_path()
-        if source is not None and not target.exists() and not target.is_relative_to(source):
+        if source is not None and not os.path.lexists(target) and not target.is_relative_to(source):
             source.rename(target)
 
     def replace(self) -> None:
@@ -147,7 +147,7 @@ class Vandal:
 
     def copy_tree(self) -> None:
         source, target = self.directory(), self.new_path()
-        if source != self.root and not target.exists() and not target.is_symlink() and not target.is_relative_to(source):
+        if source != self.root and not os.path.lexists(target) and not target.is_relative_to(source):
             shutil.copytree(source, target, symlinks=True)
 
     def leave_and_return(self) -> None:
@@ -156,7 +156,8 @@ class Vandal:
         if source == self.root or away.exists() or target.is_relative_to(source) or os.path.lexists(target):
             return
         source.rename(away)
-        (away / "meanwhile.py").write_text(self.content())
+        if not (away / "meanwhile.py").is_dir():
+            (away / "meanwhile.py").write_text(self.content())
         if self.rng.random() < 0.7:
             away.rename(target)
         else:

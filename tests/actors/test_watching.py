@@ -243,6 +243,18 @@ async def test_directories_that_change_places_are_both_watched(root):
         assert watcher.drain().directories == {"src", "docs/pkg"}
 
 
+async def test_a_directory_that_came_by_an_exchange_and_was_deleted_leaves_nothing_behind(root):
+    """Found by test_every_directory_that_changed_is_reported: what had been below the name was not reported."""
+    async with watching(root) as watcher:
+        exchange(root / "docs", root / "src")
+        shutil.rmtree(root / "src")
+
+        assert is_reported(watcher.drain(), "", "src", "src/pkg", "docs", "docs/pkg")
+
+        (root / "docs/pkg/c.py").write_text("x")
+        assert watcher.drain().directories == {"docs/pkg"}
+
+
 async def test_a_directory_deleted_while_it_is_open_is_reported_at_once(root):
     """The kernel ends its watch only when the last one who has it open lets go."""
     held = os.open(root / "empty", os.O_RDONLY)
