@@ -1,5 +1,6 @@
 """`search_code`: retrieve, rank, give each hit its boundaries, drop duplicates, shape."""
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -23,6 +24,8 @@ from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, wit
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
+
+_SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 WEIGHED_FILES: Final = 40
 """Files, the best by their text, for which it is counted how many import them."""
@@ -57,7 +60,7 @@ def search_code(
         results=page.results,
         query_intent=hits.intent,
         total_candidates=hits.total,
-        suggested_next_actions=_next_actions(request, hits, limit, is_cut=page.is_cut),
+        suggested_next_actions=_next_actions(snapshot, request, hits, limit, is_expired, is_cut=page.is_cut),
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,
@@ -116,12 +119,25 @@ def find(
     )
 
 
-def _next_actions(request: SearchCode, hits: Hits, limit: int, *, is_cut: bool) -> tuple[NextAction, ...]:
+def _next_actions(
+    snapshot: Snapshot, request: SearchCode, hits: Hits, limit: int, is_expired: Callable[[], bool], *, is_cut: bool
+) -> tuple[NextAction, ...]:
     if is_cut:
         mode = "" if request.mode == "auto" else request.mode
         return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
     if hits.shown:
         return ()
     if request.mode != "auto" or request.kind or request.language or request.path:
-        return (NextAction(tool="search_code", query=request.query),)
+        return (*_near_miss(snapshot, request, hits, is_expired), NextAction(tool="search_code", query=request.query))
     return (NextAction(tool="search_code", query=request.query, mode="literal"),)
+
+
+def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
+    """The same literal or pattern whatever its case, where that would find something."""
+    if request.mode == "auto" or hits.is_partial or "\n" in request.query:
+        return ()
+    pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
+    without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
+    if not find(snapshot, without_case, 1, QuerySettings(max_matched_lines=1), is_expired).shown:
+        return ()
+    return (NextAction(tool="search_code", query=pattern, mode="regex"),)

@@ -233,6 +233,19 @@ def test_too_many_lines_end_the_scan_and_the_answer_says_so(lines):
     assert "be more specific" in reply.metadata.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("mode", "query", "suggested"),
+    [("literal", "ratelimiter(None", r"(?i)ratelimiter\(None"), ("regex", r"RATE_?LIMITER\(", r"(?i)RATE_?LIMITER\(")],
+)
+def test_what_is_found_only_in_another_case_is_suggested(ask, mode, query, suggested):
+    reply = ask(query, mode=mode)
+    actions = [(action.tool, action.mode, action.query) for action in reply.suggested_next_actions]
+
+    assert reply.results == ()
+    assert actions == [("search_code", "regex", suggested), ("search_code", "", query)]
+    assert ask(suggested, mode="regex").results
+
+
 def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
     reply = ask("no such text anywhere")
 
