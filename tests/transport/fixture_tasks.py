@@ -1,0 +1,157 @@
+"""The tools of the conformance suite that become tasks."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+import trio
+from msgspec import Raw
+
+from codecompass.transport.envelope import missing_capability
+from codecompass.transport.jsonrpc import Fault
+from codecompass.transport.protocol import INTERNAL_ERROR, TASKS_EXTENSION
+from codecompass.transport.surface import InputRequired, TaskStarted, ToolResult
+from codecompass.transport.tasks import TaskState
+from codecompass.transport.tool_results import rendered
+from codecompass.transport.wire import InputRequest
+from tests.transport.fixture_tools import NAME, content_of, elicitation, text
+
+Work = Callable[["FixtureTask"], Awaitable[ToolResult]]
+
+
+class FixtureTask:
+    """Work in a nursery of the fixture, which may ask its client for something."""
+
+    def __init__(self, nursery: trio.Nursery, work: Work):
+        now = time.time()
+        self.state = TaskState(status="working", created_at=now, updated_at=now)
+        self._changed = trio.Event()
+        self._scope = trio.CancelScope()
+        self._responses: dict[str, Raw] = {}
+        nursery.start_soon(self._run, work)
+
+    def watch(self):
+        return TaskWatch(self)
+
+    async def wait_change(self, seen):
+        while self.state is seen:
+            await self._changed.wait()
+        return self.state
+
+    async def cancel(self):
+        if not self.state.has_ended:
+            self._scope.cancel()
+            self._set(status="cancelled", input_requests={})
+
+    async def update(self, responses: Mapping[str, Raw]):
+        waiting = dict(self.state.input_requests)
+        for key in [key for key in responses if key in waiting]:
+            self._responses[key] = responses[key]
+            del waiting[key]
+        if self.state.input_requests:
+            self._set(status="input_required" if waiting else "working", input_requests=waiting)
+
+    async def ask(self, requests: Mapping[str, InputRequest]) -> dict[str, Raw]:
+        self._set(status="input_required", input_requests=requests)
+        while self.state.input_requests:
+            await self._changed.wait()
+        return self._responses
+
+    async def _run(self, work: Work):
+        with self._scope:
+            try:
+                result = rendered(await work(self), knows_structured=True)
+                self._set(status="completed", result=result)
+            except Fault as fault:
+                self._set(status="failed", fault=fault, message=fault.message)
+
+    def _set(self, **changes):
+        self.state = msgspec.structs.replace(self.state, updated_at=time.time(), **changes)
+        self._changed.set()
+        self._changed = trio.Event()
+
+
+class TaskWatch:
+    def __init__(self, task: FixtureTask):
+        self._task = task
+        self._seen = task.state
+
+    async def wait_change(self):
+        if self._seen.has_ended:
+            return False
+        self._seen = await self._task.wait_change(self._seen)
+        return True
+
+
+class TaskTools:
+    """Tools that start tasks in one nursery."""
+
+    NAMES = ("greet", "slow_compute", "failing_job", "protocol_error_job", "confirm_delete", "multi_input", "test_tool_with_task")
+
+    def __init__(self, nursery: trio.Nursery):
+        self._nursery = nursery
+
+    async def call(self, name, arguments, exchange):
+        return await getattr(self, f"_{name}")(arguments, exchange)
+
+    def _started(self, exchange, work, *, otherwise=None):
+        declares = exchange.envelope.is_modern and exchange.envelope.capabilities.has_extension(TASKS_EXTENSION)
+        if not declares and otherwise is None:
+            raise missing_capability({"extensions": {TASKS_EXTENSION: {}}})
+        if not declares:
+            return otherwise
+        return TaskStarted(task=FixtureTask(self._nursery, work), otherwise=otherwise or text("There is no room.", is_error=True))
+
+    async def _greet(self, arguments, exchange):
+        return text(f"Hello, {arguments.get('name')}!")
+
+    async def _slow_compute(self, arguments, exchange):
+        seconds = float(arguments.get("seconds", 0))
+        done = text(f"Computed for {seconds:g} s.")
+        if seconds <= 0:
+            return done
+
+        async def work(task):
+            await trio.sleep(seconds)
+            return done
+
+        return self._started(exchange, work, otherwise=done)
+
+    async def _failing_job(self, arguments, exchange):
+        async def work(task):
+            await trio.sleep(1)
+            return text("The job failed, as it always does.", is_error=True)
+
+        return self._started(exchange, work)
+
+    async def _protocol_error_job(self, arguments, exchange):
+        async def work(task):
+            raise Fault(INTERNAL_ERROR, "the job broke the protocol", reason="internal_error")
+
+        return self._started(exchange, work, otherwise=text("There is no task to break.", is_error=True))
+
+    async def _confirm_delete(self, arguments, exchange):
+        async def work(task):
+            request = elicitation(f"Delete {arguments.get('filename')}?", {"confirm": {"type": "boolean"}})
+            responses = await task.ask({"confirm": request})
+            return text("Deleted." if content_of(responses.get("confirm"), "confirm") else "Kept.")
+
+        return self._started(exchange, work, otherwise=text("Kept."))
+
+    async def _multi_input(self, arguments, exchange):
+        async def work(task):
+            requests = {key: elicitation(f"The {key}?", {key: {"type": "string"}}) for key in ("first", "second")}
+            await task.ask(requests)
+            return text("Both are there.")
+
+        return self._started(exchange, work, otherwise=text("Nobody was asked."))
+
+    async def _test_tool_with_task(self, arguments, exchange):
+        name = content_of(exchange.inputs.responses.get("user_name"), "name")
+        if name is None:
+            return InputRequired(requests={"user_name": NAME})
+
+        async def work(task):
+            return text(f"Hello, {name}!")
+
+        return self._started(exchange, work)
