@@ -1,0 +1,280 @@
+"""The state of the server out of what is published: the priority of states, every field of the contract, no look at a disk."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from codecompass import __version__
+from codecompass.actors.jobs import JobState
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.progress import Progress
+from codecompass.protocol.metadata import bare_metadata
+from codecompass.store.identity import project_id
+from codecompass.store.index import IndexMeta
+from codecompass.store.job_log import Interruption
+from codecompass.store.registry import Project
+from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.transport.health import MAX_PROJECTS, Moment, health
+from codecompass.transport.known import Known, KnownProject
+
+CALM = Moment(uptime_seconds=3600.9, prewarm_status="complete", prewarm_enabled=True, warmset_capacity=3)
+
+META = IndexMeta(
+    generation=4,
+    completeness="complete",
+    ref="main",
+    commit="",
+    published_at=1_771_842_600.0,
+    file_count=3891,
+    symbol_count=12847,
+    source_bytes=1,
+    rules_fingerprint="",
+)
+
+
+def project(name, *, is_default=False):
+    root = Path("/srv") / name
+    return Project(
+        project_id=project_id(root),
+        alias=None,
+        root=root,
+        is_auto_discovered=False,
+        is_default=is_default,
+        created_at=0.0,
+        last_used_at=0.0,
+    )
+
+
+def known(name, **changes):
+    entry = KnownProject(project=project(name), schema_status="compatible", current_schema_version=SCHEMA_VERSION, meta=META)
+    return replace(entry, **changes)
+
+
+def live(name, **changes):
+    observation = WorkspaceObservation(
+        project_id=project_id(Path("/srv") / name),
+        project_name=project_id(Path("/srv") / name),
+        root=f"/srv/{name}",
+        lifecycle="running",
+        indexing_status="ready",
+        freshness_status="fresh",
+        schema_status="compatible",
+        ref="main",
+        generation=4,
+        file_count=3891,
+        symbol_count=12847,
+        last_indexed_at=META.published_at,
+    )
+    return replace(observation, **changes)
+
+
+def job(name, **changes):
+    state = JobState(
+        job_id="abc123",
+        project_id=project_id(Path("/srv") / name),
+        project_name=name,
+        root=f"/srv/{name}",
+        mode="incremental",
+        status="running",
+        cause="sync_repo",
+        created_at=META.published_at,
+        started_at=META.published_at,
+        progress=Progress(stage="parsing", files_scanned=3891, files_total=12),
+    )
+    return replace(state, **changes)
+
+
+def report(moment, **arguments):
+    reply = health(moment, metadata=bare_metadata(), **arguments)
+    return msgspec.json.decode(msgspec.json.encode(reply))
+
+
+def with_known(*entries, **changes):
+    return replace(CALM, known=Known(projects=entries), **changes)
+
+
+def test_the_report_is_that_of_the_contract_field_by_field():
+    """Seeds 000 and 001, `health_check`."""
+    home = project("backend", is_default=True)
+    moment = replace(
+        with_known(known("backend", project=home)),
+        live=(live("backend", active_job=job("backend")),),
+        warmset=(home.project_id,),
+        home=home.project_id,
+    )
+
+    reply = report(moment)
+
+    grammars = reply.pop("grammars")
+    assert {"rust", "typescript", "python", "go"} <= set(grammars["available"])
+    assert grammars["missing"] == []
+    assert reply == {
+        "status": "indexing",
+        "version": __version__,
+        "uptime_seconds": 3600,
+        "tantivy_ok": True,
+        "sqlite_ok": True,
+        "active_job": {
+            "job_id": "abc123",
+            "project_id": home.project_id,
+            "mode": "incremental",
+            "status": "running",
+            "changed_files": 12,
+            "started_at": "2026-02-23T10:30:00Z",
+        },
+        "interrupted_recovery_report": None,
+        "workspace_warmset": {"enabled": True, "capacity": 3, "members": ["/srv/backend"]},
+        "prewarm_status": "complete",
+        "startup_checks": {
+            "index": {
+                "status": "compatible",
+                "current_schema_version": SCHEMA_VERSION,
+                "required_schema_version": SCHEMA_VERSION,
+                "message": None,
+            }
+        },
+        "projects": [
+            {
+                "project_id": home.project_id,
+                "repo_root": "/srv/backend",
+                "index_status": "indexing",
+                "residency": "live",
+                "schema_status": "compatible",
+                "current_schema_version": SCHEMA_VERSION,
+                "required_schema_version": SCHEMA_VERSION,
+                "freshness_status": "fresh",
+                "last_indexed_at": "2026-02-23T10:30:00Z",
+                "ref": "main",
+                "file_count": 3891,
+                "symbol_count": 12847,
+            }
+        ],
+        "total_projects": 1,
+        "metadata": {"codecompass_protocol_version": "1.0"},
+    }
+
+
+FAILED = live("a", lifecycle="failed", last_error="Boom: x")
+BUSY = live("b", active_job=job("b"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "status"),
+    [
+        (CALM, "ready"),
+        (replace(CALM, live=(live("a"),)), "ready"),
+        (replace(CALM, live=(live("a", freshness_status="stale"),)), "ready"),
+        (replace(CALM, live=(BUSY,)), "indexing"),
+        (replace(CALM, live=(BUSY,), prewarm_status="warming"), "warming"),
+        (replace(CALM, prewarm_status="pending"), "warming"),
+        (replace(CALM, prewarm_status="skipped"), "ready"),
+        (replace(CALM, live=(BUSY, FAILED), prewarm_status="warming"), "error"),
+        (replace(CALM, prewarm_status="failed"), "error"),
+        (replace(CALM, known=Known(registry_error="locked")), "error"),
+        (with_known(known("a", schema_status="corrupt_manifest", meta=None)), "error"),
+        (with_known(known("a", schema_status="reindex_required", meta=None)), "error"),
+        (with_known(known("a", exists=False, schema_status="corrupt_manifest", meta=None)), "ready"),
+        (with_known(known("a", schema_status="not_indexed", meta=None)), "ready"),
+    ],
+)
+def test_the_worst_state_is_that_of_the_server(moment, status):
+    assert report(moment)["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("entry", "index_status", "freshness"),
+    [
+        (known("a"), "ready", "fresh"),
+        (known("a", schema_status="not_indexed", meta=None), "stale", "stale"),
+        (known("a", schema_status="reindex_required", meta=None), "error", "stale"),
+        (known("a", schema_status="compatible", meta=None), "error", "stale"),
+        (known("a", exists=False), "stale", "stale"),
+    ],
+)
+def test_a_project_that_is_not_live_stands_as_its_files_do(entry, index_status, freshness):
+    (shown,) = report(with_known(entry))["projects"]
+
+    assert (shown["residency"], shown["index_status"], shown["freshness_status"]) == ("on_disk", index_status, freshness)
+
+
+@pytest.mark.parametrize(
+    ("changes", "index_status"),
+    [
+        ({}, "ready"),
+        ({"freshness_status": "stale"}, "stale"),
+        ({"indexing_status": "not_indexed", "schema_status": "not_indexed", "generation": 0}, "stale"),
+        ({"indexing_status": "indexing"}, "indexing"),
+        ({"active_job": job("a")}, "indexing"),
+        ({"indexing_status": "failed"}, "error"),
+        ({"lifecycle": "failed", "active_job": None}, "error"),
+        ({"schema_status": "corrupt_manifest"}, "error"),
+        ({"lifecycle": "restarting", "restarts": 2}, "ready"),
+    ],
+)
+def test_a_live_project_stands_as_its_workspace_says(changes, index_status):
+    (shown,) = report(replace(CALM, live=(live("a", **changes),), known=Known(projects=(known("a"),))))["projects"]
+
+    assert (shown["residency"], shown["index_status"]) == ("live", index_status)
+    assert shown.get("restarts", 0) == changes.get("restarts", 0)
+
+
+def test_a_failure_is_told_and_a_damaged_index_is_not_well():
+    failed_job = job("a", status="failed", error="disk full")
+    moment = replace(CALM, live=(live("a", last_job=failed_job), FAILED, live("c", schema_status="corrupt_manifest")))
+
+    reply = report(replace(moment, known=Known(registry_error="locked", missing_grammars=("zig",))))
+
+    assert {entry["repo_root"]: entry.get("last_error") for entry in reply["projects"]}["/srv/c"] is None
+    assert "Boom: x" in str(reply["projects"])
+    assert report(replace(CALM, live=(live("a", last_job=failed_job),)))["projects"][0]["last_error"] == "disk full"
+    assert (reply["tantivy_ok"], reply["sqlite_ok"], reply["sqlite_error"]) == (False, False, "locked")
+    assert reply["grammars"]["missing"] == ["zig"]
+    assert "zig" not in reply["grammars"]["available"]
+
+
+def test_failing_and_live_projects_come_first_and_all_are_counted():
+    entries = [known(f"p{n:02}") for n in range(40)]
+    moment = replace(
+        with_known(*entries), live=(live("p39"), live("p38", lifecycle="failed"), live("p37", active_job=job("p37")))
+    )
+
+    reply = report(moment, limit=MAX_PROJECTS)
+
+    roots = [entry["repo_root"] for entry in reply["projects"]]
+    assert len(roots) == MAX_PROJECTS == 20
+    assert roots[:4] == ["/srv/p38", "/srv/p37", "/srv/p39", "/srv/p00"]
+    assert reply["total_projects"] == 40
+    assert len(report(moment)["projects"]) == 40
+
+
+def test_interrupted_jobs_are_summed_and_the_last_one_dates_them():
+    entries = (known("a", interruption=Interruption(1, META.published_at)), known("b", interruption=Interruption(2, 1.0)))
+
+    assert report(with_known(*entries))["interrupted_recovery_report"] == {
+        "detected": True,
+        "interrupted_jobs": 3,
+        "last_interrupted_at": "2026-02-23T10:30:00Z",
+        "recommended_action": "run sync_repo or index_repo for the affected workspace",
+    }
+    assert report(with_known(*entries), about=entries[1].project)["interrupted_recovery_report"]["interrupted_jobs"] == 2
+
+
+def test_of_one_project_nothing_else_is_said():
+    moment = replace(with_known(known("a"), known("b", schema_status="reindex_required", meta=None)), live=(FAILED,))
+
+    reply = report(moment, about=project("b"))
+
+    assert [entry["repo_root"] for entry in reply["projects"]] == ["/srv/b"]
+    assert reply["total_projects"] == 1
+    check = reply["startup_checks"]["index"]
+    assert check["status"] == "reindex_required"
+    assert "codecompass index --force" in check["message"]
+
+
+def test_without_a_project_the_startup_check_says_so():
+    check = report(CALM)["startup_checks"]["index"]
+
+    assert (check["status"], check["current_schema_version"]) == ("not_indexed", 0)
+    assert check["message"]
