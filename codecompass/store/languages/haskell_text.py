@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.store.languages.base import Context, Definition, Node
+from codecompass.store.languages.base import HEAD_BYTES, Context, Definition, Node
 from codecompass.store.languages.haskell_exports import visibility_of
 
 CONDITIONAL: Final = re.compile(rb"^#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n]*", re.MULTILINE)
@@ -75,7 +75,7 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
             node=root,
             start_line=line,
             end_line=line + text.count(b"\n"),
-            signature=COMMENT.sub(b"", match[0]).decode("utf-8", "replace"),
+            signature=COMMENT.sub(b"", match[0][:HEAD_BYTES]).decode("utf-8", "replace"),
             visibility=visibility_of(name, "value", context),
             doc="",
             qualified_name=".".join((*context.module, name)),

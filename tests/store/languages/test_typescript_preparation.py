@@ -14,6 +14,9 @@ interface Each {
   >
   <T>(cases: List<T>): Reply<T[]>
   (...args: any): Reply<any[]>
+  <const T>(a: T): void
+  // With a default.
+  <T = string>(a: T): T
 }
 
 interface Later {
@@ -50,6 +53,6 @@ def test_the_parser_gets_as_many_bytes_and_the_same_line_breaks():
 
 
 def test_comparisons_arrows_and_casts_are_left_alone():
-    source = b"const f = () =>\n  <T>value\nif (a >\n  b) {}\nconst x = a\n  <b\n"
+    source = b"const f = () =>\n  <T>(value)\nif (a >\n  b) {}\nconst x = a\n  <b\ntype E = A extends\n  <T>() => T ? 1 : 2\n"
 
     assert prepare(source) == source
