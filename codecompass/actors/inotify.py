@@ -44,6 +44,7 @@ MAX_MOVED: Final = 64
 _CREATE: Final = int(flags.CREATE)
 _MOVED_TO: Final = int(flags.MOVED_TO)
 _MOVED_FROM: Final = int(flags.MOVED_FROM)
+_ATTRIB: Final = int(flags.ATTRIB)
 _DELETE: Final = int(flags.DELETE)
 _IS_DIRECTORY: Final = int(flags.ISDIR)
 _OVERFLOW: Final = int(flags.Q_OVERFLOW)
@@ -65,6 +66,7 @@ class InotifyWatcher:
         self._mounts = MountTable(root)
         self._changes = ChangeCollector()
         self._points: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._wanted: frozenset[str] = frozenset()
         self._repositories: frozenset[str] = frozenset()
         self._are_points_old = False
         self._identity: tuple[int, int] | None = None
@@ -112,6 +114,7 @@ class InotifyWatcher:
         self._trouble = self._trouble or "the update of the watches was interrupted"
         # A repository that was being made when the tree was scanned is known from its events alone.
         self._repositories = frozenset(repositories) | (self._repositories & wanted)
+        self._wanted = wanted
         self._limitation = ""
         if is_anew:
             await self._forget_everything()
@@ -266,7 +269,11 @@ class InotifyWatcher:
             self._drop_with_all_below(path)
         elif mask & _DELETE:
             self._drop(path)
-        elif mask & (_CREATE | _MOVED_TO) and _may_be_entered(name):
+        elif mask & _ATTRIB:
+            # One that could not be watched when it appeared may have been opened to us.
+            if path in self._wanted and path not in self._table:
+                self._adopt(path)
+        elif mask & (_CREATE | _MOVED_TO) and self._may_be_entered(path, name):
             if mask & _MOVED_TO:
                 # Two names are being exchanged: that the other directory has left this one is told only afterwards.
                 self._drop_with_all_below(path)
@@ -306,12 +313,17 @@ class InotifyWatcher:
             try:
                 with os.scandir(os.path.join(self._root, directory)) as listing:
                     for entry in listing:
-                        if _may_be_entered(entry.name) and entry.is_dir(follow_symlinks=False):
-                            pending.append(f"{directory}/{entry.name}")
+                        child = f"{directory}/{entry.name}"
+                        if self._may_be_entered(child, entry.name) and entry.is_dir(follow_symlinks=False):
+                            pending.append(child)
                         elif entry.name in RULE_NAMES:
                             self._changes.add_effects(rules=True)
             except OSError:
                 continue  # It is gone again, and an event that is still queued says so.
+
+    def _may_be_entered(self, path: str, name: str) -> bool:
+        """Whether a scan enters a new directory here, or may."""
+        return path in self._wanted or (name != ".git" and name not in builtin.ALWAYS and is_utf8(name))
 
     def _look_for_returned(self) -> None:
         # An exchange of two names (renameat2) ends with one of them moved away and yet there.
@@ -336,11 +348,6 @@ class InotifyWatcher:
     def _get_into_trouble(self, reason: str) -> None:
         self._trouble = reason
         self._changes.add_everything(reason)
-
-
-def _may_be_entered(name: str) -> bool:
-    """Whether a scan may enter a new directory of this name. One that settings take in after all comes with `update`."""
-    return name != ".git" and name not in builtin.ALWAYS and is_utf8(name)
 
 
 async def _in_slices(keys: Sequence[str], work: Callable[[Sequence[str]], None]) -> None:

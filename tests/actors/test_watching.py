@@ -15,6 +15,7 @@ from codecompass.actors.changes import Changes
 from codecompass.actors.watching import open_tree_watcher
 from codecompass.store.scan.walk import scan
 from codecompass.store.scan.workspace import ScanRules
+from tests.support.processes import run_python
 from tests.support.watching import directories_below, exchange, run_in_namespace, settle, watching
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -195,6 +196,44 @@ async def test_a_new_directory_of_installed_packages_is_not_entered(root):
         (root / "node_modules/left/lib/a.js").write_text("x")
 
         assert watcher.drain().directories == {""}
+
+
+async def test_a_directory_of_packages_that_the_scan_enters_is_watched_when_it_is_made_again(root):
+    """An ignore file can take back what is left out by default."""
+    (root / "node_modules/ours").mkdir(parents=True)
+    async with open_tree_watcher(root, ["", "node_modules", "node_modules/ours"]) as watcher:
+        shutil.rmtree(root / "node_modules")
+        (root / "node_modules/ours").mkdir(parents=True)
+        watcher.drain()
+
+        (root / "node_modules/ours/index.js").write_text("x")
+
+        assert watcher.drain().directories == {"node_modules/ours"}
+
+
+CLOSED = """
+import sys, trio
+from pathlib import Path
+from tests.support.watching import watching
+root = Path(sys.argv[1])
+async def main():
+    async with watching(root) as watcher:
+        (root / "empty").rmdir()
+        (root / "empty").mkdir(mode=0)
+        assert watcher.drain().directories == {"", "empty"}
+        (root / "empty").chmod(0o755)
+        assert watcher.drain().directories == {"", "empty"}
+        (root / "empty/a.py").write_text("x")
+        assert watcher.drain().directories == {"empty"}
+        assert watcher.is_exact
+trio.run(main)
+"""
+
+
+def test_a_directory_that_is_opened_to_us_only_later_is_watched_then(root):
+    done = run_python(CLOSED, str(root))
+
+    assert done.returncode == 0, done.stderr
 
 
 async def test_what_lies_in_a_new_directory_is_watched_however_it_came(root, tmp_path):
