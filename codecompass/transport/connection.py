@@ -9,10 +9,10 @@ cancelled, and nothing is left.
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.log import get_logger
 from codecompass.transport.calls import TransportName
 from codecompass.transport.core import Core
 from codecompass.transport.jsonrpc import Malformed
@@ -60,7 +60,7 @@ async def serve_connection(
             requests.cancel_scope.cancel()
         writer.close()
         connection.cancel_scope.deadline = trio.current_time() + limits.grace_seconds
-    structlog.get_logger(__name__).info("connection_ended", transport=transport, reason=end)
+    get_logger(__name__).info("connection_ended", transport=transport, reason=end)
     return end
 
 
@@ -68,7 +68,7 @@ async def _run_writer(writer: FrameWriter, connection: trio.CancelScope) -> None
     try:
         await writer.run()
     except OutgoingClosed as error:
-        structlog.get_logger(__name__).info("client_gone", reason=str(error))
+        get_logger(__name__).info("client_gone", reason=str(error))
         connection.cancel()
 
 

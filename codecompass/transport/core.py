@@ -11,9 +11,7 @@ from msgspec import UNSET, Raw, Struct
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.protocol import (
     ANNOTATED_REVISION,
-    HANDSHAKE_REVISIONS,
     META_SERVER,
-    MODERN_REVISION,
     STRUCTURED_REVISION,
     TASKS_EXTENSION,
 )
@@ -51,16 +49,18 @@ class Core:
         self.seal: Final = StateSeal(time.time)
         self.stopping: Final = trio.Event()
         self.server_meta: Final[Mapping[str, object]] = {META_SERVER: surface.info}
-        revisions = (*HANDSHAKE_REVISIONS, MODERN_REVISION)
-        self._tools = {revision: _encoded_tools(surface.tools.listed, revision) for revision in revisions}
+        self._tools: Final[dict[str, tuple[Raw, ...]]] = {}
 
     def stop(self) -> None:
         """Nothing new is taken from now on; streams of notifications end by themselves."""
         self.stopping.set()
 
     def tools(self, revision: str) -> tuple[Raw, ...]:
-        """Returns the listed tools with the members that the revision has."""
-        return self._tools[revision]
+        """Returns the listed tools with the members that the revision has; made once, when they are first asked for."""
+        made = self._tools.get(revision)
+        if made is None:
+            made = self._tools[revision] = _encoded_tools(self.surface.tools.listed, revision)
+        return made
 
     def capabilities(self, *, is_modern: bool) -> Mapping[str, object]:
         """Returns what the server can do. No list of ours ever changes, so no `listChanged` is declared."""

@@ -22,7 +22,10 @@ class Inputs(Struct, frozen=True):
 
 
 class Exchange:
-    """A request under way. Lives as long as its handler."""
+    """A request under way. Lives as long as its handler.
+
+    `inputs` and `subject` (the tool, resource or prompt it is about, for the log) are set by the method.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Exchange:
         self.client: Final = client
         self.project_path: Final = project_path
         self.inputs = Inputs()
+        self.subject = ""
         self._out = out
         self._afterwards: list[Callable[[], None]] = []
 

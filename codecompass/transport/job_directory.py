@@ -1,13 +1,16 @@
 """Jobs by their id, for clients: what runs, what the log remembers, and how to stop one."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from codecompass.actors.jobs import JobView
-from codecompass.actors.ledger import Ledger
 from codecompass.actors.messages import CancelJob
-from codecompass.actors.supervisor import WorkspaceSupervisor
 from codecompass.errors import CodeCompassError
-from codecompass.store.job_log import Job
+
+if TYPE_CHECKING:
+    # A session is there before anything of the store is loaded.
+    from codecompass.actors.ledger import Ledger
+    from codecompass.actors.supervisor import WorkspaceSupervisor
+    from codecompass.store.job_log import Job
 
 
 class JobDirectory(Protocol):
@@ -16,7 +19,7 @@ class JobDirectory(Protocol):
     def find(self, job_id: str) -> JobView | None:
         """Returns the job if it runs or has ended lately. Never waits."""
 
-    async def recorded(self, job_id: str) -> Job | None:
+    async def recorded(self, job_id: str) -> "Job | None":
         """Returns the job as the log has it, of any process and however old."""
 
     async def cancel(self, job_id: str) -> bool:
@@ -26,7 +29,7 @@ class JobDirectory(Protocol):
 class ServerJobs:
     """The JobDirectory of a server."""
 
-    def __init__(self, ledger: Ledger, supervisor: WorkspaceSupervisor) -> None:
+    def __init__(self, ledger: "Ledger", supervisor: "WorkspaceSupervisor") -> None:
         self._ledger = ledger
         self._supervisor = supervisor
 
@@ -34,7 +37,7 @@ class ServerJobs:
         """As JobDirectory says."""
         return self._supervisor.find_job(job_id)
 
-    async def recorded(self, job_id: str) -> Job | None:
+    async def recorded(self, job_id: str) -> "Job | None":
         """As JobDirectory says. None, too, while the registry cannot be read."""
         try:
             return await self._ledger.job(job_id)

@@ -18,6 +18,7 @@ from codecompass.transport.protocol import (
     HANDSHAKE_REVISIONS,
     INITIALIZE,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     LATEST_HANDSHAKE_REVISION,
     LISTEN,
     MODERN_REVISION,
@@ -155,6 +156,7 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
     params = decode_params(_CALL_TOOL, exchange.params)
     if not core.surface.tools.knows(params.name):
         raise Fault(INVALID_PARAMS, f"unknown tool {shown(params.name)}. tools/list shows what there is.")
+    exchange.subject = params.name
     arguments = params.arguments or {}
     binding = _binding(exchange, params.name, arguments)
     _open_inputs(core, exchange, binding)
@@ -176,6 +178,7 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
 async def read_resource(core: Core, exchange: Exchange) -> Result:
     """Reads a resource."""
     uri = decode_params(_URI, exchange.params).uri
+    exchange.subject = uri
     binding = _binding(exchange, uri, {})
     _open_inputs(core, exchange, binding)
     outcome = await core.surface.resources.read(uri, exchange)
@@ -259,6 +262,8 @@ def _open_inputs(core: Core, exchange: Exchange, binding: bytes) -> None:
 
 def _ask_again(core: Core, exchange: Exchange, outcome: InputRequired, binding: bytes) -> Result:
     """Only what the client said it can answer may be asked. 2026-07-28 basic/patterns/mrtr, "Server Requirements"."""
+    if not exchange.envelope.is_modern:
+        raise Fault(INVALID_REQUEST, f"this call asks back, which needs revision {MODERN_REVISION}.")
     for request in outcome.requests.values():
         name = _INPUT_CAPABILITIES[request.method]
         if not is_declared(getattr(exchange.envelope.capabilities, name)):

@@ -5,7 +5,7 @@ codecompass://jobs/{job_id}       one index job; told when it changes
 codecompass://outline/{path}      what get_file_outline says of a file of the caller's project
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import msgspec
@@ -13,7 +13,6 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.actors.jobs import JobState
 from codecompass.errors import FileNotFound
-from codecompass.store.job_log import Job
 from codecompass.transport.caller import SessionCaller
 from codecompass.transport.calls import Tools
 from codecompass.transport.exchange import Exchange
@@ -26,6 +25,9 @@ from codecompass.transport.surface import InputRequired, ResourceText
 from codecompass.transport.times import iso_time
 from codecompass.transport.watches import JobWatch
 from codecompass.transport.wire import Resource, ResourceTemplate, TextResourceContents
+
+if TYPE_CHECKING:
+    from codecompass.store.job_log import Job
 
 WORKSPACES_URI: Final = "codecompass://workspaces"
 JOB_PREFIX: Final = "codecompass://jobs/"
@@ -167,7 +169,7 @@ def _live_document(job: JobState) -> JobDocument:
     )
 
 
-def _recorded_document(job: Job) -> JobDocument:
+def _recorded_document(job: "Job") -> JobDocument:
     return JobDocument(
         job_id=job.job_id,
         progress_token=f"index-job-{job.job_id}",

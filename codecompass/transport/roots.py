@@ -9,10 +9,10 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
-import structlog
 import trio
 from msgspec import Raw, Struct
 
+from codecompass.log import get_logger
 from codecompass.transport.client_requests import ClientRefused, ClientRequests, Pending
 from codecompass.transport.outgoing import Outgoing
 from codecompass.transport.protocol import ROOTS_LIST
@@ -43,7 +43,7 @@ class Roots:
         self._asking = trio.Lock()
         self._pending: Pending | None = None
         self._deadline = 0.0
-        self._log = structlog.get_logger(__name__)
+        self._log = get_logger(__name__)
 
     def forget(self) -> None:
         """The client's roots have changed: the next one to need them asks again."""

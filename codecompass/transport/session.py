@@ -12,10 +12,10 @@ import time
 from typing import Final, Literal
 
 import msgspec
-import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.log import get_logger
 from codecompass.transport.calls import TransportName
 from codecompass.transport.client import Client
 from codecompass.transport.core import Core
@@ -50,6 +50,7 @@ from codecompass.transport.protocol import (
     UNSUPPORTED_REVISION,
 )
 from codecompass.transport.wire import CancelledParams, Result
+from codecompass.units import MILLISECONDS
 
 Received = Literal["request", "notification", "response", "malformed"]
 """What a message was. HTTP answers the middle two with 202."""
@@ -57,6 +58,7 @@ Received = Literal["request", "notification", "response", "malformed"]
 RETRY_MS: Final = 500
 """When to call again after a refusal for want of room."""
 
+_LOGGED_LENGTH: Final = 100
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _STATUSES: Final = {
@@ -112,7 +114,7 @@ class ClientSession:
         self._n_listening = 0
         self._is_draining = False
         self._left = trio.Event()
-        self._log = structlog.get_logger(__name__)
+        self._log = get_logger(__name__)
 
     @property
     def n_in_flight(self) -> int:
@@ -240,11 +242,12 @@ class ClientSession:
             self._log.info(
                 "request",
                 method=exchange.method,
-                id=str(exchange.id),
-                era="modern" if exchange.envelope.is_modern else "handshake",
+                subject=exchange.subject[:_LOGGED_LENGTH],
+                id=str(exchange.id)[:_LOGGED_LENGTH],
+                revision=exchange.envelope.revision,
                 transport=self.client.transport,
                 outcome="unanswered" if frame is None else "answered",
-                duration_ms=round((time.monotonic() - started) * 1000, 1),
+                duration_ms=round((time.monotonic() - started) / MILLISECONDS, 1),
             )
 
     async def _answer(self, admitted: _Admitted) -> Frame:
@@ -304,7 +307,7 @@ class ClientSession:
             await self.refuse(malformed, delivery.out)
             return "malformed"
         if not self.client.requests.settle(response):
-            self._log.info("response_to_nothing", id=str(response.id)[:100])
+            self._log.info("response_to_nothing", id=str(response.id)[:_LOGGED_LENGTH])
         delivery.out.finish()
         return "response"
 

@@ -38,7 +38,11 @@ async def subscribe(core: Core, exchange: Exchange) -> Result:
         await tell_changes(watch, tell)
 
     if not client.start_watch(_key(uri), run):
-        raise Fault(INVALID_PARAMS, "no more subscriptions on this connection. Unsubscribe from something.", uri=uri)
+        raise Fault(
+            INVALID_PARAMS,
+            "this connection takes no more subscriptions. Unsubscribe from something, or read the resource.",
+            uri=uri,
+        )
     return Result()
 
 

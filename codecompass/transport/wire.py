@@ -31,18 +31,22 @@ class ClientCapabilities(Struct, frozen=True):
     sampling: object = UNSET
     elicitation: object = UNSET
     notifications: object = UNSET
-    experimental: Mapping[str, object] | None = None
-    extensions: Mapping[str, object] | None = None
+    experimental: object = UNSET
+    extensions: object = UNSET
 
     @property
     def follows_jobs(self) -> bool:
         """Whether the client wants to be told of jobs after the request that started them."""
-        experimental = self.experimental or {}
-        return is_declared(self.notifications) or any(is_declared(experimental.get(key)) for key in ("notifications", "progress"))
+        asked = (_member(self.experimental, key) for key in ("notifications", "progress"))
+        return is_declared(self.notifications) or any(is_declared(value) for value in asked)
 
     def has_extension(self, name: str) -> bool:
         """Whether the client declared the extension."""
-        return is_declared((self.extensions or {}).get(name))
+        return is_declared(_member(self.extensions, name))
+
+
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def is_declared(value: object) -> bool:

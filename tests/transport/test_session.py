@@ -278,3 +278,12 @@ async def test_hints_are_given_once_a_session():
         hints = [json.loads((await line.tool("hint"))["content"][0]["text"])["hint"] for _ in range(3)]
 
     assert hints == [True, False, False]
+
+
+@pytest.mark.parametrize("capabilities", [{"experimental": True, "extensions": 5}, {"roots": None}, {"unheard_of": {}}])
+async def test_odd_capabilities_are_as_good_as_none(capabilities):
+    core, _tools = sample_core()
+    async with connected(core) as line:
+        await line.initialize(**capabilities)
+
+        assert (await line.tool("where"))["isError"]

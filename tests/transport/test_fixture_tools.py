@@ -1,0 +1,97 @@
+"""What the session can do beyond what the product uses, shown with the fixtures of the conformance suite."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from codecompass.transport.catalog import listed_names
+from codecompass.transport.core import Core
+from codecompass.transport.protocol import TASKS_EXTENSION
+from tests.transport.fixture_surface import fixture_surface
+from tests.transport.fixture_tasks import TaskTools
+from tests.transport.fixture_tools import HANDLERS
+from tests.transport.harness import connected, modern
+
+EVERYTHING = {"elicitation": {}, "sampling": {}, "roots": {}, "extensions": {TASKS_EXTENSION: {}}}
+ANSWERS = {
+    "elicitation/create": {"action": "accept", "content": {"name": "Ada", "confirm": True, "username": "ada"}},
+    "sampling/createMessage": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Paris"}},
+    "roots/list": {"roots": [{"uri": "file:///srv"}]},
+}
+
+
+@asynccontextmanager
+async def fixture_line():
+    async with trio.open_nursery() as nursery:
+        async with connected(Core(fixture_surface(nursery))) as line:
+            yield line
+        nursery.cancel_scope.cancel()
+
+
+async def helpful(line, id_):
+    """Returns the response, giving the server what it asks for meanwhile."""
+    while True:
+        message = await line.next()
+        if "method" in message and "id" in message:
+            line.send(id=message["id"], result=ANSWERS[message["method"]])
+        elif message.get("id") == id_:
+            return message
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+async def test_each_tool_works_in_the_handshake_era(autojump_clock, name):
+    async with fixture_line() as line:
+        await line.initialize(elicitation={}, sampling={}, roots={})
+
+        message = await helpful(line, line.ask("tools/call", {"name": name, "_meta": {"progressToken": name}}))
+
+    if name.startswith("test_input_required") or name == "test_streaming_elicitation":
+        assert message["error"]["code"] == -32600
+    else:
+        assert message["result"]["content"]
+
+
+@pytest.mark.parametrize("name", [*HANDLERS, *TaskTools.NAMES])
+async def test_each_tool_works_in_the_modern_era(autojump_clock, name):
+    async with fixture_line() as line:
+        params = {"name": name, "arguments": {"seconds": 2, "name": "Ada"}}
+        result = await line.result("tools/call", modern(params, capabilities=EVERYTHING))
+        while result["resultType"] == "input_required":
+            answers = {key: ANSWERS[request["method"]] for key, request in result["inputRequests"].items()}
+            state = {"requestState": result["requestState"]} if "requestState" in result else {}
+            again = modern({**params, "inputResponses": answers, **state}, capabilities=EVERYTHING)
+            result = await line.result("tools/call", again)
+        if result["resultType"] == "task":
+            task = {"taskId": result["taskId"]}
+            while (result := await line.result("tasks/get", modern(task, capabilities=EVERYTHING)))["status"] in (
+                "working",
+                "input_required",
+            ):
+                answers = dict.fromkeys(result.get("inputRequests", {}), ANSWERS["elicitation/create"])
+                update = modern({**task, "inputResponses": answers}, capabilities=EVERYTHING)
+                await line.result("tasks/update", update)
+                await trio.sleep(0.5)
+
+    assert result.get("content") or result["status"] in ("completed", "failed")
+
+
+async def test_a_modern_client_is_only_asked_what_it_declared():
+    async with fixture_line() as line:
+        fault = await line.fault("tools/call", modern({"name": "test_input_required_result_elicitation"}))
+
+    assert (fault["code"], fault["data"]["requiredCapabilities"]) == (-32021, {"elicitation": {}})
+
+
+async def test_messages_are_logged_to_modern_clients_that_asked_alone(autojump_clock):
+    async with fixture_line() as line:
+        await line.result("tools/call", modern({"name": "test_logging_tool"}))
+        assert all("method" not in message for message in line.seen)
+
+        await line.result("tools/call", modern({"name": "test_logging_tool"}, **{"io.modelcontextprotocol/logLevel": "info"}))
+
+    assert sum(message.get("method") == "notifications/message" for message in line.seen) == 3
+
+
+def test_the_product_has_none_of_these_tools():
+    assert not listed_names("all") & {*HANDLERS, *TaskTools.NAMES}
