@@ -27,6 +27,7 @@ from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
 from codecompass.actors.jobs import JobState
 from codecompass.actors.ledger import Ledger
 from codecompass.actors.limits import Limits
+from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import WorkerPool
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
+
+LARGE_JOB_FILES: Final = 200
+"""A job that took in so many files has needed memory that is worth giving back."""
 
 LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
 LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
@@ -170,6 +174,9 @@ class IndexWorkbench:
             )
             report = await job.run()
             self._memory = job.memory
+            if report.files_changed >= LARGE_JOB_FILES:
+                del job
+                await trio.to_thread.run_sync(release_unused, limiter=self._limits.checks)
             return report
 
     async def differs(self) -> bool:
