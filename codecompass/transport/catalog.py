@@ -4,16 +4,18 @@ Every call ends in an answer. An error of ours goes out with its code; anything 
 and goes out as `internal_error`. Owns no state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import structlog
 
+from codecompass.actors.jobs import JobState
 from codecompass.errors import CodeCompassError, InternalError, InvalidInput, error_body
 from codecompass.protocol.decode import decode
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
-from codecompass.protocol.replies import ErrorReply
+from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
 from codecompass.transport.toolkit import Call, Services, Tool
 from codecompass.transport.tools import (
@@ -77,7 +79,8 @@ class Catalog:
         try:
             call = Call(self._services, decode(name, arguments), caller)
             outcome = await self._tools[name].run(call)
-            return ToolAnswer(payload=encode(outcome.reply), job=outcome.job)
+            at_end = None if outcome.at_end is None else partial(self._ended, call, outcome.at_end)
+            return ToolAnswer(payload=encode(outcome.reply), job=outcome.job, at_end=at_end)
         except CodeCompassError as error:
             return self._failure(error, call)
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
@@ -88,6 +91,12 @@ class Catalog:
             return self._failure(
                 InternalError(f"{name} failed unexpectedly ({type(error).__name__}). The server's log has the details."), call
             )
+
+    def _ended(self, call: Call, render: Callable[[JobState], Reply], state: JobState) -> ToolAnswer:
+        try:
+            return ToolAnswer(payload=encode(render(state)))
+        except CodeCompassError as error:
+            return self._failure(error, call)
 
     def _failure(self, error: CodeCompassError, call: Call | None) -> ToolAnswer:
         body = error_body(error)

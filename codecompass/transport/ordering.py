@@ -1,19 +1,23 @@
 """The way of all tools that index: order a job, wait for it as long as the caller wants, say how it stands."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.jobs import JobState, JobView
+from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.protocol.metadata import Metadata
-from codecompass.transport.toolkit import Call, head_ref
+from codecompass.protocol.replies import Reply
+from codecompass.store.registry import Project
+from codecompass.transport.toolkit import Call, Outcome, head_ref
 
 
 class Ordered(Struct, frozen=True):
-    """A job that was ordered, as it stood when the wait was over."""
+    """A job that was ordered, as it stands in `state`."""
 
-    view: JobView
+    project: Project
     state: JobState
     metadata: Metadata
 
@@ -24,11 +28,11 @@ class Ordered(Struct, frozen=True):
 
     @property
     def file_count(self) -> int | None:
-        """Files of the project; None until they have been counted."""
+        """Files of the project; None until they have been counted. Only a full job counts them before its end."""
         if self.state.report is not None:
             return self.state.report.file_count
-        progress = self.state.progress
-        return progress.files_scanned if progress.stage != "discovery" else None
+        is_counted = self.state.mode == "full" and self.state.progress.stage != "discovery"
+        return self.state.progress.files_scanned if is_counted else None
 
     @property
     def changed_files(self) -> int | None:
@@ -51,10 +55,10 @@ class Ordered(Struct, frozen=True):
         return None if self.state.report is None else round(self.state.report.duration_seconds, 3)
 
 
-async def order(call: Call, *, force: bool, wait_seconds: float) -> Ordered:
-    """Returns the job that the workspace runs, a new one or one that was there.
+async def order(call: Call, *, force: bool, wait_seconds: float, render: Callable[[Ordered], Reply]) -> Outcome:
+    """Returns what `render` makes of the job that the workspace runs, a new one or one that was there.
 
-    Raises RefNotIndexed, IndexInProgress where `force` meets a job that is not forced, and what routing raises.
+    Raises RefNotIndexed, IndexInProgress where `force` meets a job that is not forced, what routing and `render` raise.
     """
     await call.require_ref()
     workspace = await call.workspace()
@@ -62,11 +66,15 @@ async def order(call: Call, *, force: bool, wait_seconds: float) -> Ordered:
     if wait_seconds > 0:
         await call.caller.follow(ticket.job, wait_seconds)
     assert call.routed is not None
-    ref = await head_ref(str(call.routed.project.root))
-    state = ticket.job.state
-    metadata = call.metadata(_as_of(state, workspace.observation), ref)
-    assert isinstance(metadata, Metadata)
-    return Ordered(ticket.job, state, metadata)
+    project = call.routed.project
+    ref = await head_ref(str(project.root))
+
+    def as_of(state: JobState) -> Reply:
+        metadata = call.metadata(_as_of(state, workspace.observation), ref if state.report is None else state.report.ref)
+        assert isinstance(metadata, Metadata)
+        return render(Ordered(project, state, metadata))
+
+    return Outcome(as_of(ticket.job.state), ticket.job, as_of)
 
 
 def _as_of(state: JobState, seen: WorkspaceObservation) -> WorkspaceObservation:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
 from codecompass.actors.handle import WorkspaceHandle
-from codecompass.actors.jobs import JobView
+from codecompass.actors.jobs import JobState, JobView
 from codecompass.actors.ledger import Ledger
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.protocol.decode import Decoded
@@ -32,10 +32,11 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The reply of a call, and the job that it started or joined."""
+    """The reply of a call, and the job that it started or joined; `at_end` makes the reply of the job's last state."""
 
     reply: Reply
     job: JobView | None = None
+    at_end: Callable[[JobState], Reply] | None = None
 
 
 class Call:

@@ -20,6 +20,7 @@ TOOLS = (
     "index_repo",
     "sync_repo",
     "health_check",
+    "index_repository",
 )
 
 
@@ -140,6 +141,7 @@ def test_every_tool_takes_workspace_project_and_ref(tool):
         "get_file_outline": {"path": "x"},
         "get_symbol_hierarchy": {"symbol_name": "x"},
         "find_related_symbols": {"symbol_name": "x"},
+        "index_repository": {"repo_path": "/w"},
     }.get(tool, {})
 
     request = decode(tool, {**required, "workspace": "/w", "project_id": "alias", "ref": "main"}).request
@@ -162,6 +164,38 @@ def test_a_number_of_seconds_to_wait_is_clamped_to_what_clients_bear():
 
     assert (decoded.request.wait_seconds, decoded.request.force) == (50, True)
     assert len(decoded.warnings) == 1
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\n\t", None])
+def test_a_blank_workspace_or_ref_is_as_good_as_none(blank):
+    assert search(workspace=blank, ref=blank).request == SearchCode(query="x")
+
+
+def test_a_path_with_a_nul_is_refused_before_anything_is_looked_at():
+    assert refused("search_code", {"query": "x", "workspace": "/a\0b"}).data["field"] == "workspace"
+    assert refused("index_repository", {"repo_path": "/a\0b"}).data["field"] == "repo_path"
+
+
+PROJECT_NAMES = ("a", "0", "client-a", "my-project-123", "a-b-c-d", "9lives", "a" * 50, "0123456789abcdef")
+NO_PROJECT_NAMES = (
+    "", " ", "-", "-a", "a-", "a--b", "A", "My_Project", "a_b", "a.b", "a b", "a/b", "..", "a\n", "\na", "client-a\r",
+    "é", "日本", "ﬁ", "a" * 51, "a" * 10_000, "a'; DROP TABLE projects; --", "%61", "a\0", "\ud800", "a\N{ZERO WIDTH SPACE}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROJECT_NAMES)
+def test_a_project_may_be_called(name):
+    assert search(project_id=name).request.project_id == name
+
+
+@pytest.mark.parametrize("name", NO_PROJECT_NAMES)
+def test_a_project_may_not_be_called(name):
+    error = refused("search_code", {"query": "x", "project_id": name})
+
+    assert error.message.startswith("Project identifier must be lowercase alphanumeric with hyphens")
+    assert error.data["field"] == "project_id"
+    assert error.data["constraint"] == "Must match pattern: ^[a-z0-9]+(-[a-z0-9]+)*$"
+    assert len(str(error.data["value"])) <= 101
 
 
 def test_lone_surrogates_become_replacement_characters_except_in_a_path_of_the_machine():

@@ -5,7 +5,7 @@ from typing import Final
 from codecompass.protocol import requests
 from codecompass.protocol.replies import IndexRepoReply
 from codecompass.protocol.requests import IndexRepo
-from codecompass.transport.ordering import order
+from codecompass.transport.ordering import Ordered, order
 from codecompass.transport.schemas import arguments, boolean, integer, result
 from codecompass.transport.toolkit import Call, Outcome, Tool
 
@@ -13,8 +13,12 @@ from codecompass.transport.toolkit import Call, Outcome, Tool
 async def run(call: Call) -> Outcome:
     """Orders the job."""
     assert isinstance(call.request, IndexRepo)
-    job = await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds)
-    reply = IndexRepoReply(
+    return await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=render)
+
+
+def render(job: Ordered) -> IndexRepoReply:
+    """Says how the job stands."""
+    return IndexRepoReply(
         job_id=job.state.job_id,
         progress_token=job.state.progress_token,
         status=job.status,
@@ -27,7 +31,6 @@ async def run(call: Call) -> Outcome:
         error_message=job.state.error,
         metadata=job.metadata,
     )
-    return Outcome(reply, job.view)
 
 
 TOOL: Final = Tool(

@@ -6,7 +6,7 @@ from codecompass.errors import InternalError
 from codecompass.protocol import requests
 from codecompass.protocol.replies import IndexRepositoryReply
 from codecompass.protocol.requests import IndexRepository
-from codecompass.transport.ordering import order
+from codecompass.transport.ordering import Ordered, order
 from codecompass.transport.schemas import NEW_NAME, arguments, result, text
 from codecompass.transport.toolkit import Call, Outcome, Tool
 
@@ -17,28 +17,30 @@ _NUMBER_DIGITS: Final = 12
 async def run(call: Call) -> Outcome:
     """Orders the job and waits as long as clients do."""
     assert isinstance(call.request, IndexRepository)
-    job = await order(call, force=False, wait_seconds=requests.MAX_WAIT_SECONDS)
-    assert call.routed is not None
-    project = call.routed.project
-    if job.state.has_ended and job.state.status != "published":
+    named = call.request.project_id
+    return await order(call, force=False, wait_seconds=requests.MAX_WAIT_SECONDS, render=lambda job: render(job, named))
+
+
+def render(job: Ordered, named: str | None) -> IndexRepositoryReply:
+    """Says how the job stands. Raises InternalError where it has ended without success."""
+    state = job.state
+    if state.has_ended and state.status != "published":
         raise InternalError(
-            f"indexing {project.root} ended as {job.state.status}: {job.state.error or 'no reason is known'}. Call again.",
-            job_id=job.state.job_id,
+            f"indexing {job.project.root} ended as {state.status}: {state.error or 'no reason is known'}. Call again.",
+            job_id=state.job_id,
         )
-    report = job.state.report
-    reply = IndexRepositoryReply(
-        status="running" if report is None else "success",
-        repository_id=int(project.project_id[:_NUMBER_DIGITS], 16),
-        project_id=call.request.project_id,
-        schema_name=project.schema_name,
+    return IndexRepositoryReply(
+        status="running" if state.report is None else "success",
+        repository_id=int(job.project.project_id[:_NUMBER_DIGITS], 16),
+        project_id=named,
+        schema_name=job.project.schema_name,
         files_indexed=job.file_count,
-        chunks_created=None if report is None else report.counts.documents_written,
+        chunks_created=None if state.report is None else state.report.counts.documents_written,
         duration_seconds=job.duration_seconds,
-        job_id=job.state.job_id,
-        progress_token=job.state.progress_token,
+        job_id=state.job_id,
+        progress_token=state.progress_token,
         metadata=job.metadata,
     )
-    return Outcome(reply, job.view)
 
 
 TOOL: Final = Tool(

@@ -6,7 +6,7 @@ from codecompass.errors import IndexInProgress, SyncInProgress
 from codecompass.protocol import requests
 from codecompass.protocol.replies import SyncRepoReply
 from codecompass.protocol.requests import SyncRepo
-from codecompass.transport.ordering import order
+from codecompass.transport.ordering import Ordered, order
 from codecompass.transport.schemas import arguments, boolean, integer, result
 from codecompass.transport.toolkit import Call, Outcome, Tool
 
@@ -15,10 +15,14 @@ async def run(call: Call) -> Outcome:
     """Orders the job."""
     assert isinstance(call.request, SyncRepo)
     try:
-        job = await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds)
+        return await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=render)
     except IndexInProgress as error:
         raise SyncInProgress(error.message, **error.data) from error
-    reply = SyncRepoReply(
+
+
+def render(job: Ordered) -> SyncRepoReply:
+    """Says how the job stands."""
+    return SyncRepoReply(
         job_id=job.state.job_id,
         progress_token=job.state.progress_token,
         status=job.status,
@@ -31,7 +35,6 @@ async def run(call: Call) -> Outcome:
         error_message=job.state.error,
         metadata=job.metadata,
     )
-    return Outcome(reply, job.view)
 
 
 TOOL: Final = Tool(

@@ -97,6 +97,20 @@ async def test_waiting_gives_the_counts_of_the_finished_job_and_the_job_itself(s
     assert reply["metadata"]["indexing_status"] == "ready"
 
 
+@pytest.mark.parametrize("tool", ["index_repo", "sync_repo"])
+async def test_what_a_job_says_at_its_end_is_what_the_call_would_have_said_had_it_waited(serving, tool):
+    answer = await serving.answer(tool)
+
+    with trio.fail_after(60):
+        end = await answer.job.wait_end()
+    later = json.loads(answer.at_end(end).payload)
+
+    assert json.loads(answer.payload)["status"] == "running"
+    assert (later["status"], later["file_count"], later["symbol_count"]) == ("published", 5, 13)
+    assert later["job_id"] == end.job_id
+    assert (later["metadata"]["indexing_status"], later["metadata"]["result_completeness"]) == ("ready", "complete")
+
+
 async def test_nobody_is_followed_without_a_wait(serving):
     client = Client()
 
@@ -112,6 +126,8 @@ async def test_a_job_that_fails_says_why_and_the_call_itself_has_worked(serving,
     reply = await serving.call("index_repo", wait_seconds=50)
     named = await serving.refusal("index_repository", Client(roots=[repository.root]), repo_path=repository.root)
 
+    at_end = (await serving.answer("index_repo")).at_end
+    assert json.loads(at_end((await serving.answer("index_repo", wait_seconds=50)).job.state).payload)["status"] == "failed"
     assert reply["status"] == "failed"
     assert "cannot write the index store" in reply["error_message"]
     assert reply["file_count"] is None
