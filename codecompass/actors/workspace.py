@@ -50,6 +50,9 @@ DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 LONGEST_BREATH_SECONDS: Final = 1 * SECONDS
 """Between two jobs for changes that nobody has asked about, the workspace rests as long as the last job took, at most this."""
 
+AUDIT_SECONDS: Final = 10 * MINUTES
+"""A look at 20,000 files costs 0.2 s of CPU."""
+
 JOURNAL_SECONDS: Final = 0.5 * SECONDS
 """How often the log of jobs learns how far a job is."""
 
@@ -127,12 +130,12 @@ class WorkspaceActor:
         self._retry_at = float("-inf")
         self._watcher: TreeWatcher | None = None
         self._is_updating = False
-        self._watched: tuple[frozenset[str], tuple[str, ...]] | None = None
         self._to_watch: tuple[frozenset[str], tuple[str, ...]] | None = None
         self._waiting = trio.CancelScope()
         self._nudge = trio.Event()
         self._in_flight = 0
         self._last_run_seconds = 0.0
+        self._was_vain = False
 
     async def run(self) -> None:
         """Serves the mailbox. Raises what is a defect; everything that can be answered is answered."""
@@ -443,6 +446,7 @@ class WorkspaceActor:
         job.update(final)
         self._job = None
         self._last_run_seconds = seconds
+        self._was_vain = final.report is not None and not final.report.files_changed
         if running.is_visible or (final.status != "published" and self._next is None):
             self._last_job = final
         elif self._last_job is not None and self._last_job.status == "failed":
@@ -523,11 +527,9 @@ class WorkspaceActor:
         return self._watcher is not None and not self._is_updating and self._watcher.is_exact
 
     def _ask_to_watch(self, report: JobReport) -> None:
-        """Has the watcher watch what the newest scan went through."""
-        wanted = (report.directories, report.repositories)
-        if wanted != self._watched or not self._is_exact:
-            self._to_watch = wanted
-            self._waiting.cancel()
+        """Has the watcher watch what the newest scan went through, and nothing else any more."""
+        self._to_watch = (report.directories, report.repositories)
+        self._waiting.cancel()
 
     async def _keep_watch(self) -> None:
         """The only task that waits for the watcher and changes what it watches. Without one each question looks by itself."""
@@ -535,11 +537,12 @@ class WorkspaceActor:
             async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
                 self._watcher = watcher
                 nursery.start_soon(self._follow_changes)
+                nursery.start_soon(self._audit)
                 while True:
                     if self._to_watch is not None:
-                        self._watched, self._to_watch = self._to_watch, None
+                        (directories, repositories), self._to_watch = self._to_watch, None
                         self._is_updating = True
-                        await watcher.update(*self._watched)
+                        await watcher.update(directories, repositories)
                         self._is_updating = False
                         self._drain()
                         self._announce()
@@ -555,16 +558,24 @@ class WorkspaceActor:
         self._note(None)
 
     async def _follow_changes(self) -> None:
-        """Takes changes in as they come, in a tree where many do with a pause after each job."""
+        """Takes changes in as they come. Where they turn out to be none, as with a log that is ignored, ever less eagerly."""
+        breath = DEBOUNCE_SECONDS
         while True:
             await self._nudge.wait()
             self._nudge = trio.Event()
             self._want("files changed")
-            await trio.sleep(min(max(DEBOUNCE_SECONDS, self._last_run_seconds), LONGEST_BREATH_SECONDS))
-            if not self._changes.is_current and self._job is None:
-                self._nudge.set()
             while self._job is not None:
                 await self._progressed.wait()
+            breath = min(2 * breath, LONGEST_BREATH_SECONDS) if self._was_vain else max(DEBOUNCE_SECONDS, self._last_run_seconds)
+            await trio.sleep(min(breath, LONGEST_BREATH_SECONDS))
+            if not self._changes.is_current:
+                self._nudge.set()
+
+    async def _audit(self) -> None:
+        """Looks at everything now and then: a write through a second name of a file is an event for no watcher."""
+        while True:
+            await trio.sleep(AUDIT_SECONDS)
+            self._note(None)
 
     # the state that others see
 
