@@ -99,7 +99,7 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
 
 
 def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
-    known = {entry.project.project_id: entry for entry in moment.known.projects}
+    known: dict[str, KnownProject] = {entry.project.project_id: entry for entry in moment.known.projects}
     live = {observation.project_id: observation for observation in moment.live}
     if about is not None:
         wanted = [str(about.project_id)]

@@ -88,6 +88,7 @@ def encoded(listing, revision=MODERN_REVISION):
 
 # what is listed
 
+
 def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
     assert {tool.name for tool in catalog().listed} == THE_TEN
     assert ServerSettings().tools == "ten"
@@ -121,6 +122,7 @@ def test_tools_that_are_not_listed_are_known_all_the_same():
 
 
 # the contract of each
+
 
 @each_tool
 def test_a_tool_has_all_that_a_client_needs_to_choose_it(tool):
@@ -224,9 +226,7 @@ def test_the_documentation_names_every_error_code_that_there_is():
     import codecompass.errors
 
     codes = {
-        each.code
-        for _, each in inspect.getmembers(codecompass.errors, inspect.isclass)
-        if issubclass(each, CodeCompassError)
+        each.code for _, each in inspect.getmembers(codecompass.errors, inspect.isclass) if issubclass(each, CodeCompassError)
     }
 
     text = DOCUMENTATION.read_text()
@@ -235,6 +235,7 @@ def test_the_documentation_names_every_error_code_that_there_is():
 
 
 # how a call ends
+
 
 async def call(failure, tool="index_status", **arguments):
     answer = await catalog(failure=failure).call(tool, arguments, Client())
