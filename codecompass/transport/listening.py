@@ -62,15 +62,12 @@ async def listen(core: Core, exchange: Exchange) -> Result:
 
 
 async def _tell_all(watches: list[tuple[Watch, Callable[[], Awaitable[None]]]], stopping: trio.Event) -> None:
-    """Tells until the server stops. Raises OutgoingClosed, by itself and not in a group, where the client is gone."""
-    is_gone = False
+    """Tells until the server stops, or the client is gone: then the result that follows finds that out, too."""
 
     async def run(watch: Watch, tell: Callable[[], Awaitable[None]]) -> None:
-        nonlocal is_gone
         try:
             await tell_changes(watch, tell)
         except OutgoingClosed:
-            is_gone = True
             nursery.cancel_scope.cancel()
 
     async with trio.open_nursery() as nursery:
@@ -78,8 +75,6 @@ async def _tell_all(watches: list[tuple[Watch, Callable[[], Awaitable[None]]]], 
             nursery.start_soon(run, watch, tell)
         await stopping.wait()
         nursery.cancel_scope.cancel()
-    if is_gone:
-        raise OutgoingClosed
 
 
 def _teller(exchange: Exchange, method: str, params: Struct) -> Callable[[], Awaitable[None]]:

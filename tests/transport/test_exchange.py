@@ -227,6 +227,46 @@ async def test_a_client_that_is_gone_costs_nothing_but_its_own_request():
         assert out.message["result"] == {}
 
 
+async def test_an_id_is_free_as_soon_as_its_answer_is_on_the_way():
+    """A fast client uses the id again before our own send has returned."""
+    core, _tools = sample_core()
+    async with trio.open_nursery() as nursery:
+        session = ClientSession(core, "http", nursery=nursery)
+        first, second = Exchanged(), Exchanged()
+        send = first.send
+
+        async def send_slowly(frame):
+            await send(frame)
+            await session.receive(body("tools/call", {"name": "echo"}), Delivery(out=second))
+            await second.finished.wait()
+
+        first.send = send_slowly
+        await session.receive(body("tools/call", {"name": "echo"}), Delivery(out=first))
+        with trio.fail_after(5):
+            await first.finished.wait()
+
+    assert "result" in first.message
+    assert "result" in second.message
+
+
+async def test_a_listener_that_is_gone_leaves_nothing_behind(autojump_clock):
+    core, tools = sample_core()
+    out = Exchanged()
+    async with trio.open_nursery() as nursery:
+        session = ClientSession(core, "http", nursery=nursery)
+        params = modern({"notifications": {"resourceSubscriptions": ["codecompass://jobs/abc123"]}})
+        await session.receive(body("subscriptions/listen", params), Delivery(out=out))
+        await settled()
+        out.is_closed = True
+        finish(tools.job)
+        await settled()
+
+        # The stream of a client that is gone ends when it is told of something, or with the server.
+        core.stop()
+        await settled()
+        assert (session.n_in_flight, out.n_finished) == (0, 1)
+
+
 @pytest.mark.parametrize("value", ["=?base64?!!?=", "=?base64?/w==?="])
 def test_a_broken_encoded_header_is_a_mismatch(value):
     with pytest.raises(Fault):

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import trio
 import trio.testing
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,9 @@ from codecompass.transport.connection import Input, serve_connection
 from codecompass.transport.jsonrpc import Request, parse
 from tests.transport.harness import modern
 from tests.transport.sample_tools import sample_core
+
+N_CONVERSATIONS = 150
+"""Of up to 8 messages each, at the scale of CI."""
 
 METHODS = st.sampled_from(
     [
@@ -133,7 +137,9 @@ def check(frames):
     assert sum(answered.values()) <= sum(asked.values()) + n_answerable
 
 
-@given(st.lists(messages() | st.binary(max_size=100), max_size=8))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_conversation_is_survived_and_each_request_is_answered_once(frames):
-    check(frames)
+@pytest.mark.soak
+def test_any_conversation_is_survived_and_each_request_is_answered_once(soak_scale):
+    conversations = st.lists(messages() | st.binary(max_size=100), max_size=8)
+    bounds = settings(max_examples=N_CONVERSATIONS * soak_scale, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+    bounds(given(conversations)(check))()
