@@ -1,13 +1,16 @@
 """An index job as others see it: one slot with its newest state. A slow watcher skips states, never slows the job."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from msgspec import Struct
 
-from codecompass.actors.indexing import JobReport
 from codecompass.actors.progress import Progress
-from codecompass.store.job_log import JobMode, JobStatus
+
+if TYPE_CHECKING:
+    # A session knows jobs before anything of the store is loaded.
+    from codecompass.actors.indexing import JobReport
+    from codecompass.store.job_log import JobMode, JobStatus
 
 _ENDED: Final = frozenset({"published", "failed", "interrupted", "cancelled"})
 
@@ -19,15 +22,15 @@ class JobState(Struct, frozen=True, kw_only=True):
     project_id: str
     project_name: str
     root: str
-    mode: JobMode
-    status: JobStatus
+    mode: "JobMode"
+    status: "JobStatus"
     cause: str
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None
     progress: Progress = Progress(stage="discovery")
     error: str = ""
-    report: JobReport | None = None
+    report: "JobReport | None" = None
 
     @property
     def progress_token(self) -> str:

@@ -20,7 +20,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.log_stream import LogStream
-from codecompass.settings import ServerSettings, Settings
+from codecompass.settings import LogLevel, ServerSettings, Settings
 from codecompass.transport.connection import ConnectionEnd
 from codecompass.transport.core import Core
 from codecompass.transport.deferred import DeferredServer
@@ -58,10 +58,15 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
         level = log.level_for(settings.log.level, invocation.options.verbosity)
-        # What structlog and logging use of a stream it has.
-        log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
+        if level in ("debug", "info"):
+            _configure_log(settings, level)
         trio.run(_serve, invocation, settings, rules, pipes)
     return failure.DONE
+
+
+def _configure_log(settings: Settings, level: LogLevel) -> None:
+    # What structlog and logging use of a stream it has.
+    log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
 
 
 def _require_transport(server: ServerSettings) -> None:
@@ -86,6 +91,8 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
+        # Not before: a session has nothing to say at these levels, and the logger takes long to load.
+        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
 
     server = DeferredServer(settings.server.tools, launch)
