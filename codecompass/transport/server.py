@@ -33,6 +33,7 @@ from codecompass.transport.eviction import AutoWorkspaces
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.job_directory import ServerJobs
 from codecompass.transport.known import Known, Survey
+from codecompass.transport.measures import MeasuredTools, Measures
 from codecompass.transport.product import product_surface
 from codecompass.transport.router import Router
 from codecompass.transport.routing_rules import RoutingRules
@@ -63,7 +64,8 @@ class Server:
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
         self.router: Final = Router(launch.rules, ledger, self.auto_workspaces)
         services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
-        self.tools: Final = Catalog(services, launch.settings.server.tools)
+        self.measures: Final = Measures()
+        self.tools: Final = MeasuredTools(Catalog(services, launch.settings.server.tools), self.measures)
         self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor)), launch.limits)
         self.started_at: Final = time.monotonic()
         self._survey = Survey(ledger, launch.home)

@@ -1,0 +1,85 @@
+"""Who may talk to a server over HTTP: the checks of Host and Origin, before anything else is looked at (rule R10). Pure.
+
+A page of the web that a browser on this machine shows can send requests to 127.0.0.1. Its `Origin` gives it away; and where
+it has rebound its own name to 127.0.0.1, its `Host` does. WebSockets know no same-origin policy: only this check.
+"""
+
+import ipaddress
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+Refusal = Literal["host", "origin"]
+
+
+class Guard(Struct, frozen=True, kw_only=True):
+    """`bound` are the addresses that the server listens on. Hosts are names with or without a port, in lower case."""
+
+    bound: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs on this machine can connect."""
+        return all(is_loopback(address) for address in self.bound)
+
+    def check(self, host: str | None, origin: str | None) -> Refusal | None:
+        """Returns what is wrong with a request that has these headers; None where it may come in."""
+        if not self._is_host_allowed(host):
+            return "host"
+        return None if origin is None or self._is_origin_allowed(origin) else "origin"
+
+    def _is_host_allowed(self, host: str | None) -> bool:
+        if not self.is_local and not self.hosts:
+            # Under which names a machine is known is not ours to guess. Only the Origin protects then.
+            return True
+        if host is None:
+            return False
+        name = host_name(host)
+        if name is None:
+            return False
+        return name in LOOPBACK_NAMES or name in self.bound or name in self.hosts or host.lower() in self.hosts
+
+    def _is_origin_allowed(self, origin: str) -> bool:
+        if origin.lower().rstrip("/") in self.origins:
+            return True
+        try:
+            parts = urlsplit(origin)
+            return parts.scheme in ("http", "https") and is_loopback(parts.hostname or "")
+        except ValueError:
+            return False
+
+
+def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str, ...]) -> Guard:
+    """Returns the guard for what the user allows beyond the machine itself."""
+    return Guard(
+        bound=bound,
+        hosts=frozenset(host.lower() for host in hosts),
+        origins=frozenset(origin.lower().rstrip("/") for origin in origins),
+    )
+
+
+def host_name(host: str) -> str | None:
+    """Returns the name in a Host header, without port and brackets, in lower case; None where it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return None
+    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        return None
+    return (parts.hostname or "").rstrip(".") or None
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or an address means this machine and no other."""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

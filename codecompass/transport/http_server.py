@@ -1,0 +1,179 @@
+"""Listening sockets and the connections on them: opened before anything runs, bounded in number, ended by a deadline.
+
+open_sockets -> HttpServer.serve -> one HttpConnection each -> app            stop: no new ones, idle ones end, then all
+"""
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper
+
+from codecompass.errors import InvalidInput
+from codecompass.log import get_logger
+from codecompass.transport.http_connection import HttpConnection
+from codecompass.transport.http_limits import HttpLimits
+from codecompass.units import SECONDS
+
+BACKLOG: Final = 128
+
+WEBSOCKET_PING_SECONDS: Final = 20 * SECONDS
+"""Routers and proxies forget connections that are silent for a minute."""
+
+QUEUED_EVENTS: Final = 2
+"""Pieces of a body, or WebSocket messages, that wait for their handler: each can be as large as a message may be."""
+
+_KEEP_ALIVE_SECONDS: Final = 30
+_PORT_ATTEMPTS: Final = 10
+
+_FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+def open_sockets(bind: str, port: int) -> tuple[socket.socket, ...]:
+    """Returns listening sockets on all addresses of `bind`, on one port; port 0 takes a free one. Blocking.
+
+    Raises InvalidInput, with what to do, for an address that is not of this machine or a port that is taken or forbidden.
+    """
+    try:
+        found = socket.getaddrinfo(bind.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise InvalidInput(f"--bind {bind}: no such address. Use 127.0.0.1, or one of this machine.", field="bind") from error
+    targets = list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    for attempt in range(_PORT_ATTEMPTS):
+        sockets: list[socket.socket] = []
+        try:
+            for family, address in targets:
+                chosen = sockets[0].getsockname()[1] if sockets else port
+                sockets.append(_listening(family, (address[0], chosen, *address[2:])))
+        except OSError as error:
+            for each in sockets:
+                each.close()
+            is_last = attempt == _PORT_ATTEMPTS - 1
+            if port == 0 and error.errno == errno.EADDRINUSE and not is_last:
+                continue  # free on one address of the name, taken on another
+            raise _refused(bind, port, error) from error
+        return tuple(sockets)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _listening(family: int, address: tuple[object, ...]) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if sys.platform == "linux":
+            # Inherited by what is accepted: a peer that vanished is noticed, and not only when we write to it.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS // 3)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _refused(bind: str, port: int, error: OSError) -> InvalidInput:
+    if error.errno == errno.EADDRINUSE:
+        return InvalidInput(f"Port {port} is already in use. Choose a different port with --port.", field="port", value=port)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return InvalidInput(f"Port {port} needs more rights than this user has. Choose one above 1023 with --port.", field="port")
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return InvalidInput(f"--bind {bind}: {reason}. Use 127.0.0.1, or an address of this machine.", field="bind")
+
+
+class HttpServer:
+    """The connections of one server."""
+
+    def __init__(self, app: AppWrapper, limits: HttpLimits) -> None:
+        self._app = app
+        self._limits = limits
+        self._config = _configuration(limits)
+        self._context = WorkerContext(None)
+        self._connections: set[HttpConnection] = set()
+        self._log = get_logger(__name__)
+        self.n_accepted = 0
+        self.n_refused = 0
+
+    @property
+    def n_open(self) -> int:
+        """Connections there are now."""
+        return len(self._connections)
+
+    async def serve(
+        self,
+        sockets: Sequence[socket.socket],
+        stopping: Callable[[], Awaitable[None]],
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serves until `stopping` returns, and then for `HttpLimits.stop` seconds at most. Closes the sockets."""
+        listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in sockets]
+        async with trio.open_nursery() as connections:
+            async with trio.open_nursery() as accepting:
+                accepting.start_soon(self._accept, listeners, connections)
+                task_status.started()
+                await stopping()
+                accepting.cancel_scope.cancel()
+            await self._context.terminated.set()
+            for connection in self._connections:
+                connection.stop_if_idle()
+            connections.cancel_scope.deadline = trio.current_time() + self._limits.stop
+
+    async def _accept(self, listeners: "list[trio.SocketListener]", connections: trio.Nursery) -> None:
+        await trio.serve_listeners(self._serve_one, listeners, handler_nursery=connections)
+
+    async def _serve_one(self, stream: trio.SocketStream) -> None:
+        self.n_accepted += 1
+        if len(self._connections) >= self._limits.connections and not self._make_room():
+            self.n_refused += 1
+            self._log.warning("too_many_connections", open=len(self._connections))
+            await _refuse(stream)
+            return
+        connection = HttpConnection(stream, self._app, self._config, self._context, self._limits)
+        self._connections.add(connection)
+        try:
+            await connection.serve()
+        finally:
+            self._connections.discard(connection)
+
+    def _make_room(self) -> bool:
+        """Ends the connection that has been idle for longest: clients expect that of one they do not use."""
+        idle = [(connection.idle_since, connection) for connection in self._connections if connection.idle_since is not None]
+        if not idle:
+            return False
+        _, longest = min(idle, key=lambda pair: pair[0] or 0.0)
+        longest.stop_if_idle()
+        self._connections.discard(longest)
+        return True
+
+
+async def _refuse(stream: trio.SocketStream) -> None:
+    with trio.move_on_after(1):
+        try:
+            await stream.send_all(_FULL)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+    await trio.aclose_forcefully(stream)
+
+
+def _configuration(limits: HttpLimits) -> Config:
+    config = Config()
+    config.errorlog = None  # what it has to say is said by us, in our log
+    config.accesslog = None
+    config.include_server_header = False
+    config.keep_alive_max_requests = sys.maxsize
+    config.h11_max_incomplete_size = limits.head_bytes
+    config.websocket_max_message_size = limits.body_bytes
+    config.websocket_ping_interval = WEBSOCKET_PING_SECONDS
+    config.max_app_queue_size = QUEUED_EVENTS
+    return config
