@@ -7,6 +7,7 @@ Owns what belongs to the process and not to a server: signals, descriptors, the 
 
 import os
 import signal
+import socket
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from codecompass.settings import LogLevel, ServerSettings, Settings
 from codecompass.transport.connection import ConnectionEnd
 from codecompass.transport.core import Core
 from codecompass.transport.deferred import DeferredServer
+from codecompass.transport.listening_sockets import bound_url, open_sockets
 from codecompass.transport.product import product_surface
 from codecompass.transport.routing_rules import RoutingRules, routing_rules
 from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
@@ -51,9 +53,10 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
-    _require_transport(settings.server)
     _require_tools(settings.server.tools)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
+    if settings.server.transport == "http":
+        return _serve_over_http(invocation, settings, rules, log_file)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
@@ -64,19 +67,31 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     return failure.DONE
 
 
+def _serve_over_http(invocation: Invocation, settings: Settings, rules: RoutingRules, log_file: str | None) -> int:
+    """As `serve`. The port is taken before anything else is loaded, so that one that is in use is said at once."""
+    sockets = open_sockets(settings.server.bind, settings.server.port)
+    address = bound_url(sockets)
+    with _log_to(log_file):
+        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
+        invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+        trio.run(_serve_http, invocation, settings, rules, sockets)
+    return failure.DONE
+
+
+async def _serve_http(invocation: Invocation, settings: Settings, rules: RoutingRules, sockets: Sequence[socket.socket]) -> None:
+    from codecompass.transport.http import serve_http
+    from codecompass.transport.server import Launch, open_server
+
+    launch = Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
+    async with open_server(launch) as server, trio.open_nursery() as nursery:
+        await nursery.start(_stop_on_signal, server.core, nursery.cancel_scope)
+        await serve_http(server, sockets)
+        nursery.cancel_scope.cancel()
+
+
 def _configure_log(settings: Settings, level: LogLevel) -> None:
     # What structlog and logging use of a stream it has.
     log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
-
-
-def _require_transport(server: ServerSettings) -> None:
-    if server.transport != "stdio":
-        raise InvalidInput(
-            f"--transport {server.transport}: this version serves stdio only. Leave the option out.",
-            field="transport",
-            value=server.transport,
-            allowed=["stdio"],
-        )
 
 
 def _require_tools(listing: str) -> None:
