@@ -19,14 +19,14 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.ledger import Ledger
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
-from codecompass.protocol.decode import well_formed
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed
 from codecompass.protocol.requests import IndexRepo, IndexRepository, Request
 from codecompass.store.identity import project_id
 from codecompass.store.registry import Project, check_alias
 from codecompass.transport.calls import Caller
 from codecompass.transport.eviction import AutoWorkspaces
 from codecompass.transport.places import Place, is_absolute, is_within, look, owner
+from codecompass.transport.routing_errors import gone, missing, no_project_path, not_allowed, not_registered, shown
 from codecompass.transport.routing_rules import PROJECT_VARIABLES, RoutingRules
 from codecompass.units import MINUTES
 
@@ -47,9 +47,6 @@ NOTHING_DETECTED: Final = "No project detected. Set CODECOMPASS_PROJECT or use -
 
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
-
-SHOWN_PATH_LENGTH: Final = 200
-"""Characters of a refused path that an error repeats."""
 
 _LOOKERS: Final = 4
 """Threads that look at paths at a time. Each takes well under a millisecond on a local disk."""
@@ -106,7 +103,7 @@ class Router:
         """
         place = await self._look(path)
         if not path.startswith("/") or (place.is_allowed and not place.exists):
-            raise _no_project_path(path)
+            raise no_project_path(path)
 
     async def route(self, request: Request, caller: Caller) -> Routed:
         """Returns the project that `request` means, registered now if it is to be taken up.
@@ -149,9 +146,9 @@ class Router:
             spot = await self._spot("workspace", workspace)
             if spot.root != project.root:
                 raise InvalidInput(
-                    f"workspace and project_id name different projects: {_shown(str(spot.root))} and {name}. Give one of them.",
+                    f"workspace and project_id name different projects: {shown(str(spot.root))} and {name}. Give one of them.",
                     field="workspace",
-                    value=_shown(workspace),
+                    value=shown(workspace),
                     constraint="the same project as project_id",
                 )
         await self._require_there(project)
@@ -160,9 +157,9 @@ class Router:
     async def _repository(self, request: IndexRepository, caller: Caller) -> Routed:
         if not is_absolute(request.repo_path):
             raise InvalidInput(
-                f"repo_path must be absolute, got: {_shown(request.repo_path)}",
+                f"repo_path must be absolute, got: {shown(request.repo_path)}",
                 field="repo_path",
-                value=_shown(request.repo_path),
+                value=shown(request.repo_path),
                 constraint="absolute path",
             )
         spot = await self._spot("workspace", request.repo_path)
@@ -176,7 +173,7 @@ class Router:
             if is_taken or is_renamed:
                 called = f"{spot.project.name!r} already" if is_renamed and spot.project else "the name of another project"
                 raise InvalidInput(
-                    f"{_shown(str(spot.root))} cannot be called {name!r}: it is {called}. Leave project_id out, or use another.",
+                    f"{shown(str(spot.root))} cannot be called {name!r}: it is {called}. Leave project_id out, or use another.",
                     field="project_id",
                     value=name,
                     constraint="one name for one project",
@@ -236,7 +233,7 @@ class Router:
         for root in await caller.roots():
             place = await self._look(root)
             if not place.is_allowed:
-                raise _not_allowed(root)
+                raise not_allowed(root)
             if place.is_directory:
                 return await self._spot_at("client roots", root, place)
         return None
@@ -252,11 +249,11 @@ class Router:
         place = await self._look(str(cwd))
         if not place.is_allowed:
             if self._rules.project_from_cwd:
-                raise _not_allowed(str(cwd))
+                raise not_allowed(str(cwd))
             return None
         if not place.exists:
             if self._rules.project_from_cwd:
-                raise _gone("the current directory", cwd)
+                raise gone("the current directory", cwd)
             return None
         spot = await self._spot_at("current directory", str(cwd), place)
         is_project = spot.project is not None or place.marked is not None
@@ -268,9 +265,9 @@ class Router:
     async def _spot(self, source: SourceName, path: str) -> Spot:
         place = await self._look(path)
         if not place.is_allowed:
-            raise _not_allowed(path)
+            raise not_allowed(path)
         if not place.exists:
-            raise _missing(source, path, place)
+            raise missing(source, path, place.path)
         return await self._spot_at(source, path, place)
 
     async def _spot_at(self, source: SourceName, path: str, place: Place) -> Spot:
@@ -283,7 +280,7 @@ class Router:
             root = marked if marked is not None and is_within(marked, allowed) else place.directory
         if not is_within(root, allowed):
             # Registered above the allowed roots: its answers would come from outside of them.
-            raise _not_allowed(path)
+            raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._ledger.at(root)
         return Spot(source=source, root=root, project=project)
 
@@ -291,9 +288,9 @@ class Router:
         """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
         place = await self._look(str(project.root))
         if not place.is_allowed:
-            raise _not_allowed(project.name)
+            raise not_allowed(project.name)
         if not place.is_directory or place.path != project.root:
-            raise _gone(f"project {project.name}", project.root)
+            raise gone(f"project {project.name}", project.root)
 
     async def _look(self, path: str) -> Place:
         allowed, never = await self._allowed(), self._rules.never
@@ -318,7 +315,7 @@ class Router:
                 return await self._auto.admit(spot.root)
             if isinstance(request, IndexRepo | IndexRepository) and await self._stands_in(spot, caller):
                 return await self._ledger.register(spot.root)
-        raise _not_registered(spot)
+        raise not_registered(spot.root, is_named=spot.source == "workspace")
 
     async def _stands_in(self, spot: Spot, caller: Caller) -> bool:
         """Whether the client of a stdio server has said by itself that it works in that project."""
@@ -351,55 +348,4 @@ def disagreements(decided: Spot, others: Sequence[Spot]) -> tuple[str, ...]:
         f"{other.source} names another project: {other.root}; this answer is from {decided.root}, named by {decided.source}"
         for other in others
         if other.source != "default project" and other.root != decided.root
-    )
-
-
-def _shown(path: str) -> str:
-    text = well_formed(path)
-    return text if len(text) <= SHOWN_PATH_LENGTH else text[:SHOWN_PATH_LENGTH] + "…"
-
-
-def _not_allowed(path: str) -> WorkspaceNotAllowed:
-    # Repeats what was asked, and nothing that was found: where a link leads and whether anything is there stays inside.
-    return WorkspaceNotAllowed(
-        f"{_shown(path)} is outside of the allowed roots of this server. Use a workspace within them, or start the server "
-        "with another --allowed-root.",
-        workspace=_shown(path),
-    )
-
-
-def _no_project_path(path: str) -> InvalidInput:
-    return InvalidInput(f"Project path does not exist: {_shown(path)}", field="project_path", value=_shown(path))
-
-
-def _missing(source: SourceName, path: str, place: Place) -> CodeCompassError:
-    if source in PROJECT_VARIABLES:
-        return ProjectNotFound(
-            f"{source} is set to {_shown(path)}, which does not exist. Correct it, or pass workspace.", workspace=_shown(path)
-        )
-    if source in ("--workspace", "project_id"):
-        return _gone("the workspace of this server", place.path)
-    return WorkspaceNotRegistered(
-        f"{_shown(path)} does not exist. Correct the path; it is best given as an absolute one.", workspace=_shown(path)
-    )
-
-
-def _gone(what: str, root: Path) -> ProjectNotFound:
-    return ProjectNotFound(
-        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or clean up with: "
-        "codecompass projects gc",
-        workspace=str(root),
-    )
-
-
-def _not_registered(spot: Spot) -> WorkspaceNotRegistered:
-    if spot.source == "workspace":
-        return WorkspaceNotRegistered(
-            f"{spot.root} is not registered. Register it with: codecompass index {spot.root} (or start the server with "
-            "--auto-workspace and an --allowed-root that holds it).",
-            workspace=str(spot.root),
-        )
-    return WorkspaceNotRegistered(
-        f"Project detected at {spot.root} but not indexed. Run codecompass index {spot.root} first.",
-        workspace=str(spot.root),
     )
