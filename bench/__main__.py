@@ -18,16 +18,18 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from bench import indexing, latency
+from bench import indexing, latency, serving, serving_rows
 from bench.corpus import OUT, Tree, given_tree, synthetic_tree
 from bench.figures import Figure
 from bench.indexing import Plan, TreeRuns
+from bench.serving import ServingRuns
 from bench.table import figures_table
 
 SMALL_FILES: Final = 5_000
 LARGE_TIMES: Final = 4
 QUICK_FILES: Final = 500
-PARTS: Final = ("indexing", "latency", "start")
+PARTS: Final = ("indexing", "latency", "start", "serving")
+MIDDLE_TIMES: Final = 2
 LIBRARIES: Final = ("tantivy", "tree-sitter", "tree-sitter-language-pack", "trio", "msgspec")
 
 
@@ -48,6 +50,7 @@ class Report(Struct, frozen=True, kw_only=True):
     machine: Machine
     figures: tuple[Figure, ...]
     trees: tuple[TreeRuns, ...]
+    serving: ServingRuns | None
     remarks: tuple[str, ...]
 
 
@@ -55,6 +58,7 @@ class Results(Struct):
     """What is measured besides the rows of the table."""
 
     trees: list[TreeRuns] = []
+    serving: ServingRuns | None = None
     remarks: list[str] = []
 
 
@@ -89,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine=machine,
         figures=figures,
         trees=tuple(results.trees),
+        serving=results.serving,
         remarks=tuple(results.remarks),
     )
     print(_heading(machine), figures_table(figures), *results.remarks, sep="\n\n")
@@ -103,18 +108,21 @@ def _measure(options: argparse.Namespace, results: Results) -> Iterator[Figure]:
     parts = PARTS if options.only is None else (options.only,)
     plan = Plan(cold_runs=1, unchanged_runs=2, update_rounds=2) if options.quick else Plan()
     queries = 20 if options.quick else 100
-    if {"indexing", "latency"} & set(parts):
+    if {"indexing", "latency", "serving"} & set(parts):
         with TemporaryDirectory(prefix="codecompass-bench-") as directory:
             home = Path(directory)
             trees = _trees(options)
             if "indexing" in parts:
                 yield from _measure_indexing(trees, home, plan, results)
             else:
-                _say(f"indexing {trees[-1].name}")
-                indexing.index(trees[-1].root, home, "--force")
+                for tree in trees:
+                    _say(f"indexing {tree.name}")
+                    indexing.index(tree.root, home, "--force")
             if "latency" in parts:
                 _say(f"asking the index of {trees[-1].name}")
                 yield from latency.figures_of(latency.measure(trees[-1].root, home, queries=queries), trees[-1].root)
+            if "serving" in parts:
+                yield from _measure_serving(trees, home, options, results)
     if "start" in parts:
         _say("starting the command line")
         yield from latency.start_figures()
@@ -135,10 +143,22 @@ def _measure_indexing(trees: Sequence[Tree], home: Path, plan: Plan, results: Re
         results.remarks.append(f"Cost of an update, by count: {indexing.compare_updates(*results.trees)}.")
 
 
+def _measure_serving(trees: Sequence[Tree], home: Path, options: argparse.Namespace, results: Results) -> Iterator[Figure]:
+    middle = trees[0] if options.repo is not None else synthetic_tree(_smaller(options) * MIDDLE_TIMES)
+    _say(f"serving {' and '.join(tree.name for tree in trees)}")
+    plan = serving.QUICK if options.quick else serving.Plan()
+    results.serving = serving.measure(trees, middle, home, plan)
+    yield from serving_rows.figures_of(results.serving)
+
+
+def _smaller(options: argparse.Namespace) -> int:
+    return options.files or (QUICK_FILES if options.quick else SMALL_FILES)
+
+
 def _trees(options: argparse.Namespace) -> list[Tree]:
     if options.repo is not None:
         return [given_tree(options.repo)]
-    files = options.files or (QUICK_FILES if options.quick else SMALL_FILES)
+    files = _smaller(options)
     counts = [files, files * LARGE_TIMES]
     if options.only == "latency":
         counts = counts[1:]

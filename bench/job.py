@@ -19,7 +19,7 @@ import trio
 from msgspec import Struct
 
 from bench.edits import Edit, edit_files, undo
-from bench.measure import descendants
+from bench.measure import cpu_seconds_of
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob, JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
@@ -28,11 +28,6 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.scan.workspace import ScanRules
 from codecompass.store.writer import Step
-from codecompass.units import NANOSECONDS_PER_SECOND
-
-CPU_CLOCK: Final = 2
-"""Linux makes the number of another process's CPU clock out of its pid and this (`man 3 clock_getcpuclockid`)."""
-
 
 SETTLE_SECONDS: Final = 0.05
 """A file that is read sooner after it was written is read again next time, and a check would find it changed."""
@@ -174,13 +169,8 @@ def _cpu_seconds() -> float | None:
     """CPU time so far of this process, of children that have ended and of those that have not; None where not Linux."""
     if sys.platform != "linux":
         return None
-    total = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
-        total += usage.ru_utime + usage.ru_stime
-    for pid in descendants(os.getpid())[1:]:
-        total += time.clock_gettime_ns((~pid << 3) | CPU_CLOCK) / NANOSECONDS_PER_SECOND
-    return total
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return cpu_seconds_of(os.getpid()) + ended.ru_utime + ended.ru_stime
 
 
 if __name__ == "__main__":

@@ -17,13 +17,26 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from codecompass.units import KIB
+from codecompass.units import KIB, NANOSECONDS_PER_SECOND
 
 SAMPLE_SECONDS: Final = 0.05
 """Between two looks at the memory of all processes: they grow over seconds, and a look costs about 0.1 ms."""
 
 MAX_RSS_UNIT: Final = 1 if sys.platform == "darwin" else KIB
 """What `ru_maxrss` counts in, in bytes."""
+
+
+CPU_CLOCK: Final = 2
+"""Linux makes the number of another process's CPU clock out of its pid and this (`man 3 clock_getcpuclockid`)."""
+
+
+class ProcessMemory(Struct, frozen=True, kw_only=True):
+    """What a running process and its descendants hold now, in bytes: resident (pages that they share count once for each),
+    the part of it that is no file's, and how many processes there are. Zeros where the system does not show it."""
+
+    rss: int = 0
+    anonymous: int = 0
+    n_processes: int = 0
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -66,7 +79,7 @@ def run(
             stdout=out,
             stderr=err,
         )
-        with _MemorySampler(process.pid) as sampler:
+        with MemorySampler(process.pid) as sampler:
             try:
                 _, status, resources = os.wait4(process.pid, 0)
             except BaseException:
@@ -94,7 +107,33 @@ def python(*arguments: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     return [sys.executable, *arguments]
 
 
-class _MemorySampler:
+def memory_of(pid: int) -> ProcessMemory:
+    """Returns what a process and those below it hold now."""
+    seen = [values for values in map(_status_bytes, descendants(pid)) if values]
+    return ProcessMemory(
+        rss=sum(values.get("VmRSS", 0) for values in seen),
+        anonymous=sum(values.get("RssAnon", 0) for values in seen),
+        n_processes=len(seen),
+    )
+
+
+def cpu_seconds_of(pid: int) -> float:
+    """Returns the CPU time so far of a process and of those below it that still run; 0.0 where the system does not tell.
+
+    The difference of two is what was spent in between, as long as none of them has ended.
+    """
+    if sys.platform != "linux":
+        return 0.0
+    total = 0
+    for each in descendants(pid):
+        try:
+            total += time.clock_gettime_ns((~each << 3) | CPU_CLOCK)
+        except OSError:
+            continue  # it has just ended
+    return total / NANOSECONDS_PER_SECOND
+
+
+class MemorySampler:
     """Watches a process and its descendants from a thread: the largest that any of them ever was, and the most that all of
     them were together. Both are 0 where nothing could be seen."""
 
@@ -137,10 +176,15 @@ def descendants(pid: int) -> list[int]:
 
 def _memory(pid: int) -> tuple[int, int]:
     """Resident bytes now and at most so far; 0 for a process that has ended."""
+    values = _status_bytes(pid)
+    return values.get("VmRSS", 0), values.get("VmHWM", 0)
+
+
+def _status_bytes(pid: int) -> dict[str, int]:
+    """What the system says of a process's memory, by its names, in bytes; nothing for one that has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
-        return 0, 0
-    values = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-    now, peak = (int(values[name][0]) * KIB if name in values else 0 for name in ("VmRSS", "VmHWM"))
-    return now, peak
+        return {}
+    values = (line.partition(":") for line in lines if line.startswith(("Vm", "Rss")))
+    return {name: int(value.split()[0]) * KIB for name, _, value in values}

@@ -23,6 +23,7 @@ def test_it_prints_the_table_and_writes_every_sample(tmp_path, monkeypatch, caps
     assert [row for row in rows if row.startswith("cold full index, 65 files")]
     assert [row for row in rows if row.startswith("10 files changed, to searchable, 245 files")]
     assert {"locate_symbol: p95", "get_file_outline: p95", "codecompass --help: wall"} <= set(rows)
+    assert {"ping while 125 files are indexed: p95", "end of input to end of process"} <= set(rows)
     assert "equal on both trees in 2 of 2 updates" in said
     assert len(written[0]["trees"]) == 2
 
