@@ -81,15 +81,15 @@ class HttpApp:
             self._check(request)
             await self._handler(request)(request)
         except HttpRefusal as refusal:
-            await request.answer(refusal.status, refusal_body(refusal), headers=refusal.headers)
+            await request.refuse(refusal.status, refusal_body(refusal), headers=refusal.headers)
         except InvalidInput as error:
-            await request.answer(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, error.message)))
+            await request.refuse(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, error.message)))
         except ClientGone:
             pass
         except Exception:  # noqa: BLE001 (the boundary of a request: a defect of ours costs one of them)
             self._log.exception("http_request_failed", path=request.path, method=request.method)
             if request.status is None:
-                await request.answer(SERVER_ERROR, defect_body())
+                await request.refuse(SERVER_ERROR, defect_body())
         finally:
             self.n_requests -= is_counted
             if request.status is not None:

@@ -86,7 +86,7 @@ class Heading:
 
 
 class HttpRequest(Heading):
-    """See the module. `answer` is called once, or `begin_stream` and then `write` and `end_stream`."""
+    """See the module. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`."""
 
     def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, limits: HttpLimits) -> None:
         super().__init__(scope)
@@ -94,6 +94,8 @@ class HttpRequest(Heading):
         self._receive = receive
         self._send = send
         self._limits = limits
+        self._is_read = False
+        self._is_answered = False
         self.status: int | None = None
 
     async def body(self) -> bytes:
@@ -115,6 +117,7 @@ class HttpRequest(Heading):
                 if n_bytes > self._limits.body_bytes:
                     raise self._too_large()
                 if not event["more_body"]:
+                    self._is_read = True
                     return b"".join(pieces)
         raise HttpRefusal(REQUEST_TIMEOUT, f"the body was not complete after {self._limits.body:.0f} s. Send it faster.")
 
@@ -122,6 +125,19 @@ class HttpRequest(Heading):
         """Returns when the client has closed the connection. To be called once the body has been read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        if self._is_answered:
+            # The end of the response looks like the end of the connection; nobody has gone away.
+            await trio.sleep_forever()
+
+    async def refuse(self, status: int, body: bytes, *, headers: Sequence[Header] = ()) -> None:
+        """Answers without having looked at the body, which is read to its end first, if that is near.
+
+        A client that still sends would not read the answer, and the connection could not be used again.
+        """
+        with trio.move_on_after(self._limits.linger):
+            await self._discard()
+        close = () if self._is_read else (("connection", "close"),)
+        await self.answer(status, body, headers=(*headers, *close))
 
     async def answer(
         self, status: int, body: bytes = b"", *, media_type: str | None = JSON_TYPE, headers: Sequence[Header] = ()
@@ -130,6 +146,7 @@ class HttpRequest(Heading):
         typed = (("content-type", media_type),) if body and media_type else ()
         length = () if status == NO_CONTENT else (("content-length", str(len(body))),)
         await self._start(status, (*typed, *length, *headers))
+        self._is_answered = True
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def begin_stream(self, headers: Sequence[Header] = ()) -> None:
@@ -143,7 +160,17 @@ class HttpRequest(Heading):
 
     async def end_stream(self) -> None:
         """Ends the stream in order."""
+        self._is_answered = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _discard(self) -> None:
+        n_bytes = 0
+        while not self._is_read and n_bytes <= self._limits.body_bytes:
+            event = await self._receive()
+            if event["type"] != "http.request":
+                return
+            n_bytes += len(event["body"])
+            self._is_read = not event["more_body"]
 
     async def _start(self, status: int, headers: Sequence[Header]) -> None:
         self.status = status

@@ -1,8 +1,9 @@
 """Runs the handlers of one connection for hypercorn's protocol classes: what its own task group is, without its deadlocks.
 
-hypercorn hands a handler its events over a bounded channel. Once the handler has returned nobody reads that channel, and
-whoever still puts a piece of a body into it would wait for ever, and the connection with it. Here the channel closes with
-its handler, and what comes later is dropped.
+hypercorn hands a handler its events over a bounded channel. A handler that answers without having read the whole body ends
+its response by putting one more event into the channel, which may be full: it would wait for itself. And once it has
+returned nobody reads the channel, and whoever puts a piece of a body into it would wait for ever. Here the end of the
+connection is the end of the channel, which needs no room, and the channel closes with its handler.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,8 @@ from hypercorn.config import Config
 from hypercorn.typing import AppWrapper, ASGIReceiveEvent, ASGISendEvent, Scope
 
 from codecompass.log import get_logger
+
+_ENDS: Final = ("http.disconnect", "websocket.disconnect")
 
 Put = Callable[[ASGIReceiveEvent], Awaitable[None]]
 Send = Callable[[ASGISendEvent | None], Awaitable[None]]
@@ -31,9 +34,12 @@ class ConnectionTasks:
         self._handlers.start_soon(_handle, app, scope, receiver, send)
 
         async def put(event: ASGIReceiveEvent) -> None:
+            if event["type"] in _ENDS:
+                sender.close()
+                return
             try:
                 await sender.send(event)
-            except trio.BrokenResourceError:
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
                 pass
 
         return put
@@ -50,9 +56,15 @@ class ConnectionTasks:
 
 
 async def _handle(app: AppWrapper, scope: Scope, receiver: "trio.MemoryReceiveChannel[ASGIReceiveEvent]", send: Send) -> None:
+    async def receive() -> ASGIReceiveEvent:
+        try:
+            return await receiver.receive()
+        except trio.EndOfChannel:
+            return {"type": "http.disconnect"}
+
     try:
         with receiver:
-            await app(scope, receiver.receive, send, trio.to_thread.run_sync, trio.from_thread.run)
+            await app(scope, receive, send, trio.to_thread.run_sync, trio.from_thread.run)
         await send(None)
     except Exception:  # noqa: BLE001 (the boundary of a request: it must not end the connections of others)
         get_logger(__name__).exception("http_handler_failed", path=scope.get("path"))
