@@ -1,6 +1,6 @@
 """The connections on our sockets: bounded in number, ended by a deadline.
 
-    sockets -> HttpServer.serve -> one HttpConnection each -> app        stop: no new ones, idle ones end, then all
+sockets -> HttpServer.serve -> one HttpConnection each -> app        stop: no new ones, idle ones end, then all
 """
 
 import socket
