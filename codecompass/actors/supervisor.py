@@ -19,16 +19,16 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.child import Child
 from codecompass.actors.handle import WorkspaceHandle
 from codecompass.actors.jobs import JobView
-from codecompass.actors.lifecycle import Lifecycle, step
-from codecompass.actors.mailbox import Mailbox, MailboxClosed
+from codecompass.actors.mailbox import MailboxClosed
 from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
 from codecompass.actors.workbench import Workbench
-from codecompass.actors.workspace import WorkspaceActor, WorkspaceSettings, crashed_error
+from codecompass.actors.workspace import Surroundings, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
 from codecompass.protocol.replies import Reply
 from codecompass.store.registry import Project
@@ -56,56 +56,10 @@ class SupervisorSettings(Struct, frozen=True, kw_only=True):
     max_memory: int = MAX_MEMORY
 
 
-class _Child:
-    """A workspace from its first request to the end of its last task."""
-
-    def __init__(self, project: Project, predecessor: "_Child | None") -> None:
-        self.project = project
-        self.predecessor = predecessor
-        self.mailbox = Mailbox()
-        self.lifecycle: Lifecycle = "starting"
-        self.opened = trio.Event()
-        self.terminated = trio.Event()
-        self.crashes: list[float] = []
-        self.n_restarts = 0
-        self.last_error = ""
-        self.used_at = trio.current_time()
-        self.used_at_wall = time.time()
-        self.reason = ""
-        self.observation = WorkspaceObservation(
-            project_id=project.project_id,
-            project_name=project.name,
-            root=str(project.root),
-            lifecycle="starting",
-            indexing_status="not_indexed",
-            freshness_status="stale",
-            schema_status="not_indexed",
-        )
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody waits for it and nothing runs in it."""
-        return not self.mailbox.n_open and self.observation.active_job is None and not self.observation.is_working
-
-    def move(self, following: Lifecycle) -> None:
-        self.lifecycle = step(self.lifecycle, following)
-
-    def observe(self) -> WorkspaceObservation:
-        return replace(
-            self.observation,
-            lifecycle=self.lifecycle,
-            restarts=self.n_restarts,
-            last_error=self.last_error,
-            queued=self.mailbox.n_queued,
-            in_flight=self.mailbox.n_open - self.mailbox.n_queued,
-            last_used_at=self.used_at_wall,
-        )
-
-
 class _Handle:
     """See `handle.WorkspaceHandle`."""
 
-    def __init__(self, supervisor: "WorkspaceSupervisor", child: _Child) -> None:
+    def __init__(self, supervisor: "WorkspaceSupervisor", child: Child) -> None:
         self._supervisor = supervisor
         self._child = child
 
@@ -151,8 +105,8 @@ class WorkspaceSupervisor:
         self._make_workbench = make_workbench
         self._settings = settings
         self._memory = memory
-        self._live: dict[str, _Child] = {}
-        self._draining: dict[str, _Child] = {}
+        self._live: dict[str, Child] = {}
+        self._draining: dict[str, Child] = {}
         self._jobs: OrderedDict[str, JobView] = OrderedDict()
         self._is_stopping = False
         self._log = structlog.get_logger(__name__)
@@ -204,14 +158,14 @@ class WorkspaceSupervisor:
 
     # for the handles
 
-    def child(self, project: Project) -> _Child:
+    def child(self, project: Project) -> Child:
         """Returns the live child of a project, made and used now."""
         if self._is_stopping:
             raise WorkspaceBusy("the server is stopping. Connect again.")
         child = self._live.get(project.project_id)
         if child is None:
             self.trim(room_for=1)
-            child = _Child(project, self._draining.get(project.project_id))
+            child = Child(project, self._draining.get(project.project_id))
             self._live[project.project_id] = child
             self.n_started += 1
             self._nursery.start_soon(self._supervise, child)
@@ -234,7 +188,7 @@ class WorkspaceSupervisor:
             self._retire(self._live[project_id], "least recently used")
             self.n_evicted += 1
 
-    def _retire(self, child: _Child, reason: str) -> None:
+    def _retire(self, child: Child, reason: str) -> None:
         """Takes a child out of the table and lets it end. One step without a checkpoint: nothing comes in between."""
         if self._live.get(child.project.project_id) is not child:
             return
@@ -246,7 +200,7 @@ class WorkspaceSupervisor:
         child.mailbox.close()
         self._log.info("workspace_retired", workspace=str(child.project.root), reason=reason)
 
-    async def _supervise(self, child: _Child) -> None:
+    async def _supervise(self, child: Child) -> None:
         try:
             if child.predecessor is not None:
                 # Two owners would race for the files of one index.
@@ -267,28 +221,28 @@ class WorkspaceSupervisor:
             child.opened.set()
             child.terminated.set()
 
-    async def _incarnate(self, child: _Child) -> bool:
+    async def _incarnate(self, child: Child) -> bool:
         """Runs one incarnation and the pause after it. Returns whether it was the last one."""
         crash: BaseException | None = None
         try:
             if child.lifecycle == "starting":
                 child.move("running")
-            await WorkspaceActor(
+            surroundings = Surroundings(
                 project=lambda: child.project,
                 mailbox=child.mailbox,
-                workbench=await self._make_workbench(child.project),
                 settings=self._settings.workspace,
                 publish=lambda observation: self._publish(child, observation),
                 retire=lambda reason: self._retire(child, reason),
                 remember=self._remember,
-            ).run()
+            )
+            await run_workspace(surroundings, await self._make_workbench(child.project))
         except* Exception as group:  # noqa: BLE001 (the restart boundary, the only one)
             crash = group
         if crash is None:
             return True
         return await self._after_crash(child, crash)
 
-    async def _after_crash(self, child: _Child, crash: BaseException) -> bool:
+    async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
         cause = _innermost(crash)
         self.n_crashes += 1
@@ -313,7 +267,7 @@ class WorkspaceSupervisor:
         child.move("starting")
         return False
 
-    async def _serve_failed(self, child: _Child) -> bool:
+    async def _serve_failed(self, child: Child) -> bool:
         """Answers at once until somebody forces a rebuild, or one request after the pause tries. False once it is retired."""
         probe_at = trio.current_time() + PROBE_SECONDS
         while True:
@@ -334,7 +288,7 @@ class WorkspaceSupervisor:
                 )
             )
 
-    def _publish(self, child: _Child, observation: WorkspaceObservation) -> None:
+    def _publish(self, child: Child, observation: WorkspaceObservation) -> None:
         child.observation = observation
         if observation.warm_status == "warm":
             child.opened.set()

@@ -18,7 +18,7 @@ FIRST_SEED = 0
 FAULTS = {
     "skips the drain": ("supervisor.py", "            child.mailbox.drain(crashed_error())\n", ""),
     "answers twice": ("workspace.py", "                if not envelope.is_answered:\n", "                if True:\n"),
-    "keeps the writer": ("workspace.py", "                await self._bench.close()\n", "                pass\n"),
+    "keeps the writer": ("workspace.py", "            await bench.close()\n", "            pass\n"),
     "evicts a busy child": ("residency.py", "        if resident.is_idle:\n", "        if True:\n"),
     "loses a restart": ("supervisor.py", '        child.move("starting")\n        return False\n', "        return True\n"),
 }

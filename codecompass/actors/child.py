@@ -1,0 +1,63 @@
+"""A workspace as its supervisor holds it: its mailbox, its life, its crashes, the last that it has published."""
+
+import time
+
+import trio
+from msgspec.structs import replace
+
+from codecompass.actors.lifecycle import Lifecycle, step
+from codecompass.actors.mailbox import Mailbox
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.store.registry import Project
+
+
+class Child:
+    """From its first request to the end of its last task. Written by the supervisor alone.
+
+    `predecessor` is an earlier child of the same project that has not let go of the index yet. `crashes` are times of the
+    event loop's clock, `used_at` too.
+    """
+
+    def __init__(self, project: Project, predecessor: "Child | None") -> None:
+        self.project = project
+        self.predecessor = predecessor
+        self.mailbox = Mailbox()
+        self.lifecycle: Lifecycle = "starting"
+        self.opened = trio.Event()
+        self.terminated = trio.Event()
+        self.crashes: list[float] = []
+        self.n_restarts = 0
+        self.last_error = ""
+        self.used_at = trio.current_time()
+        self.used_at_wall = time.time()
+        self.reason = ""
+        self.observation = WorkspaceObservation(
+            project_id=project.project_id,
+            project_name=project.name,
+            root=str(project.root),
+            lifecycle="starting",
+            indexing_status="not_indexed",
+            freshness_status="stale",
+            schema_status="not_indexed",
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for it and nothing runs in it."""
+        return not self.mailbox.n_open and self.observation.active_job is None and not self.observation.is_working
+
+    def move(self, following: Lifecycle) -> None:
+        """Takes a step of its life. Raises AssertionError for one that is not in the table."""
+        self.lifecycle = step(self.lifecycle, following)
+
+    def observe(self) -> WorkspaceObservation:
+        """Returns what its actor has published last, with what only the supervisor knows."""
+        return replace(
+            self.observation,
+            lifecycle=self.lifecycle,
+            restarts=self.n_restarts,
+            last_error=self.last_error,
+            queued=self.mailbox.n_queued,
+            in_flight=self.mailbox.n_open - self.mailbox.n_queued,
+            last_used_at=self.used_at_wall,
+        )

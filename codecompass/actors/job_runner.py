@@ -1,0 +1,253 @@
+"""The index of a workspace as it stands on disk, and the jobs that change it: at most one runs and one waits for its end.
+
+    order, want --> launch --> [waiting] --> running --> ended --> the waiting one, or what was wanted meanwhile
+
+A job covers the changes that were known when it began; only its success says that the index holds them.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+import trio
+from msgspec.structs import replace
+
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.job_run import JobRun
+from codecompass.actors.jobs import JobState, JobView, OwnedJob
+from codecompass.actors.messages import JobTicket, StartJob
+from codecompass.actors.progress import Progress
+from codecompass.actors.tracking import Tracking
+from codecompass.actors.ungrouped import ungrouped
+from codecompass.actors.workbench import Order, Standing, Workbench
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress
+from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
+from codecompass.store.registry import Project
+from codecompass.units import SECONDS
+
+JOURNAL_DEADLINE_SECONDS: Final = 10 * SECONDS
+"""How long the end of a job may take to be written down, also while the server stops."""
+
+FIRST_RETRY_SECONDS: Final = 1 * SECONDS
+LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
+"""A job that failed is not started again by questions before this; explicit requests always start one."""
+
+
+class JobRunner:
+    """Everything but `look` and `wait_end` is synchronous. `nursery` is that of the workspace's incarnation: it ends all jobs.
+
+    `last` is the last job that others saw, or that failed. `was_vain` says that the last run found nothing to do.
+    """
+
+    def __init__(
+        self,
+        *,
+        project: Callable[[], Project],
+        bench: Workbench,
+        tracking: Tracking,
+        nursery: trio.Nursery,
+        remember: Callable[[JobView], None],
+        announce: Callable[[], None],
+    ) -> None:
+        self.standing = Standing(schema_status="not_indexed", schema_version=0)
+        self.last: JobState | None = None
+        self.last_run_seconds = 0.0
+        self.was_vain = False
+        self._project = project
+        self._bench = bench
+        self._tracking = tracking
+        self._changes = tracking.changes
+        self._nursery = nursery
+        self._remember = remember
+        self._announce = announce
+        self._log = structlog.get_logger(__name__)
+        self._running: JobRun | None = None
+        self._next: JobRun | None = None
+        self._ended = trio.Event()
+        self._is_wanted = ""
+        self._failures = 0
+        self._retry_at = float("-inf")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a job runs, be it one that only looks."""
+        return self._running is not None
+
+    @property
+    def active(self) -> JobState | None:
+        """The job that others see: not one that only looks whether anything has changed."""
+        run = self._next or self._running
+        return run.job.state if run is not None and run.is_visible else None
+
+    async def wait_end(self) -> None:
+        """Returns once a job has ended, be it to make way for the next one."""
+        await self._ended.wait()
+
+    async def look(self) -> None:
+        """Learns how the index lies on disk. Raises what `Workbench.look` raises."""
+        self.standing = await self._bench.look()
+
+    def order(self, message: StartJob) -> JobTicket:
+        """Starts the job that is asked for or joins one that does the same. Raises IndexInProgress where neither can be."""
+        run = self._running
+        if run is None:
+            return JobTicket(self._launch(message.cause, force=message.force, is_explicit=True), is_joined=False)
+        if message.force and not run.force:
+            if self._next is not None:
+                return JobTicket(self._next.job, is_joined=True)
+            state = run.job.state
+            if not run.is_visible:
+                # It only looks whether anything has changed, which a rebuild does as well.
+                run.scope.cancel()
+                return JobTicket(self._launch(message.cause, force=True, is_explicit=True), is_joined=False)
+            raise IndexInProgress(
+                f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
+                job_id=state.job_id,
+            )
+        run.show()
+        return JobTicket(run.job, is_joined=True)
+
+    def cancel(self, job_id: str) -> bool:
+        """Stops the job of that id. False where there is none such to be stopped."""
+        for run in (self._running, self._next):
+            if run is not None and run.job.state.job_id == job_id:
+                run.scope.cancel()
+                return True
+        return False
+
+    def want(self, cause: str) -> None:
+        """Sees to it that a job covers what was seen by now; one that runs already may have to be followed by another.
+
+        Does nothing in the pause after a failure.
+        """
+        if self._running is not None:
+            if self._running.taken is None or self._running.taken.position < self._changes.seen:
+                self._is_wanted = cause
+        elif trio.current_time() >= self._retry_at:
+            self._launch(cause, force=False, is_explicit=False)
+
+    def rebuild(self, damage: IndexDamaged) -> None:
+        """Gives up the index that was found damaged and builds it anew, unless a job runs: that one finds it as well."""
+        if self._running is None:
+            self.standing = Standing(schema_status="corrupt_manifest", damage=damage.message)
+            self._tracking.note(None)
+            self._launch("the index is damaged", force=True, is_explicit=True)
+
+    def _launch(self, cause: str, *, force: bool, is_explicit: bool) -> OwnedJob:
+        project = self._project()
+        is_full = force or self.standing.meta is None
+        job = OwnedJob(
+            JobState(
+                job_id=new_job_id(),
+                project_id=project.project_id,
+                project_name=project.name,
+                root=str(project.root),
+                mode="full" if is_full else "incremental",
+                status="queued",
+                cause=cause,
+                created_at=time.time(),
+            )
+        )
+        self._remember(job)
+        self._start(JobRun(job, force=force, is_visible=is_explicit or is_full))
+        return job
+
+    def _start(self, run: JobRun) -> None:
+        """Starts a job, or lets it wait for the one that is being cancelled for it."""
+        if self._running is not None:
+            self._next = run
+            return
+        self._next = None
+        self._is_wanted = ""
+        self._running = run
+        self._nursery.start_soon(self._run, run)
+        self._announce()
+
+    async def _run(self, run: JobRun) -> None:
+        job = run.job
+        started = trio.current_time()
+        try:
+            with run.scope:
+                with ungrouped():
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(run.keep_journal, self._bench)
+                        report = await self._index(run)
+                        nursery.cancel_scope.cancel()
+                await self.look()
+                assert run.taken is not None
+                self._changes.landed(run.taken)
+                self._failures = 0
+                run.ending = _ended(job.state, "published", mode=report.mode, report=report)
+                self._tracking.watch(report)
+            if run.scope.cancelled_caught:
+                run.ending = _ended(job.state, "cancelled", error="cancelled on request")
+        except CodeCompassError as error:
+            run.ending = _ended(job.state, "failed", error=error.message)
+        except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
+            self._log.exception("job_failed", job_id=job.state.job_id)
+            run.ending = _ended(job.state, "failed", error=f"{type(error).__name__}: {error}")
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + JOURNAL_DEADLINE_SECONDS):
+                await self._end(run, trio.current_time() - started)
+
+    async def _index(self, run: JobRun) -> JobReport:
+        job = run.job
+
+        def on_progress(progress: Progress) -> None:
+            if job.state.status == "queued":
+                job.update(replace(job.state, status="running", started_at=time.time(), progress=progress))
+            else:
+                job.update(replace(job.state, progress=progress))
+            if progress.files_total:
+                run.show()
+            if run.is_visible:
+                self._announce()
+
+        while True:
+            self._tracking.drain()
+            run.taken = self._changes.take()
+            order = Order(
+                job_id=job.state.job_id,
+                force=run.force,
+                directories=None if run.force or self.standing.meta is None else run.taken.directories,
+            )
+            try:
+                return await self._bench.index(order, on_progress)
+            except IndexInProgress:
+                # Another process writes. What it publishes is as good as ours; then only what is left is our work.
+                self._changes.put_back(run.taken)
+                run.taken = None
+                await self._bench.wait_unlocked()
+
+    async def _end(self, run: JobRun, seconds: float) -> None:
+        final = run.ending or _ended(run.job.state, "cancelled", error="the server stopped before the job had ended")
+        # Before anybody can see the end: who then asks for the log finds the job in it.
+        await run.end_journal(self._bench, final)
+        run.job.update(final)
+        self._running = None
+        self.last_run_seconds = seconds
+        self.was_vain = final.report is not None and not final.report.files_changed
+        if run.is_visible or (final.status != "published" and self._next is None):
+            self.last = final
+        elif self.last is not None and self.last.status == "failed":
+            self.last = None
+        if final.status != "published" and run.taken is not None:
+            self._changes.put_back(run.taken)
+        if self._next is not None:
+            self._start(self._next)
+        elif final.status != "published":
+            self._failures += 1
+            pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self._failures - 1))
+            self._retry_at = trio.current_time() + pause
+        elif self._is_wanted and not self._changes.is_current:
+            self._launch(self._is_wanted, force=False, is_explicit=False)
+        self._ended.set()
+        self._ended = trio.Event()
+        self._announce()
+
+
+def _ended(
+    state: JobState, status: FinalStatus, *, error: str = "", mode: JobMode | None = None, report: JobReport | None = None
+) -> JobState:
+    return replace(state, status=status, error=error, mode=mode or state.mode, report=report, finished_at=time.time())

@@ -1,0 +1,103 @@
+"""How a workspace answers a question: sees to it that there is an index, lets changes land, asks it, repairs it once."""
+
+from typing import Final
+
+import structlog
+import trio
+
+from codecompass.actors.freshness import Freshness
+from codecompass.actors.job_runner import JobRunner
+from codecompass.actors.jobs import JobState
+from codecompass.actors.messages import Query
+from codecompass.actors.workbench import View, Workbench
+from codecompass.errors import IndexDamaged, InternalError, StoreNewer
+from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
+
+
+class Questions:
+    """Answers any number of questions at a time. `wait` is how long one waits for changes to land, in seconds."""
+
+    def __init__(
+        self, bench: Workbench, jobs: JobRunner, freshness: Freshness, *, policy: FreshnessPolicy, wait: float, opened: trio.Event
+    ) -> None:
+        self._bench: Final = bench
+        self._jobs: Final = jobs
+        self._freshness: Final = freshness
+        self._policy: Final[FreshnessPolicy] = policy
+        self._wait: Final = wait
+        self._opened: Final = opened
+        self._log: Final = structlog.get_logger(__name__)
+
+    @property
+    def indexing_status(self) -> IndexingStatus:
+        """What an answer says of the work on the index."""
+        jobs, meta = self._jobs, self._jobs.standing.meta
+        if jobs.active is not None or (jobs.is_running and (meta is None or meta.completeness == "partial")):
+            return "indexing"
+        if meta is not None:
+            return "ready"
+        return "failed" if jobs.last is not None and jobs.last.status == "failed" else "not_indexed"
+
+    async def reply(self, query: Query) -> Reply:
+        """Returns the answer. Raises the CodeCompassError that is the answer."""
+        deadline = trio.current_time() + self._wait
+        await self._opened.wait()
+        if isinstance(query.request, IndexStatus):
+            freshness = await self._freshness.settle("best_effort", deadline)
+            return await self._bench.answer(query, self._view(freshness))
+        if self._jobs.standing.meta is None:
+            await self._bootstrap(deadline)
+        if self._jobs.standing.meta is None:
+            return await self._bench.answer(query, self._view("syncing" if self._jobs.is_running else "stale"))
+        policy: FreshnessPolicy = getattr(query.request, "freshness_policy", None) or self._policy
+        freshness = await self._freshness.settle(policy, deadline)
+        if policy == "strict" and freshness != "fresh":
+            raise await self._bench.stale()
+        try:
+            return await self._bench.answer(query, self._view(freshness))
+        except IndexDamaged as error:
+            await self._repair(error, deadline)
+            return await self._bench.answer(query, self._view("fresh" if self._freshness.status == "fresh" else "syncing"))
+
+    async def _bootstrap(self, deadline: float) -> None:
+        """Sees to it that there will be an index, and waits a moment: a small tree is indexed before anybody notices."""
+        jobs = self._jobs
+        if jobs.standing.is_newer:
+            raise StoreNewer(
+                "the index was written by a newer codecompass. Upgrade this program, or set CODECOMPASS_HOME to another place.",
+                remediation="upgrade codecompass",
+            )
+        jobs.want("first use" if jobs.standing.schema_status == "not_indexed" else "the index on disk does not fit")
+        await self._wait_for_index(deadline)
+        if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.last.error:
+            raise _failed_error(jobs.last)
+
+    async def _repair(self, error: IndexDamaged, deadline: float) -> None:
+        self._log.error("index_damaged", cause=error.message)
+        self._jobs.rebuild(error)
+        await self._wait_for_index(deadline)
+        if self._jobs.standing.meta is None:
+            raise error
+
+    async def _wait_for_index(self, deadline: float) -> None:
+        with trio.move_on_at(deadline):
+            while self._jobs.standing.meta is None and self._jobs.is_running:
+                await self._jobs.wait_end()
+
+    def _view(self, freshness: FreshnessStatus) -> View:
+        return View(
+            standing=self._jobs.standing,
+            freshness=freshness,
+            indexing=self.indexing_status,
+            active_job=self._jobs.active,
+        )
+
+
+def _failed_error(job: JobState) -> InternalError:
+    return InternalError(
+        f"this workspace could not be indexed: {job.error} It is tried again after a pause; index_repo tries at once.",
+        job_id=job.job_id,
+        cause=job.error,
+    )

@@ -1,0 +1,150 @@
+"""What has changed in a workspace's tree, as far as anybody has seen: owner of the change log and of the watcher.
+
+    watcher --drain--> ChangeLog <--take, landed, put back-- jobs
+                          ^--look-- questions
+
+Where the watcher is exact, draining it is proof. Without one, or with one that may be late, a look at every file is.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from codecompass.actors.change_log import ChangeLog
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.workbench import Workbench
+from codecompass.units import MILLISECONDS, MINUTES
+
+if TYPE_CHECKING:
+    from codecompass.actors.watching import TreeWatcher
+
+DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
+"""An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""
+
+AUDIT_SECONDS: Final = 10 * MINUTES
+"""A look at 20,000 files costs 0.2 s of CPU."""
+
+
+class _Check:
+    """A look at every file that is going on, shared by all who came before it began."""
+
+    def __init__(self) -> None:
+        self.done = trio.Event()
+
+
+class Tracking:
+    """`changes` is written here and by the jobs of the same workspace; `nursery` is that of the workspace's incarnation."""
+
+    def __init__(self, bench: Workbench, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
+        self.changes: Final = ChangeLog()
+        self._bench = bench
+        self._nursery = nursery
+        self._announce = announce
+        self._log = structlog.get_logger(__name__)
+        self._watcher: TreeWatcher | None = None
+        self._is_updating = False
+        self._to_watch: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._waiting = trio.CancelScope()
+        self._noted = trio.Event()
+        self._checking: _Check | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether draining the watcher proves that nothing else has changed."""
+        return self._watcher is not None and not self._is_updating and self._watcher.is_exact
+
+    def note(self, directories: frozenset[str] | None) -> None:
+        """Takes down that something changed in these directories, or anywhere (None)."""
+        self.changes.note(directories)
+        if not self.changes.is_current:
+            self._noted.set()
+
+    async def wait_noted(self) -> None:
+        """Returns once something was taken down that no job covers."""
+        await self._noted.wait()
+        self._noted = trio.Event()
+
+    def note_again(self) -> None:
+        """Lets the next `wait_noted` return at once if something is still not covered."""
+        if not self.changes.is_current:
+            self._noted.set()
+
+    def drain(self) -> None:
+        """Brings the change log up to what the watcher knows now. Does not wait."""
+        if self._watcher is not None and not self._is_updating:
+            changes = self._watcher.drain()
+            # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
+            is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
+            self.note(None if is_anywhere else changes.directories)
+
+    async def look(self) -> bool:
+        """Brings the change log up to now: from the watcher where that is exact, else by looking at every file.
+
+        Returns whether it was exact. If not, and a job is due anyway, nothing is looked at.
+        """
+        if self.is_exact:
+            self.drain()
+            return True
+        if self.changes.is_current:
+            # A check that began before this question may have passed what has changed since.
+            running = self._checking
+            if running is not None:
+                await running.done.wait()
+            if self._checking is None or self._checking is running:
+                self._checking = _Check()
+                self._nursery.start_soon(self._check, self._checking)
+            await self._checking.done.wait()
+        return False
+
+    async def _check(self, check: _Check) -> None:
+        try:
+            if await self._bench.differs():
+                self.note(None)
+        finally:
+            if self._checking is check:
+                self._checking = None
+            check.done.set()
+
+    # watching
+
+    def watch(self, report: JobReport) -> None:
+        """Has the watcher watch what the newest scan went through, and nothing else any more."""
+        self._to_watch = (report.directories, report.repositories)
+        self._waiting.cancel()
+
+    async def keep_watch(self, follow: Callable[[], Awaitable[None]]) -> None:
+        """The only task that waits for the watcher and changes what it watches; runs `follow` for as long as there is one.
+
+        Returns where it cannot watch, or no longer: each question then looks by itself.
+        """
+        try:
+            async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
+                self._watcher = watcher
+                nursery.start_soon(follow)
+                nursery.start_soon(self._audit)
+                while True:
+                    if self._to_watch is not None:
+                        (directories, repositories), self._to_watch = self._to_watch, None
+                        self._is_updating = True
+                        await watcher.update(directories, repositories)
+                        self._is_updating = False
+                        self.drain()
+                        self._announce()
+                    self._waiting = trio.CancelScope()
+                    with self._waiting:
+                        await watcher.wait_change()
+                        await trio.sleep(DEBOUNCE_SECONDS)
+                    self.drain()
+        except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+            self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
+        finally:
+            self._watcher = None
+        self.note(None)
+
+    async def _audit(self) -> None:
+        """Looks at everything now and then: a write through a second name of a file is an event for no watcher."""
+        while True:
+            await trio.sleep(AUDIT_SECONDS)
+            self.note(None)
