@@ -19,7 +19,7 @@ from bench.job import layout_for
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query.search import find
+from codecompass.store.query.finding import find
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.source import chunk_lines
 

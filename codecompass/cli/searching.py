@@ -9,6 +9,7 @@ from msgspec import Struct
 from codecompass.cli import amounts
 from codecompass.cli.answering import Question, answer
 from codecompass.cli.excerpts import Excerpt, excerpts, word_pattern
+from codecompass.cli.explaining import sentence
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
@@ -83,6 +84,11 @@ def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.P
             terminal.note(f"try: {_command_line(action)}", "dim")
     for reason in reply.metadata.ranking_reasons:
         terminal.note(f"{reason.result_index + 1}: {encode(reason).decode()}", "dim")
+    explained = reply.metadata.why_not
+    if explained is not None:
+        terminal.note(sentence(explained))
+        if explained.reason is not None:
+            terminal.note(f"{explained.rank}: {encode(explained.reason).decode()}", "dim")
     return bool(reply.results)
 
 

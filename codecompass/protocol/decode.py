@@ -256,6 +256,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, _Parser]]] = {
         "query": _filled_text,
         "mode": _choice(*requests.SEARCH_MODES),
         "timeout_ms": _integer(1, requests.MAX_TIMEOUT_MS),
+        "why_not": _filled_text,
     },
     "locate_symbol": {**_COMMON, **_SHAPE, "name": _filled_text},
     "get_file_outline": {

@@ -10,6 +10,7 @@ FreshnessStatus = Literal["fresh", "stale", "syncing"]
 IndexingStatus = Literal["not_indexed", "indexing", "ready", "failed"]
 SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
 Completeness = Literal["complete", "partial", "truncated"]
+Verdict = Literal["shown", "below_the_limit", "not_among_the_candidates", "no_match", "filtered_out", "skipped", "not_indexed"]
 
 
 class AnswerState(Struct, frozen=True, kw_only=True):
@@ -47,6 +48,23 @@ class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
     final_score: float
 
 
+class PathExplanation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one file in a search, and what that rests on.
+
+    `rank` counts from 1 over all `total` places that the search found; `reason` has the factors of the file's best place.
+    `missing_words` are those of the query that stand neither in the file's text nor in its path; `skip_reason` says why
+    the file was not indexed.
+    """
+
+    path: str
+    verdict: Verdict
+    rank: int | None = None
+    total: int = 0
+    reason: RankingReason | None = None
+    missing_words: tuple[str, ...] = ()
+    skip_reason: str = ""
+
+
 class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The block of an answer from an index. The fields without default are always there."""
 
@@ -69,6 +87,7 @@ class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     suppressed_duplicate_count: int = 0
     safety_limit_applied: bool = False
     ranking_reasons: tuple[RankingReason, ...] = ()
+    why_not: PathExplanation | None = None
     warnings: tuple[str, ...] = ()
     hint: str = ""
 

@@ -51,7 +51,8 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class SearchCode(Request, frozen=True, kw_only=True):
-    """Search by words, a literal or a regular expression. `path` is a glob, `kind` one of `KINDS_ON_INPUT`."""
+    """Search by words, a literal or a regular expression. `path` is a glob, `kind` one of `KINDS_ON_INPUT`; `why_not` is the
+    path of a file whose place among the hits, or absence, is to be explained."""
 
     tool: ClassVar[str] = "search_code"
 
@@ -66,6 +67,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     freshness_policy: FreshnessPolicy | None = None
     ranking_explain_level: ExplainLevel | None = None
     timeout_ms: int | None = None
+    why_not: str | None = None
 
 
 class LocateSymbol(Request, frozen=True, kw_only=True):

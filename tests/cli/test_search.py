@@ -333,3 +333,16 @@ def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, shop):
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert b'"freshness_status":"fresh"' in out
+
+
+def test_it_says_what_became_of_a_file_that_was_expected(cli, shop):
+    cli("index")
+
+    shown = cli("search", "total", "price", "--why-not", "cart.py")
+    missing = cli("search", "zebra", "crossing", "--why-not", "shop/cart.py")
+    unknown = cli("search", "total", "price", "--why-not", "nowhere.py", "--json").json["metadata"]["why_not"]
+
+    assert "shop/cart.py is hit 1 of " in shown.err
+    assert '"path_affinity"' in shown.err
+    assert "shop/cart.py has nothing of the query; it lacks: zebra, crossing" in missing.err
+    assert unknown == {"path": "nowhere.py", "verdict": "not_indexed"}

@@ -32,6 +32,7 @@ LITERAL: Final = "literal"
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
         Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
+        Example("codecompass search retry policy --why-not src/backoff.py", "where that file stands, or why it is missing"),
         Example("codecompass search retry policy --json -d context -n 3", "three hits with their code, for programs"),
     ),
 )
@@ -41,6 +42,9 @@ LITERAL: Final = "literal"
 )
 @hit_options
 @asyncclick.option("--timeout-ms", metavar="MS", help="End a long search after this, with what it has.")
+@asyncclick.option(
+    "--why-not", metavar="FILE", help="Say what became of this file: its place among the hits, or why it has none."
+)
 def command(invocation: Invocation, query: tuple[str, ...], **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Searches."""
     from codecompass.cli.searching import search

@@ -13,8 +13,8 @@ from codecompass.protocol.requests import GetCodeContext, SearchCode
 from codecompass.store.index import Snapshot
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
+from codecompass.store.query.finding import find
 from codecompass.store.query.ranking import RankedPlace
-from codecompass.store.query.search import find
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
 from codecompass.store.query.source import excerpt, lines_of

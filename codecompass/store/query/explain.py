@@ -3,42 +3,25 @@
 For people and tests that ask after a file that they expected. It searches without a limit, so it takes longer than a search.
 """
 
-from typing import Final, Literal
-
-from msgspec import Struct
+from collections.abc import Callable
+from typing import Final
 
 from codecompass.protocol.decode import well_formed
-from codecompass.protocol.metadata import RankingReason
+from codecompass.protocol.metadata import PathExplanation, Verdict
 from codecompass.protocol.requests import SearchCode
+from codecompass.store.facts import FileRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
 from codecompass.store.query.filters import index_filter
-from codecompass.store.query.search import find
+from codecompass.store.query.finding import find
+from codecompass.store.query.hits import never
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import ranking_reasons
 from codecompass.store.query.tokens import QueryWord, query_words
 from codecompass.store.text import Filter
 
-Verdict = Literal["shown", "below_the_limit", "not_among_the_candidates", "no_match", "filtered_out", "skipped", "not_indexed"]
-
 ALL: Final = 100_000
 """More places than a search ever has: it fetches a few hundred candidates."""
-
-
-class Explanation(Struct, frozen=True, kw_only=True):
-    """The verdict on one file, and what it rests on.
-
-    `rank` counts from 1 over all places of the search; `reason` has the factors of the file's best place. `missing_words` are
-    those of the query that stand neither in the file's text nor in its path; `skip_reason` says why it was not indexed.
-    """
-
-    path: str
-    verdict: Verdict
-    rank: int | None = None
-    total: int = 0
-    reason: RankingReason | None = None
-    missing_words: tuple[str, ...] = ()
-    skip_reason: str = ""
 
 
 def explain_path(
@@ -46,22 +29,26 @@ def explain_path(
     request: SearchCode,
     path: str,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-) -> Explanation:
-    """Returns what became of the file `path` (relative, as indexed) in the search `request`.
+    is_expired: Callable[[], bool] = never,
+) -> PathExplanation:
+    """Returns what became of a file in the search `request`.
+
+    `path` is relative to the workspace; its end will do where only one indexed file has it.
 
     Raises InvalidInput for a regular expression that cannot be used.
     """
-    file = snapshot.facts.file(path)
+    file = _file(snapshot, path)
     if file is None:
-        return Explanation(path=path, verdict="not_indexed")
+        return PathExplanation(path=path, verdict="not_indexed")
+    path = file.path
     if file.status != "indexed":
-        return Explanation(path=path, verdict="skipped", skip_reason=file.reason)
+        return PathExplanation(path=path, verdict="skipped", skip_reason=file.reason)
     limit = request.limit or settings.default_limit
-    hits = find(snapshot, request, ALL, settings, page=limit)
+    hits = find(snapshot, request, ALL, settings, is_expired, page=limit)
     missing = _missing_words(snapshot, request, file.id)
     rank = next((rank for rank, shown in enumerate(hits.shown, 1) if shown.place.place.id == file.id), None)
     if rank is not None:
-        return Explanation(
+        return PathExplanation(
             path=path,
             verdict="shown" if rank <= limit else "below_the_limit",
             rank=rank,
@@ -74,7 +61,16 @@ def explain_path(
         verdict = "filtered_out"
     elif any(word.text not in missing for word in _words(request)):
         verdict = "not_among_the_candidates" if request.kind is None else "filtered_out"
-    return Explanation(path=path, verdict=verdict, total=len(hits.shown), missing_words=missing)
+    return PathExplanation(path=path, verdict=verdict, total=len(hits.shown), missing_words=missing)
+
+
+def _file(snapshot: Snapshot, path: str) -> FileRow | None:
+    tail = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    named = snapshot.facts.file(path) or snapshot.facts.file(tail)
+    if named is not None or not tail:
+        return named
+    ending = snapshot.facts.paths_ending(tail, 2)
+    return snapshot.facts.file(ending[0]) if len(ending) == 1 else None
 
 
 def _words(request: SearchCode) -> tuple[QueryWord, ...]:

@@ -27,6 +27,7 @@ TOOL: Final = Tool(
             "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
             "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
             "timeout_ms": integer(1, requests.MAX_TIMEOUT_MS),
+            "why_not": text("Path to explain"),
         },
     ),
     output=result("results", "query_intent", "total_candidates", "suggested_next_actions"),

@@ -46,6 +46,24 @@ def test_a_file_without_any_word_of_the_query_does_not_match(why):
     assert set(explained.missing_words) >= {"rate", "limiter", "token", "bucket"}
 
 
+def test_the_end_of_a_path_will_do_where_only_one_file_has_it(why):
+    whole = why("docs/limits.md")
+
+    assert why("limits.md") == why("./docs/limits.md") == why("docs\\limits.md") == whole
+    assert whole.path == "docs/limits.md"
+    assert why("limits.py").verdict == "not_indexed"
+
+
+def test_the_answer_to_a_search_explains_a_file_where_it_is_asked_to(shop, state, why):
+    request = SearchCode(query="rate limiter token bucket", limit=1, why_not="docs/limits.md")
+    explained = search_code(shop, request, state)
+    plain = search_code(shop, SearchCode(query="rate limiter token bucket", limit=1), state)
+
+    assert explained.metadata.why_not == why("docs/limits.md", limit=1)
+    assert explained.results == plain.results
+    assert plain.metadata.why_not is None
+
+
 def test_filters_are_named_as_the_reason(why):
     assert why("shop/limits.py", language="rust").verdict == "filtered_out"
     assert why("shop/limits.py", path="src/**").verdict == "filtered_out"
