@@ -37,7 +37,7 @@ bench: $(VENV)/.ready  ## throughput and latency as figures (REPO=/path to measu
 	$(BIN)/python -m bench $(if $(filter-out .,$(REPO)),--repo '$(REPO)')
 
 soak: $(VENV)/.ready  ## the long seeds: crashes, random edits
-	$(BIN)/python -m pytest -m "soak or slow" --soak-scale 20
+	$(BIN)/python -m pytest -m "soak or slow" --soak-scale 20 --timeout 0
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/out

@@ -252,6 +252,8 @@ async def ask_in_rounds(arguments, exchange):
 
 
 async def ask_what_is_declared(arguments, exchange):
+    if exchange.inputs.responses:
+        return text(f"Answered: {', '.join(sorted(exchange.inputs.responses))}.")
     capabilities = exchange.envelope.capabilities
     requests = {
         "user_name": (NAME, capabilities.elicitation),

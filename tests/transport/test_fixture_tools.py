@@ -13,6 +13,9 @@ from tests.transport.fixture_tasks import TaskTools
 from tests.transport.fixture_tools import HANDLERS
 from tests.transport.harness import connected, modern
 
+MAX_ROUNDS = 5
+"""In which a tool has to have asked all that it wants to know."""
+
 EVERYTHING = {"elicitation": {}, "sampling": {}, "roots": {}, "extensions": {TASKS_EXTENSION: {}}}
 ANSWERS = {
     "elicitation/create": {"action": "accept", "content": {"name": "Ada", "confirm": True, "username": "ada"}},
@@ -57,7 +60,9 @@ async def test_each_tool_works_in_the_modern_era(autojump_clock, name):
     async with fixture_line() as line:
         params = {"name": name, "arguments": {"seconds": 2, "name": "Ada"}}
         result = await line.result("tools/call", modern(params, capabilities=EVERYTHING))
-        while result["resultType"] == "input_required":
+        for _ in range(MAX_ROUNDS):
+            if result["resultType"] != "input_required":
+                break
             answers = {key: ANSWERS[request["method"]] for key, request in result["inputRequests"].items()}
             state = {"requestState": result["requestState"]} if "requestState" in result else {}
             again = modern({**params, "inputResponses": answers, **state}, capabilities=EVERYTHING)
@@ -73,7 +78,7 @@ async def test_each_tool_works_in_the_modern_era(autojump_clock, name):
                 await line.result("tasks/update", update)
                 await trio.sleep(0.5)
 
-    assert result.get("content") or result["status"] in ("completed", "failed")
+    assert result.get("content") or result.get("status") in ("completed", "failed")
 
 
 async def test_a_modern_client_is_only_asked_what_it_declared():
