@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 REPO ?= .
 TESTS ?=
 
-.PHONY: demo test lint bench soak format clean
+.PHONY: demo test suite lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -23,6 +23,15 @@ test: $(VENV)/.ready  ## everything that CI runs: types, style, tests (TESTS='-k
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(TESTS)
+
+suite: $(VENV)/.suite  ## Node and the official conformance suite, which `make test` runs where they are installed
+
+$(VENV)/.suite: $(VENV)/.ready tests/conformance/package-lock.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,conformance]'
+	mkdir -p $(VENV)/node
+	cp tests/conformance/package.json tests/conformance/package-lock.json $(VENV)/node
+	$(BIN)/python -m tests.conformance.install $(VENV)/node
+	@touch $@
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -1,0 +1,72 @@
+"""The HTTP transport over a core, in this process and on a real socket."""
+
+from contextlib import asynccontextmanager
+
+import trio
+from msgspec import Struct
+
+from codecompass.transport.guards import guard
+from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http_transport import HttpTransport
+from codecompass.transport.listening_sockets import bound_url, open_sockets
+from codecompass.transport.measures import Measures
+
+PATIENCE = 20
+"""Seconds after which a test gives up waiting."""
+
+
+class Served(Struct, frozen=True):
+    """A server that runs. `ended` is set when it does so no more."""
+
+    core: object
+    transport: HttpTransport
+    measures: Measures
+    url: str
+    port: int
+    ended: trio.Event
+
+    async def wait_load(self, **expected):
+        """Returns once the transport carries what is expected."""
+        with trio.fail_after(PATIENCE):
+            while any(getattr(self.transport.load(), name) != value for name, value in expected.items()):  # noqa: ASYNC110
+                await trio.sleep(0.002)
+
+    async def stop(self):
+        """Tells the server to end; returns the seconds that it took."""
+        began = trio.current_time()
+        self.core.stop()
+        with trio.fail_after(PATIENCE):
+            await self.ended.wait()
+        return trio.current_time() - began
+
+
+async def any_path(path):
+    """Takes every `?project_path=`."""
+
+
+@asynccontextmanager
+async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1",), check=any_path):
+    """Gives a server, which ends in order with the block."""
+    sockets = open_sockets("127.0.0.1", 0)
+    measures = Measures()
+    transport = HttpTransport(
+        core,
+        guard=guard(bound=bound, hosts=hosts, origins=origins),
+        check_project_path=check,
+        limits=limits or HttpLimits(stop=1),
+        measures=measures,
+    )
+    served = Served(core, transport, measures, bound_url(sockets), sockets[0].getsockname()[1], trio.Event())
+
+    async def serve(task_status):
+        await transport.serve(sockets, task_status=task_status)
+        served.ended.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve)
+        try:
+            yield served
+        finally:
+            with trio.move_on_after(PATIENCE, shield=True):
+                await served.stop()
+            assert served.ended.is_set(), "the server did not end in time"
