@@ -1,30 +1,37 @@
 """How much the store takes on disk, and removing what nobody needs: projects, leftovers, all of it.
 
-Nothing is removed while somebody writes it, and nothing that is not ours: a data directory may be any directory.
+Nothing is removed while somebody writes it, and nothing that is not ours: a data directory may be any directory. What a
+program removes by itself it removes only where nobody reads it either.
 """
 
 import contextlib
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.errors import IndexInProgress
+from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.layout import HomeLayout, ProjectLayout, not_writable
-from codecompass.store.lock import LockHeld, is_locked, writer_lock
+from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
+
+OrphanKind = Literal["removed", "half-made", "unknown"]
+"""What is left of a removal that was interrupted; what never became an index; an index that no project has."""
 
 _REMOVED_PREFIX: Final = ".removed-"
 _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm")
 
 
 class Orphan(Struct, frozen=True):
-    """A directory in the store that belongs to no registered project. Size in bytes."""
+    """A directory in the store that belongs to no registered project. Size in bytes; `used_at` in seconds since 1970."""
 
     path: Path
     n_bytes: int
+    kind: OrphanKind = "unknown"
+    used_at: float = 0.0
 
 
 def disk_usage(path: Path) -> int:
@@ -40,47 +47,54 @@ def disk_usage(path: Path) -> int:
     return total
 
 
-def remove_project(layout: ProjectLayout) -> int:
+def remove_project(layout: ProjectLayout, *, spare_readers: bool = False) -> int:
     """Removes the index of a project and returns the bytes freed. Its sources are not touched.
 
-    Raises IndexInProgress where a job is writing it, PermissionDenied where the store cannot be changed. Readers that
-    have it open keep what they see.
+    Readers that have it open keep what they see; with `spare_readers` nothing is removed where there are any.
+
+    Raises IndexInProgress where a job is writing it or a reader is spared, PermissionDenied where the store cannot be changed.
     """
     if not layout.root.exists():
         return 0
     try:
         with writer_lock(layout, f"removal pid {os.getpid()}"):
             n_bytes = disk_usage(layout.root)
-            # Under another name first: nobody opens half of it, and an interrupted removal is found as a leftover.
-            target = layout.root.with_name(f"{_REMOVED_PREFIX}{layout.root.name}-{os.getpid()}")
-            try:
-                layout.root.rename(target)
-            except OSError as error:
-                raise not_writable(layout.root, error) from error
+            with removal_lock(layout) if spare_readers else contextlib.nullcontext():
+                target = _set_aside(layout)
             shutil.rmtree(target, ignore_errors=True)
             return n_bytes
     except LockHeld as error:
+        doing = "being written" if is_locked(layout) else "in use"
         raise IndexInProgress(
-            f"the index at {layout.root} is being written ({error.owner or 'unknown owner'}). "
+            f"the index at {layout.root} is {doing} ({error.owner or 'unknown owner'}). "
             "Wait for that to end, or stop it, and run again.",
             owner=error.owner,
         ) from error
 
 
 def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
-    """Returns what lies in the store and belongs to no project of `known`, by name; what is being written is left out."""
+    """Returns what lies in the store and belongs to no project of `known`, by name; what is in use is left out."""
     with contextlib.suppress(OSError):
         return tuple(
-            Orphan(path, disk_usage(path))
+            Orphan(path, disk_usage(path), _kind(path), _used_at(path))
             for path in sorted((home.root / "projects").iterdir())
-            if path.is_dir() and path.name not in known and not is_locked(ProjectLayout(path))
+            if path.is_dir()
+            and path.name not in known
+            and not is_locked(ProjectLayout(path))
+            and not is_read(ProjectLayout(path))
         )
     return ()
 
 
-def remove_orphan(orphan: Orphan) -> None:
-    """Removes a leftover. What cannot be removed stays for the next time."""
-    shutil.rmtree(orphan.path, ignore_errors=True)
+def remove_orphan(orphan: Orphan) -> int:
+    """Removes a leftover and returns the bytes freed. What cannot be removed, or came into use, stays for the next time."""
+    if orphan.kind == "removed":
+        shutil.rmtree(orphan.path, ignore_errors=True)
+        return 0 if orphan.path.exists() else orphan.n_bytes
+    try:
+        return remove_project(ProjectLayout(orphan.path), spare_readers=True)
+    except CodeCompassError:
+        return 0
 
 
 def busy_projects(home: HomeLayout) -> tuple[str, ...]:
@@ -109,6 +123,31 @@ def remove_everything(home: HomeLayout) -> None:
         raise not_writable(home.root, error) from error
     with contextlib.suppress(OSError):
         home.root.rmdir()
+
+
+def _set_aside(layout: ProjectLayout) -> Path:
+    """Gives the directory another name: nobody opens half of it, and an interrupted removal is found as a leftover."""
+    target = layout.root.with_name(f"{_REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
+    try:
+        layout.root.rename(target)
+    except OSError as error:
+        raise not_writable(layout.root, error) from error
+    return target
+
+
+def _kind(path: Path) -> OrphanKind:
+    if path.name.startswith(_REMOVED_PREFIX):
+        return "removed"
+    return "unknown" if ProjectLayout(path).current.exists() else "half-made"
+
+
+def _used_at(path: Path) -> float:
+    layout = ProjectLayout(path)
+    times = [0.0]
+    for each in (path, layout.current, layout.lock, layout.readers, layout.epochs):
+        with contextlib.suppress(OSError):
+            times.append(each.stat().st_mtime)
+    return max(times)
 
 
 def _files(path: Path) -> Iterator["os.DirEntry[str]"]:

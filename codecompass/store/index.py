@@ -2,11 +2,14 @@
 
 A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an
 answer never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename.
+From its first snapshot until it is closed an index holds the readers' lock: no process deletes it meanwhile.
 """
 
+import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -14,10 +17,11 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from codecompass.errors import IndexDamaged
+from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
@@ -64,6 +68,8 @@ class WorkspaceIndex:
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
         self._text: tuple[str, int, TextReader] | None = None
+        self._reading: int | None = None
+        self._let_go: Callable[[], object] = _nothing
 
     def compatibility(self) -> Compatibility:
         """Says whether there is an index and whether this program can read it. Reads one small file."""
@@ -85,10 +91,13 @@ class WorkspaceIndex:
         """Closes what is kept open. Snapshots in use stay valid."""
         with self._lock:
             idle, self._idle, self._text = self._idle, [], None
+            self._reading = None
+            self._let_go()
         for item in idle:
             item.connection.close()
 
     def _begin(self) -> tuple[_Connection, Snapshot]:
+        self._hold()
         failure: Exception | None = None
         for _ in range(OPEN_ATTEMPTS):
             current = require_compatible(self.layout)
@@ -112,6 +121,20 @@ class WorkspaceIndex:
             f"the index at {self.layout.root} cannot be opened ({failure}). Rebuild it with: codecompass index --force",
             path=str(self.layout.root),
         ) from failure
+
+    def _hold(self) -> None:
+        with self._lock:
+            if self._reading is not None:
+                if holds_reading(self.layout, self._reading):
+                    return
+                self._let_go()
+            try:
+                self._reading = lock_for_reading(self.layout)
+            except LockHeld as error:
+                raise IndexNotReady("the index is being removed. Call again.") from error
+            if self._reading is not None:
+                # Also where nobody closes the index: a forgotten one must not keep its files for ever.
+                self._let_go = weakref.finalize(self, os.close, self._reading)
 
     def _connect(self, current: Current) -> _Connection:
         with self._lock:
@@ -150,6 +173,10 @@ class WorkspaceIndex:
                 self._idle.append(held)
                 return
         held.connection.close()
+
+
+def _nothing() -> None:
+    """There is no lock to let go of."""
 
 
 def read_meta(facts: FactsReader) -> IndexMeta:

@@ -3,6 +3,7 @@
     <home>/registry.db                    projects and jobs of all workspaces
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
+        readers.lock                      shared flock of every process that has the index open
         CURRENT                           which epoch is read, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/text/<generation>/ the text index of one generation
@@ -34,6 +35,11 @@ class ProjectLayout(Struct, frozen=True):
     def lock(self) -> Path:
         """The file whose flock makes its holder the writer."""
         return self.root / "writer.lock"
+
+    @property
+    def readers(self) -> Path:
+        """The file whose shared flock keeps the index from being deleted."""
+        return self.root / "readers.lock"
 
     @property
     def current(self) -> Path:

@@ -1,15 +1,27 @@
-"""The writer lock of a project: one process writes an index at a time.
+"""The locks of a project: one process writes an index at a time, and nobody deletes what somebody reads.
 
-A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The file's content
-(job and process id) is for people and messages, never for decisions.
+    writer.lock    exclusive, held by a job                      one writer, whichever process it is in
+    readers.lock   shared, held as long as an index is open      deletion needs it exclusively, and never waits for it
+
+A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The content of the
+writer's file (job and process id) is for people and messages, never for decisions. A directory can be removed and made again
+between opening a lock file and locking it: a lock counts only while its file is the one that the path names.
 """
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 from codecompass.store.layout import FILE_MODE, ProjectLayout, make_private_directory, not_writable
+from codecompass.units import MILLISECONDS, SECONDS
+
+REMOVAL_PAUSE_SECONDS: Final = 2 * MILLISECONDS
+REMOVAL_DEADLINE_SECONDS: Final = 1 * SECONDS
+"""A removal holds the readers' lock while it renames one directory. Whoever wants to read meanwhile waits for that."""
 
 
 class LockHeld(Exception):
@@ -26,16 +38,8 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
 
     Raises PermissionDenied where the project's directory cannot be written.
     """
-    make_private_directory(layout.root)
+    descriptor = _lock_for_writing(layout)
     try:
-        descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-    except OSError as error:
-        raise not_writable(layout.root, error) from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LockHeld(os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()) from error
         try:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, owner.encode(), 0)
@@ -48,12 +52,105 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
 
 def is_locked(layout: ProjectLayout) -> bool:
     """Returns whether somebody writes this project's index right now."""
+    return _is_taken(layout.lock, fcntl.LOCK_SH)
+
+
+def is_read(layout: ProjectLayout) -> bool:
+    """Returns whether somebody has this project's index open right now, this process included."""
+    return _is_taken(layout.readers, fcntl.LOCK_EX)
+
+
+def lock_for_reading(layout: ProjectLayout) -> int | None:
+    """Returns a descriptor that keeps the index in `layout` from being deleted until it is closed.
+
+    None where there is no directory, or none that this user could change: then nobody deletes it in our name either.
+    Raises LockHeld where a removal takes longer than REMOVAL_DEADLINE_SECONDS.
+    """
+    ends = time.monotonic() + REMOVAL_DEADLINE_SECONDS
+    while True:
+        try:
+            descriptor = os.open(layout.readers, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            if time.monotonic() > ends:
+                raise LockHeld("a removal") from error
+            time.sleep(REMOVAL_PAUSE_SECONDS)
+        except OSError:
+            # A file system without locks: nothing can be held here, and `doctor` says so.
+            os.close(descriptor)
+            return None
+        else:
+            if holds_reading(layout, descriptor):
+                return descriptor
+            os.close(descriptor)
+
+
+def holds_reading(layout: ProjectLayout, descriptor: int) -> bool:
+    """Returns whether `descriptor` still locks what `layout` names: not so once that was removed and made again."""
+    return _is_at(descriptor, layout.readers)
+
+
+@contextmanager
+def removal_lock(layout: ProjectLayout) -> Iterator[None]:
+    """Keeps everybody from opening the index for the duration. Raises LockHeld at once where somebody has it open.
+
+    Raises PermissionDenied where the project's directory cannot be written.
+    """
     try:
-        descriptor = os.open(layout.lock, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(layout.readers, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    except OSError as error:
+        raise not_writable(layout.root, error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LockHeld("a reader") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_for_writing(layout: ProjectLayout) -> int:
+    while True:
+        make_private_directory(layout.root)
+        try:
+            descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        except FileNotFoundError:
+            continue  # removed since it was made
+        except OSError as error:
+            raise not_writable(layout.root, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
+            os.close(descriptor)
+            raise LockHeld(owner) from error
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if _is_at(descriptor, layout.lock):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
+
+
+def _is_taken(path: Path, operation: int) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     else:

@@ -15,7 +15,7 @@ from codecompass.store.housekeeping import (
     remove_project,
 )
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.lock import writer_lock
+from codecompass.store.lock import lock_for_reading, writer_lock
 
 
 @pytest.fixture
@@ -64,7 +64,10 @@ def test_directories_of_no_known_project_are_orphans(home):
     with writer_lock(home.project("busy"), "job"):
         found = orphans(home, frozenset({"known"}))
 
-    assert [(orphan.path.name, orphan.n_bytes) for orphan in found] == [(".removed-x-1", 1000), ("old", 1000)]
+    assert [(orphan.path.name, orphan.n_bytes, orphan.kind) for orphan in found] == [
+        (".removed-x-1", 1000, "removed"),
+        ("old", 1000, "half-made"),
+    ]
     remove_orphan(found[0])
     assert not found[0].path.exists()
     assert orphans(HomeLayout(home.root / "nowhere"), frozenset()) == ()
@@ -113,3 +116,45 @@ def test_links_in_the_store_are_removed_and_not_followed(home, tmp_path):
     remove_project(home.project("a"))
 
     assert (outside / "kept").exists()
+
+
+# what is read
+
+
+def test_an_index_that_is_open_is_spared_by_those_who_ask_for_that(home):
+    layout = home.project("a")
+    fill(layout)
+    reading = lock_for_reading(layout)
+
+    with pytest.raises(IndexInProgress, match="in use"):
+        remove_project(layout, spare_readers=True)
+    assert layout.facts("1").exists()
+    assert orphans(home, frozenset()) == ()
+
+    os.close(reading)
+    assert remove_project(layout, spare_readers=True) >= 1000
+
+
+def test_a_leftover_that_comes_into_use_stays(home):
+    layout = home.project("a")
+    fill(layout)
+    (orphan,) = orphans(home, frozenset())
+    reading = lock_for_reading(layout)
+
+    assert remove_orphan(orphan) == 0
+    assert layout.facts("1").exists()
+
+    os.close(reading)
+    assert remove_orphan(orphan) >= 1000
+
+
+def test_an_index_without_a_project_is_told_from_one_that_was_never_finished(home):
+    fill(home.project("whole"))
+    home.project("whole").current.write_text("{}")
+    os.utime(home.project("whole").current, (2e9, 2e9))
+    fill(home.project("half"))
+
+    found = {orphan.path.name: orphan for orphan in orphans(home, frozenset())}
+
+    assert {name: orphan.kind for name, orphan in found.items()} == {"whole": "unknown", "half": "half-made"}
+    assert found["whole"].used_at == 2e9
