@@ -15,7 +15,7 @@ from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import run_job, summary
 from codecompass.cli.terminal import printable
-from codecompass.cli.workspace import choose, registered
+from codecompass.cli.workspace import asked, choose
 from codecompass.errors import IndexInProgress, RefNotIndexed
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
@@ -73,7 +73,7 @@ def answer(
     assert isinstance(request, request_type)
     with invocation.registry() as registry:
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
-        project = registered(registry, choice)
+        project = asked(registry, choice)
         settings = invocation.settings_for(project.root)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":

@@ -85,6 +85,7 @@ def as_commands(text: str) -> str:
 
 def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:
     """Writes what is wrong with the command line and returns the exit code."""
+    message = " ".join(message.split())  # asyncclick lists choices on lines of their own
     if as_json:
         from codecompass.cli.output import ErrorReport
         from codecompass.protocol.encode import encode

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LOG_SECONDS: Final = 0.5
 """How often the log of jobs learns how far the job is; others poll it about as often."""
 
+STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
+STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
+
 
 def run_job(invocation: Invocation, registry: Registry, project: Project, *, force: bool = False, cause: str) -> FinishedJob:
     """Brings the index of `project` up to its tree, and returns what that took.
@@ -50,7 +53,8 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
         )
         entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error))
         if is_interrupt:
-            invocation.terminal.note("stopped; what is published stays, and the next run goes on from there", "dim")
+            is_published = compatibility(invocation.home.project(project.project_id)).status == "compatible"
+            invocation.terminal.note(STOPPED if is_published else STOPPED_EARLY, "dim")
         raise
     done = entry.publish(report)
     registry.touch(project.project_id)

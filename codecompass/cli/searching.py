@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,13 +14,16 @@ from codecompass.cli.explaining import sentence
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
-from codecompass.cli.terminal import printable
+from codecompass.cli.terminal import cut, printable
 from codecompass.protocol.encode import encode
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.query.lookup import locate_symbol
 from codecompass.store.query.search import search_code
 from codecompass.store.registry import Project
+
+MAX_ECHO_COLUMNS: Final = 200
+"""Of a question that found nothing, so much is repeated. A pasted page is no help to anybody."""
 
 
 class Shown(Struct, frozen=True):
@@ -71,15 +75,16 @@ def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.P
     for warning in reply.metadata.warnings:
         terminal.warn(warning)
     if not reply.results:
-        terminal.note(f"nothing found for {printable(asked)!r}")
+        terminal.note(f"nothing found for '{cut(printable(asked), MAX_ECHO_COLUMNS)}'")
     elif len(reply.results) < reply.total_candidates:
         total = amounts.count(reply.total_candidates, "place")
         terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
     if reply.metadata.freshness_status != "fresh":
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
-    if reply.metadata.result_completeness == "partial":
-        terminal.warn("the answer is not complete: the index is still being built, or time was up")
-    if not reply.results:
+    if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
+        # A scan that was cut short has said so above.
+        terminal.warn("the answer is not complete: the index is still being built")
+    if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
         for action in reply.suggested_next_actions:
             terminal.note(f"try: {_command_line(action)}", "dim")
     for reason in reply.metadata.ranking_reasons:

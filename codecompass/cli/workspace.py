@@ -61,6 +61,21 @@ def choose(registry: Registry, *, workspace: str | None, name: str | None, may_b
     return _here(registry, may_be_empty) if workspace is None else _named(registry, workspace)
 
 
+def asked(registry: Registry, choice: Choice) -> Project:
+    """Returns the project of a choice for a question, registered now if it was not.
+
+    Raises ProjectNotFound where a question alone would take in a whole disk or home: that has to be asked for.
+    """
+    kind = _too_wide().get(choice.root) if choice.project is None else None
+    if kind is not None:
+        raise ProjectNotFound(
+            f"{choice.root} is {kind}, and not indexed. Name a project in it, or if all of it is meant, run: "
+            f"codecompass index {choice.root}",
+            workspace=str(choice.root),
+        )
+    return registered(registry, choice)
+
+
 def registered(registry: Registry, choice: Choice) -> Project:
     """Returns the project of a choice, registered now if it was not."""
     return registry.register(choice.root) if choice.project is None else choice.project
@@ -82,17 +97,22 @@ def _here(registry: Registry, may_be_empty: bool) -> Choice:
     known = _known(registry, directory)
     if known is not None:
         return known
-    never = frozenset({Path("/"), canonical_root(os.path.expanduser("~"))})
+    never = frozenset(_too_wide())
     marked = marked_root(directory, never)
     if marked is not None:
         return Choice(marked, registry.at(marked))
     if directory in never or not (may_be_empty or any(directory.iterdir())):
-        kind = "empty" if directory not in never else "your home directory" if directory != Path("/") else "the root of the disk"
+        kind = _too_wide().get(directory, "empty")
         raise ProjectNotFound(
             f"there is no project here: {directory} is {kind}. Change into one, or pass --workspace PATH.",
             workspace=str(directory),
         )
     return Choice(directory, None)
+
+
+def _too_wide() -> dict[Path, str]:
+    """Directories that are no project unless somebody says so, and what each is."""
+    return {canonical_root(os.path.expanduser("~")): "your home directory", Path("/"): "the root of the disk"}
 
 
 def _known(registry: Registry, directory: Path) -> Choice | None:

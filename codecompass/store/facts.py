@@ -165,6 +165,18 @@ class FactsReader:
             )
         ]
 
+    def paths_in(self, directory: str, limit: int) -> list[str]:
+        """Returns the first indexed paths directly in `directory` ('' for the root), by path."""
+        start, end = path_range(directory)
+        return [
+            path
+            for (path,) in self._rows(
+                "SELECT path FROM files WHERE status = 'indexed' AND path >= ? AND path < ? AND instr(substr(path, ?), '/') = 0 "
+                "ORDER BY path LIMIT ?",
+                (start, end, len(start) + 1, limit),
+            )
+        ]
+
     def skipped_by_reason(self) -> list[tuple[str, int]]:
         """Returns how many files were skipped for each reason, by reason."""
         return self._rows("SELECT reason, count(*) FROM files WHERE status = 'skipped' GROUP BY reason ORDER BY reason")

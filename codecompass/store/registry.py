@@ -6,6 +6,7 @@ and never fail half-way. What the registry holds can be lost without losing an i
 """
 
 import contextlib
+import difflib
 import errno
 import os
 import re
@@ -124,8 +125,10 @@ class Registry:
         """Returns the project with this id or alias. Raises ProjectNotFound."""
         found = self.find(name)
         if found is None:
+            near = difflib.get_close_matches(name, [project.name for project in self.projects()], n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
             raise ProjectNotFound(
-                f"no project is called {name!r}. List the known ones with: codecompass projects list", project_id=name
+                f"no project is called {name!r}.{meant} List the known ones with: codecompass projects list", project_id=name
             )
         return found
 

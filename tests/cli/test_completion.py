@@ -40,4 +40,7 @@ def test_bash_completes_commands_options_and_values(cli, words, expected):
 
 
 def test_an_unknown_shell_is_wrong_usage(cli):
-    assert cli("completion", "tcsh").code == 2
+    unknown, none = cli("completion", "tcsh"), cli("completion")
+
+    assert (unknown.code, none.code) == (2, 2)
+    assert none.err.startswith("error: Missing argument 'SHELL'. Choose from: bash, zsh, fish\n")

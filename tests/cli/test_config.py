@@ -1,5 +1,7 @@
 """`config show`: every value with its origin."""
 
+import pytest
+
 from tests.cli.conftest import write
 
 
@@ -70,3 +72,11 @@ def test_an_unknown_variable_is_warned_about(cli, shop):
 
     assert done.code == 0
     assert "warning: the variable CODECOMPASS_SERCH_LIMIT is not known" in done.err
+
+
+@pytest.mark.parametrize(("key", "meant"), [("limit", "query.default_limit"), ("qeury", "query"), ("server.prot", "server.port")])
+def test_a_setting_that_is_none_names_the_nearest(cli, shop, key, meant):
+    done = cli("config", "show", key)
+
+    assert done.code == 2
+    assert f"Did you mean '{meant}'?" in done.err

@@ -346,3 +346,19 @@ def test_it_says_what_became_of_a_file_that_was_expected(cli, shop):
     assert '"path_affinity"' in shown.err
     assert "shop/cart.py has nothing of the query; it lacks: zebra, crossing" in missing.err
     assert unknown == {"path": "nowhere.py", "verdict": "not_indexed"}
+
+
+def test_a_page_that_finds_nothing_is_not_repeated(cli, shop):
+    done = cli("search", "x" * 10_000)
+
+    assert done.code == 3
+    assert len(done.err) < 500
+
+
+def test_a_scan_that_ends_early_is_said_once(cli):
+    cli.tree("many", {f"m{n}.txt": "line\n" * 5000 for n in range(5)}, git=False)
+
+    done = cli("search", "--mode", "regex", "l.", "-n", "1")
+
+    assert done.err.count("the scan ended") == 1
+    assert "still being built" not in done.err

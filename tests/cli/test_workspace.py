@@ -115,3 +115,21 @@ def test_looking_registers_nothing(cli, shop):
     cli("doctor")
 
     assert cli("projects", "list", "--json").json == {"projects": []}
+
+
+@pytest.mark.parametrize(("directory", "kind"), [("/", "the root of the disk"), ("~", "your home directory")])
+@pytest.mark.parametrize("command", ["search", "locate"])
+def test_a_question_alone_never_indexes_a_whole_disk_or_home(cli, shop, command, directory, kind):
+    """`search x --workspace /` would read for hours and keep what it finds."""
+    done = cli(command, "x", "--workspace", directory)
+
+    assert done.code == 3
+    assert kind in done.err
+    assert "codecompass index" in done.err
+    assert cli("projects", "list", "--json").json == {"projects": []}
+
+
+def test_a_misspelt_name_of_a_project_is_recognised(cli, shop):
+    cli("init", "--project-id", "web-shop")
+
+    assert "Did you mean 'web-shop'?" in cli("search", "x", "--project-id", "webshop").err

@@ -14,7 +14,7 @@ HELP = """
     Print the completion script for a shell.
 
     Once the shell has read it, TAB completes commands, options and their values. The script asks this program, so it
-    stays right after an upgrade.
+    stays right after an upgrade. SHELL is bash, zsh or fish.
 """
 
 
@@ -28,7 +28,7 @@ HELP = """
     ),
     chooses_project=False,
 )
-@asyncclick.argument("shell", type=asyncclick.Choice(["bash", "zsh", "fish"]))
+@asyncclick.argument("shell", metavar="SHELL", type=asyncclick.Choice(["bash", "zsh", "fish"]))
 def command(invocation: Invocation, shell: str) -> None:
     """Prints the script."""
     from codecompass.cli.app import build_app

@@ -1,5 +1,6 @@
 """`codecompass config show`: what holds, and which flag, variable or file said so."""
 
+import difflib
 from pathlib import Path
 
 import asyncclick
@@ -81,8 +82,8 @@ def show(invocation: Invocation, key: str | None) -> None:
     root = _project_root(invocation)
     values = [_resolved(invocation, value) for value in invocation.load(root).values]
     chosen = [value for value in values if key is None or value.key == key or value.key.partition(".")[0] == key]
-    if not chosen:
-        raise InvalidInput(f"there is no setting {key}. List them with: codecompass config show", field="key", value=key)
+    if key is not None and not chosen:
+        raise _unknown(key, [value.key for value in values])
     files = _files(invocation, root)
     if options.as_json:
         _print_json(invocation, files, chosen)
@@ -100,6 +101,14 @@ def show(invocation: Invocation, key: str | None) -> None:
         terminal.line(_line(invocation, value, width))
         if key is not None:
             terminal.line(terminal.style(f"    {value.description}", "dim"))
+
+
+def _unknown(key: str, known: list[str]) -> InvalidInput:
+    """The names that sections and settings go by are compared, too: most people remember `limit`, not where it belongs."""
+    names = {each.rpartition(".")[2]: each for each in known} | {each.partition(".")[0]: each.partition(".")[0] for each in known}
+    near = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(key.rpartition(".")[2], names, n=1, cutoff=0.5)
+    meant = f" Did you mean {names.get(near[0], near[0])!r}?" if near else ""
+    return InvalidInput(f"there is no setting {key!r}.{meant} List them with: codecompass config show", field="key", value=key)
 
 
 def _project_root(invocation: Invocation) -> Path | None:

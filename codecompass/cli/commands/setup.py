@@ -58,7 +58,7 @@ class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ),
     chooses_project=False,
 )
-@asyncclick.argument("host", type=asyncclick.Choice([host.name for host in HOSTS]))
+@asyncclick.argument("host", metavar="HOST", type=asyncclick.Choice([host.name for host in HOSTS]))
 @asyncclick.option(
     "--project",
     metavar="PATH",

@@ -1,5 +1,7 @@
 """`get_file_outline`: the tree of a file's definitions and imports, from the facts alone."""
 
+import difflib
+import posixpath
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -20,6 +22,15 @@ from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.tokens import query_words
 
 SIMILAR_PATHS: Final = 5
+SIBLINGS: Final = 500
+"""Files of one directory that a wrong name is compared with."""
+
+ALIKE: Final = 0.6
+"""How much of two file names is the same where one may be a misspelling of the other; 1 is all."""
+
+MAX_NAME: Final = 255
+"""Characters of a file name, on all file systems that we know; what a caller sends can be longer."""
+
 METADATA_BYTES: Final = 1000
 """What an outline's answer takes besides its nodes, from above."""
 
@@ -76,10 +87,16 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
 
 
 def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
-    """Returns a few indexed paths that may have been meant: the same name elsewhere, then by the words of the path."""
-    name = path.rstrip("/").rpartition("/")[2]
+    """Returns a few indexed paths that may have been meant.
+
+    The same name elsewhere comes first, then names that are written alike in the same directory, then the words of the path.
+    """
+    directory, _, name = path.rstrip("/").rpartition("/")
     found = snapshot.facts.paths_ending(name, SIMILAR_PATHS) if name else []
-    hits = snapshot.text.search_files(file_query(query_words(path)), SIMILAR_PATHS)
+    beside = {each.rpartition("/")[2]: each for each in snapshot.facts.paths_in(directory, SIBLINGS)}
+    found += [beside[each] for each in difflib.get_close_matches(name[:MAX_NAME], beside, SIMILAR_PATHS, ALIKE)]
+    # Without the suffix: every Python file is like another one by its suffix alone.
+    hits = snapshot.text.search_files(file_query(query_words(posixpath.splitext(path)[0])), SIMILAR_PATHS)
     places = snapshot.facts.places_by_id([hit.file_id for hit in hits])
     found += [places[hit.file_id].path for hit in hits if hit.file_id in places]
     return list(dict.fromkeys(found))[:SIMILAR_PATHS]

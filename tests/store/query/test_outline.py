@@ -98,6 +98,24 @@ def test_an_unknown_path_is_an_error_that_suggests_similar_ones(outline):
 
 
 @pytest.mark.parametrize(
+    ("path", "meant"),
+    [("src/auth/jwtt.rs", "src/auth/jwt.rs"), ("src/auth/wjt.rs", "src/auth/jwt.rs"), ("shop/__int__.py", "shop/__init__.py")],
+)
+def test_a_misspelt_file_name_finds_its_neighbour_first(outline, path, meant):
+    with pytest.raises(FileNotFound) as caught:
+        outline(path)
+
+    assert caught.value.data["similar_paths"][0] == meant
+
+
+def test_a_suffix_alone_makes_no_path_similar(outline):
+    with pytest.raises(FileNotFound) as caught:
+        outline("zzzz.rs")
+
+    assert caught.value.data["similar_paths"] == []
+
+
+@pytest.mark.parametrize(
     "path", ["nothing/like/it", "", "/", "..", "../../etc/passwd", "a\x00b", "%", "x" * 5000, "\\", "\ud800"]
 )
 def test_any_path_that_is_not_there_is_the_same_error(outline, path):
