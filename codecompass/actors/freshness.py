@@ -48,7 +48,7 @@ class Freshness:
             wanted = self._changes.seen
             self._jobs.want("question")
             while self._changes.covered < wanted and self._jobs.is_running:
-                await self._jobs.wait_end()
+                await self._jobs.wait_progress()
             if self._changes.covered < wanted:
                 return False
             if is_exact:
@@ -62,7 +62,7 @@ class Freshness:
             await self._tracking.wait_noted()
             self._jobs.want("files changed")
             while self._jobs.is_running:
-                await self._jobs.wait_end()
+                await self._jobs.wait_progress()
             if self._jobs.was_vain:
                 breath = min(2 * breath, LONGEST_BREATH_SECONDS)
             else:

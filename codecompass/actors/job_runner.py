@@ -24,10 +24,14 @@ from codecompass.actors.workbench import Order, Standing, Workbench
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
 from codecompass.store.registry import Project
-from codecompass.units import SECONDS
+from codecompass.units import MILLISECONDS, SECONDS
 
 JOURNAL_DEADLINE_SECONDS: Final = 10 * SECONDS
 """How long the end of a job may take to be written down, also while the server stops."""
+
+FIRST_LOOK_SECONDS: Final = 50 * MILLISECONDS
+"""How often a job without an index looks whether there is one to answer from by now: its own text, or what another process
+has published meanwhile. A look that finds none costs a few system calls and a row of the log of jobs."""
 
 FIRST_RETRY_SECONDS: Final = 1 * SECONDS
 LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
@@ -35,7 +39,8 @@ LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
 
 
 class JobRunner:
-    """Everything but `look` and `wait_end` is synchronous. `nursery` is that of the workspace's incarnation: it ends all jobs.
+    """Everything but `look` and `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends
+    all jobs.
 
     `last` is the last job that others saw, or that failed. `was_vain` says that the last run found nothing to do.
     """
@@ -64,7 +69,7 @@ class JobRunner:
         self._log = structlog.get_logger(__name__)
         self._running: JobRun | None = None
         self._next: JobRun | None = None
-        self._ended = trio.Event()
+        self._progressed = trio.Event()
         self._is_wanted = ""
         self._failures = 0
         self._retry_at = float("-inf")
@@ -80,9 +85,9 @@ class JobRunner:
         run = self._next or self._running
         return run.job.state if run is not None and run.is_visible else None
 
-    async def wait_end(self) -> None:
-        """Returns once a job has ended, be it to make way for the next one."""
-        await self._ended.wait()
+    async def wait_progress(self) -> None:
+        """Returns once a job has ended, be it to make way for the next one, or the first index is there to be read."""
+        await self._progressed.wait()
 
     async def look(self) -> None:
         """Learns how the index lies on disk. Raises what `Workbench.look` raises."""
@@ -172,6 +177,7 @@ class JobRunner:
                 with ungrouped():
                     async with trio.open_nursery() as nursery:
                         nursery.start_soon(run.keep_journal, self._bench)
+                        nursery.start_soon(self._see_first)
                         report = await self._index(run)
                         nursery.cancel_scope.cancel()
                 await self.look()
@@ -220,8 +226,25 @@ class JobRunner:
                 run.taken = None
                 await self._bench.wait_unlocked()
 
+    async def _see_first(self) -> None:
+        """Takes in the first generation as soon as it is there, while the job goes on."""
+        while self.standing.meta is None:
+            await trio.sleep(FIRST_LOOK_SECONDS)
+            try:
+                standing = await self._bench.look()
+            except CodeCompassError as error:
+                self._log.info("not_looked", error=error.message)
+                continue
+            if self.standing.meta is None and standing.meta is not None:
+                self.standing = standing
+                self._progress()
+
     async def _end(self, run: JobRun, seconds: float) -> None:
         final = run.ending or _ended(run.job.state, "cancelled", error="the server stopped before the job had ended")
+        if final.status == "published" and self.standing.interruption is not None:
+            # A success makes up for what was interrupted, also where nothing was left to do: the log has to hold it.
+            run.show()
+            self.standing = replace(self.standing, interruption=None)
         # Before anybody can see the end: who then asks for the log finds the job in it.
         await run.end_journal(self._bench, final)
         run.job.update(final)
@@ -242,8 +265,11 @@ class JobRunner:
             self._retry_at = trio.current_time() + pause
         elif self._is_wanted and not self._changes.is_current:
             self._launch(self._is_wanted, force=False, is_explicit=False)
-        self._ended.set()
-        self._ended = trio.Event()
+        self._progress()
+
+    def _progress(self) -> None:
+        self._progressed.set()
+        self._progressed = trio.Event()
         self._announce()
 
 

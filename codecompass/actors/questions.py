@@ -84,7 +84,7 @@ class Questions:
     async def _wait_for_index(self, deadline: float) -> None:
         with trio.move_on_at(deadline):
             while self._jobs.standing.meta is None and self._jobs.is_running:
-                await self._jobs.wait_end()
+                await self._jobs.wait_progress()
 
     def _view(self, freshness: FreshnessStatus) -> View:
         return View(

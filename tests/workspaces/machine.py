@@ -1,0 +1,237 @@
+"""A user's machine with projects on it, and the real command on it: `codecompass serve-mcp` under the official client.
+
+Every server is a process of its own. All of its data, settings and projects lie below one directory.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from codecompass.store.identity import project_id
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project, open_registry
+
+DEADLINE_SECONDS = 60
+WAIT_SECONDS = 20
+POLL_SECONDS = 0.02
+
+PROGRAM = (sys.executable, "-m", "codecompass")
+
+
+class Answer:
+    """What a tool said: `json` is its text decoded, `code` the code of its error, empty on success."""
+
+    def __init__(self, result) -> None:
+        assert len(result.content) == 1
+        self.text: str = result.content[0].text
+        self.json: dict[str, Any] = json.loads(self.text)
+        self.code = self.json["error"]["code"] if result.is_error else ""
+        assert bool(self.code) == ("error" in self.json)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.json["metadata"]
+
+    @property
+    def message(self) -> str:
+        return self.json["error"]["message"]
+
+    @property
+    def names(self) -> set[str]:
+        return {hit["name"] for hit in self.json["results"] if "name" in hit}
+
+    @property
+    def paths(self) -> set[str]:
+        return {hit["path"] for hit in self.json["results"]}
+
+
+class Desk:
+    """A client at its server."""
+
+    def __init__(self, client, pid_file: Path, log: Path) -> None:
+        self.client = client
+        self.log = log
+        self._pid_file = pid_file
+
+    @property
+    def pid(self) -> int:
+        return int(self._pid_file.read_text())
+
+    async def call(self, tool: str, **arguments) -> Answer:
+        """Calls a tool; paths may be given as such."""
+        given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
+        with trio.fail_after(DEADLINE_SECONDS):
+            return Answer(await self.client.call_tool(tool, given))
+
+    async def find(self, name: str, **arguments) -> Answer:
+        """Looks a symbol up."""
+        return await self.call("locate_symbol", name=name, **arguments)
+
+    async def until(self, accept, tool: str, *, seconds: float = WAIT_SECONDS, **arguments) -> Answer:
+        """Calls a tool until its answer is as wanted. Another process is at work: there is nothing else to wait for."""
+        answer = None
+        with trio.move_on_after(seconds):
+            while True:
+                answer = await self.call(tool, **arguments)
+                if accept(answer):
+                    return answer
+                await trio.sleep(POLL_SECONDS)
+        raise AssertionError(f"not within {seconds} s; last: {None if answer is None else answer.text[:2000]}")
+
+    async def ready(self, name: str, **arguments) -> Answer:
+        """Looks a symbol up until the index that answers is complete."""
+        return await self.until(
+            lambda answer: not answer.code and answer.metadata["indexing_status"] == "ready",
+            "locate_symbol",
+            name=name,
+            **arguments,
+        )
+
+    async def health(self) -> dict[str, Any]:
+        return (await self.call("health_check")).json
+
+    def kill(self) -> None:
+        """As the system does when memory is short: nothing of the process gets to do anything any more."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
+class Machine:
+    """See the module."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = Path(os.path.realpath(base))
+        self.home = HomeLayout(self.base / "data")
+        self.user = self.base / "user"
+        self.dev = self.base / "dev"
+        self.user.mkdir()
+        self.dev.mkdir()
+        self._n_servers = 0
+        path = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        self.environment = {
+            **path,
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("CODECOMPASS_", "CLAUDE_", "GIT_", "PYTHON"))
+            },
+            "CODECOMPASS_HOME": str(self.home.root),
+            "CODECOMPASS_INDEX_WORKERS": "1",
+            "HOME": str(self.user),
+            "XDG_CONFIG_HOME": str(self.user / "config"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_CEILING_DIRECTORIES": str(self.base),
+        }
+
+    # projects
+
+    def project(
+        self, name: str, files: Mapping[str, str] | None = None, *, below: Path | None = None, marker: bool = True
+    ) -> Path:
+        """Makes a project with one function that no other has, named after it."""
+        root = (below or self.dev) / name
+        own = {"src/main.py": f"def {word(root)}():\n    return 1\n"}
+        for path, text in {**own, **(files or {})}.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        if marker:
+            (root / "pyproject.toml").write_text("")
+        return root
+
+    def large(self, name: str, n_files: int, *, below: Path | None = None) -> Path:
+        """Makes a project that takes a while to index: about half a millisecond a file and more."""
+        body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(30))
+        return self.project(name, {f"lib/m{number:04}.py": body for number in range(n_files)}, below=below)
+
+    def register(self, root: Path, *, alias: str | None = None, is_default: bool = False) -> Project:
+        """As `codecompass init` does."""
+        with open_registry(self.home) as registry:
+            return registry.adopt(registry.register(root).project_id, alias=alias, as_default=is_default)
+
+    def projects(self) -> dict[Path, Project]:
+        with open_registry(self.home) as registry:
+            return {project.root: project for project in registry.projects()}
+
+    def obstruct(self, root: Path) -> None:
+        """Makes it impossible to index a project, also for a user who may write anywhere."""
+        layout = self.home.project(project_id(root))
+        layout.root.mkdir(parents=True)
+        layout.epochs.write_text("a file where a directory has to be")
+
+    def unblock(self, root: Path) -> None:
+        self.home.project(project_id(root)).epochs.unlink()
+
+    # the program
+
+    def run(self, *arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end."""
+        return subprocess.run(
+            [*PROGRAM, *map(str, arguments)],
+            cwd=cwd or self.user,
+            env={**self.environment, **variables},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+
+    def index(self, root: Path, *options: str) -> None:
+        done = self.run("index", *options, "--workspace", root)
+        assert done.returncode == 0, done.stderr
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.Popen[bytes]:
+        """Starts a command that is not waited for. End it."""
+        return subprocess.Popen(
+            [*PROGRAM, *map(str, arguments)],
+            cwd=cwd or self.user,
+            env={**self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    @asynccontextmanager
+    async def serve(
+        self,
+        *flags: str | Path,
+        cwd: Path | None = None,
+        roots: tuple[str, ...] | None = None,
+        mode: str = "legacy",
+        program: tuple[str, ...] = PROGRAM,
+        **variables: str,
+    ) -> AsyncIterator[Desk]:
+        """Gives a client that is connected to a server of its own. `roots` are the URIs that it names when asked."""
+        from mcp import Client, StdioServerParameters, stdio_client
+        from mcp.types import ListRootsResult, Root
+
+        self._n_servers += 1
+        pid_file = self.base / f"server-{self._n_servers}.pid"
+        log = self.base / f"server-{self._n_servers}.log"
+        command = ["serve-mcp", "--log-file", str(log), "--log-level", "info", *map(str, flags)]
+        parameters = StdioServerParameters(
+            command="/bin/sh",
+            args=["-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), *program, *command],
+            env={**self.environment, **variables},
+            cwd=cwd or self.user,
+        )
+
+        async def name_roots(_context):
+            return ListRootsResult(roots=[Root(uri=uri) for uri in roots or ()])
+
+        callback = {} if roots is None else {"list_roots_callback": name_roots}
+        with (self.base / "stderr.txt").open("a") as errors:
+            async with Client(stdio_client(parameters, errlog=errors), mode=mode, **callback) as client:
+                yield Desk(client, pid_file, log)
+
+
+def word(root: Path) -> str:
+    """The function that only the project at `root` has."""
+    return f"only_in_{root.name.replace('-', '_')}"
