@@ -21,7 +21,7 @@ from codecompass.actors.progress import Progress
 from codecompass.actors.tracking import Tracking
 from codecompass.actors.ungrouped import ungrouped
 from codecompass.actors.workbench import Order, Standing, Workbench
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress
+from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
@@ -132,12 +132,16 @@ class JobRunner:
         elif trio.current_time() >= self._retry_at:
             self._launch(cause, force=False, is_explicit=False)
 
-    def rebuild(self, damage: IndexDamaged) -> None:
-        """Gives up the index that was found damaged and builds it anew, unless a job runs: that one finds it as well."""
-        if self._running is None:
-            self.standing = Standing(schema_status="corrupt_manifest", damage=damage.message)
-            self._tracking.note(None)
-            self._launch("the index is damaged", force=True, is_explicit=True)
+    def rebuild(self, damage: CodeCompassError) -> JobView:
+        """Gives up the index that was found damaged. Returns the job that builds it anew, begun now or earlier."""
+        self.standing = Standing(schema_status="corrupt_manifest", damage=damage.message)
+        self._tracking.note(None)
+        for run in (self._running, self._next):
+            if run is not None and run.force:
+                return run.job
+        if self._running is not None and not self._running.is_visible:
+            self._running.scope.cancel()
+        return self._launch("the index is damaged", force=True, is_explicit=True)
 
     def _launch(self, cause: str, *, force: bool, is_explicit: bool) -> OwnedJob:
         project = self._project()
@@ -215,7 +219,7 @@ class JobRunner:
             run.taken = self._changes.take()
             order = Order(
                 job_id=job.state.job_id,
-                force=run.force,
+                force=run.force or bool(self.standing.damage),
                 directories=None if run.force or self.standing.meta is None else run.taken.directories,
             )
             try:

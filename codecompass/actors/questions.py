@@ -10,7 +10,7 @@ from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.workbench import View, Workbench
-from codecompass.errors import IndexDamaged, InternalError, StoreNewer
+from codecompass.errors import IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, StoreNewer
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
@@ -57,7 +57,7 @@ class Questions:
             raise await self._bench.stale()
         try:
             return await self._bench.answer(query, self._view(freshness))
-        except IndexDamaged as error:
+        except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
             await self._repair(error, deadline)
             return await self._bench.answer(query, self._view("fresh" if self._freshness.status == "fresh" else "syncing"))
 
@@ -70,21 +70,28 @@ class Questions:
                 remediation="upgrade codecompass",
             )
         jobs.want("first use" if jobs.standing.schema_status == "not_indexed" else "the index on disk does not fit")
-        await self._wait_for_index(deadline)
+        with trio.move_on_at(deadline):
+            while jobs.standing.meta is None and jobs.is_running:
+                await jobs.wait_progress()
+        self._require_hope()
+
+    async def _repair(self, error: IndexDamaged | IndexIncompatible | IndexNotReady, deadline: float) -> None:
+        """Builds anew what is damaged or gone, and waits a moment. Another process may have replaced it already."""
+        self._log.error("index_damaged", cause=error.message)
+        if not isinstance(error, IndexDamaged):
+            await self._jobs.look()
+            if self._jobs.standing.meta is not None:
+                return
+        job = self._jobs.rebuild(error)
+        with trio.move_on_at(deadline):
+            await job.wait_end()
+        self._require_hope()
+
+    def _require_hope(self) -> None:
+        """Raises InternalError where there is no index and nobody makes one."""
+        jobs = self._jobs
         if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.last.error:
             raise _failed_error(jobs.last)
-
-    async def _repair(self, error: IndexDamaged, deadline: float) -> None:
-        self._log.error("index_damaged", cause=error.message)
-        self._jobs.rebuild(error)
-        await self._wait_for_index(deadline)
-        if self._jobs.standing.meta is None:
-            raise error
-
-    async def _wait_for_index(self, deadline: float) -> None:
-        with trio.move_on_at(deadline):
-            while self._jobs.standing.meta is None and self._jobs.is_running:
-                await self._jobs.wait_progress()
 
     def _view(self, freshness: FreshnessStatus) -> View:
         return View(

@@ -42,6 +42,7 @@ from codecompass.store.index import IndexMeta, WorkspaceIndex
 from codecompass.store.job_log import Interruption
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
+from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import Project
 from codecompass.store.scan.vcs import read_head
@@ -117,6 +118,7 @@ class IndexWorkbench:
         pool: WorkerPool,
         limits: Limits,
         ledger: Ledger,
+        mapped_files: MappedFiles | None = None,
     ) -> None:
         """`load_settings` reads the project's settings: now, and again before each job that looks at the whole tree."""
         self._project = project
@@ -127,7 +129,7 @@ class IndexWorkbench:
         self._limits = limits
         self._ledger = ledger
         self._memory: JobMemory | None = None
-        self._index = WorkspaceIndex(self._layout, project.project_id)
+        self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
 
     def _use(self, settings: Settings) -> None:
         self._settings = settings
@@ -167,7 +169,7 @@ class IndexWorkbench:
                 pool=self._pool,
                 limits=self._index_limits,
                 job_id=order.job_id,
-                force=order.force,
+                force=order.force or self._index.has_faults,
                 changed_directories=order.directories,
                 memory=self._memory,
                 on_progress=on_progress,

@@ -22,6 +22,7 @@ from codecompass.store.epochs import Compatibility, Current, compatibility, requ
 from codecompass.store.facts import FactsReader, facts_guard
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
+from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
@@ -62,9 +63,11 @@ class _Connection(Struct, frozen=True):
 class WorkspaceIndex:
     """Readers' side of the index in `layout`. Thread-safe; keeps a few connections and the newest text generation open."""
 
-    def __init__(self, layout: ProjectLayout, project_id: str) -> None:
+    def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: MappedFiles | None = None) -> None:
+        """With `mapped_files` a fault in a file of this index is IndexDamaged for whoever reads it then or later."""
         self.layout = layout
         self.project_id = project_id
+        self._mapped_files = mapped_files
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
         self._text: tuple[str, int, TextReader] | None = None
@@ -81,11 +84,27 @@ class WorkspaceIndex:
 
         Raises IndexNotReady, IndexIncompatible, StoreNewer, or IndexDamaged where files are broken.
         """
-        held = self._begin()
+        held, snapshot = self._begin()
         try:
-            yield held[1]
+            yield snapshot
+        except Exception as error:
+            if self._has_faults(held.epoch):
+                # Zeros where there was something make any kind of error.
+                raise _faulty(self.layout) from error
+            raise
         finally:
-            self._release(held[0])
+            self._release(held)
+        if self._has_faults(held.epoch):
+            raise _faulty(self.layout)
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether files of the current epoch could not be read: nothing but a new epoch helps."""
+        current = compatibility(self.layout).current
+        return current is not None and self._has_faults(current.epoch)
+
+    def _has_faults(self, epoch: str) -> bool:
+        return self._mapped_files is not None and self._mapped_files.n_faults(self.layout.facts(epoch).parent) > 0
 
     def close(self) -> None:
         """Closes what is kept open. Snapshots in use stay valid."""
@@ -101,6 +120,8 @@ class WorkspaceIndex:
         failure: Exception | None = None
         for _ in range(OPEN_ATTEMPTS):
             current = require_compatible(self.layout)
+            if self._has_faults(current.epoch):
+                raise _faulty(self.layout)
             held: _Connection | None = None
             try:
                 held = self._connect(current)
@@ -177,6 +198,13 @@ class WorkspaceIndex:
 
 def _nothing() -> None:
     """There is no lock to let go of."""
+
+
+def _faulty(layout: ProjectLayout) -> IndexDamaged:
+    return IndexDamaged(
+        f"a file of the index at {layout.root} was cut short or cannot be read. Rebuild it with: codecompass index --force",
+        path=str(layout.root),
+    )
 
 
 def read_meta(facts: FactsReader) -> IndexMeta:

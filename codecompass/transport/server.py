@@ -26,6 +26,7 @@ from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
+from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project
 from codecompass.transport.catalog import Catalog
 from codecompass.transport.core import Core, SessionLimits
@@ -131,35 +132,37 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     limits = Limits()
     query = settings.query
     workspace = WorkspaceSettings(freshness_policy=query.freshness_policy, freshness_wait=query.freshness_wait_ms * MILLISECONDS)
-    async with (
-        open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
-        open_worker_pool(settings.index.workers or default_pool_size()) as pool,
-    ):
-
-        async def make_workbench(project: Project) -> Workbench:
-            return await trio.to_thread.run_sync(
-                lambda: IndexWorkbench(
-                    project=project,
-                    home=launch.home,
-                    load_settings=lambda: _settings_of(launch, project.root),
-                    pool=pool,
-                    limits=limits,
-                    ledger=ledger,
-                ),
-                limiter=limits.checks,
-            )
-
+    with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
-            open_supervisor(make_workbench, SupervisorSettings(workspace=workspace), memory=resident_bytes) as supervisor,
-            trio.open_nursery() as nursery,
+            open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
+            open_worker_pool(settings.index.workers or default_pool_size()) as pool,
         ):
-            server = Server(launch, ledger, supervisor)
-            nursery.start_soon(server.work_in_background)
-            try:
-                yield server
-            finally:
-                server.core.stop()
-                nursery.cancel_scope.cancel()
+
+            async def make_workbench(project: Project) -> Workbench:
+                return await trio.to_thread.run_sync(
+                    lambda: IndexWorkbench(
+                        project=project,
+                        home=launch.home,
+                        load_settings=lambda: _settings_of(launch, project.root),
+                        pool=pool,
+                        limits=limits,
+                        ledger=ledger,
+                        mapped_files=mapped_files,
+                    ),
+                    limiter=limits.checks,
+                )
+
+            async with (
+                open_supervisor(make_workbench, SupervisorSettings(workspace=workspace), memory=resident_bytes) as supervisor,
+                trio.open_nursery() as nursery,
+            ):
+                server = Server(launch, ledger, supervisor)
+                nursery.start_soon(server.work_in_background)
+                try:
+                    yield server
+                finally:
+                    server.core.stop()
+                    nursery.cancel_scope.cancel()
 
 
 def _settings_of(launch: Launch, root: Path) -> Settings:
