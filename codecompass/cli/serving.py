@@ -31,7 +31,12 @@ from codecompass.transport.routing_rules import RoutingRules, routing_rules
 from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
 
 if TYPE_CHECKING:
+    from codecompass.transport.bridge import Bridge
+    from codecompass.transport.bridge_target import BridgeTarget
     from codecompass.transport.server import Launch
+
+BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
+"""Settings that mean something to a process that only passes messages on."""
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -89,6 +94,49 @@ async def _serve_http(invocation: Invocation, settings: Settings, rules: Routing
         nursery.cancel_scope.cancel()
 
 
+def bridge(
+    invocation: Invocation, address: str, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None
+) -> int:
+    """Passes on to the server at `address` what a client says on stdin, until it goes or a signal comes.
+
+    Raises InvalidInput for options that make no sense here, PermissionDenied for a log file that cannot be written.
+    """
+    from codecompass.transport.bridge_target import bridge_target
+
+    for key in sorted(flags.keys() - BRIDGE_SETTINGS):
+        name = key.rpartition(".")[2]
+        option = "--" + (name.removesuffix("s") if name.startswith("allowed_") else name).replace("_", "-")
+        raise InvalidInput(f"{option} is for the server, and this connects to one. Give it to the server.", field=key)
+    if len(workspaces) > 1:
+        raise InvalidInput("--workspace: only one project can be chosen with --connect.", field="workspace")
+    settings = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()}).settings
+    rules = routing_rules(
+        ServerSettings(project_from_cwd=settings.server.project_from_cwd),
+        environment=invocation.environment,
+        cwd=working_directory(),
+        workspaces=workspaces,
+    )
+    target = bridge_target(address, rules)
+    if os.isatty(STDIN):
+        invocation.terminal.note(ON_A_TERMINAL, "dim")
+    with take_standard_streams() as pipes, _log_to(log_file):
+        level = log.level_for(settings.log.level, invocation.options.verbosity)
+        if level in ("debug", "info"):
+            _configure_log(settings, level)
+        trio.run(_bridge, target, pipes)
+    return failure.DONE
+
+
+async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
+    from codecompass.transport.bridge import Bridge
+
+    bridge = Bridge(target)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_stop_on_signal, bridge, nursery.cancel_scope)
+        await bridge.serve(pipes)
+        nursery.cancel_scope.cancel()
+
+
 def _configure_log(settings: Settings, level: LogLevel) -> None:
     # What structlog and logging use of a stream it has.
     log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
@@ -121,7 +169,7 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 
 
 async def _stop_on_signal(
-    core: Core, everything: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    core: "Core | Bridge", everything: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """The first signal lets what is in flight end, the second one does not."""
     with trio.open_signal_receiver(*_STOP_SIGNALS) as signals:

@@ -57,6 +57,9 @@ RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 TASK_STATUS: Final = "notifications/tasks"
 
+WEBSOCKET_SUBPROTOCOL: Final = "mcp"
+"""No revision has this transport; the official SDKs of the handshake era offer it under this name."""
+
 # Error codes. jsonrpc.org/specification section 5.1; 2026-07-28 basic/index, "Error Codes".
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -72,6 +75,8 @@ SESSION_BUSY: Final = 1429
 """Ours, outside of the reserved range: the session has too much in flight. Retryable."""
 SERVER_STOPPING: Final = 1503
 """Ours: the server takes nothing new because it is about to end. Retryable, elsewhere or later."""
+SERVER_GONE: Final = 1502
+"""Ours, of a bridge: the server behind it cannot be reached, or was lost before it answered. Retryable."""
 
 # Keys of `_meta`. 2026-07-28 basic/index, "_meta".
 META_REVISION: Final = "io.modelcontextprotocol/protocolVersion"

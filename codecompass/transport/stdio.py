@@ -12,14 +12,14 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, Protocol
 
 import trio
 from msgspec import Struct
 
-from codecompass.transport.connection import ConnectionEnd, Input, serve_connection
+from codecompass.transport.connection import ConnectionEnd, Input, Receive, serve_connection
 from codecompass.transport.core import Core
 from codecompass.transport.line_frames import LineFrames
 from codecompass.units import KIB
@@ -78,7 +78,19 @@ async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], Non
 
     The descriptors stay open.
     """
-    frames = LineFrames(core.limits.frame_bytes)
+    async with open_frames(pipes, core.limits.frame_bytes) as (receive, send):
+
+        async def write(body: bytes) -> None:
+            await send(body)
+            after_frame()
+
+        return await serve_connection(core, "stdio", receive=receive, write=write)
+
+
+@asynccontextmanager
+async def open_frames(pipes: Pipes, max_bytes: int) -> AsyncIterator[tuple[Receive, Callable[[bytes], Awaitable[None]]]]:
+    """Gives the two functions of a framed connection: one message a line, each way. The descriptors stay open."""
+    frames = LineFrames(max_bytes)
     ready: deque[Input] = deque()
 
     async with open_stream(pipes.input) as source, open_stream(pipes.output) as sink:
@@ -94,9 +106,8 @@ async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], Non
 
         async def write(body: bytes) -> None:
             await sink.send_all(body + b"\n")
-            after_frame()
 
-        return await serve_connection(core, "stdio", receive=receive, write=write)
+        yield receive, write
 
 
 @asynccontextmanager

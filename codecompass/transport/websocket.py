@@ -9,8 +9,7 @@ from codecompass.transport.connection import Input, serve_connection
 from codecompass.transport.core import Core
 from codecompass.transport.http_request import BAD_REQUEST, JSON_TYPE, Heading, HttpRefusal
 from codecompass.transport.project_paths import ProjectPaths
-
-SUBPROTOCOL: Final = "mcp"
+from codecompass.transport.protocol import WEBSOCKET_SUBPROTOCOL
 
 _GOING_AWAY: Final = 1001
 """The server ends. RFC 6455, section 7.4.1."""
@@ -27,11 +26,11 @@ class WebSocketEndpoint:
     async def handle(self, heading: Heading, scope: WebsocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Serves a connection until the client goes or the server stops. Raises HttpRefusal before it is accepted."""
         offered = scope["subprotocols"]
-        if offered and SUBPROTOCOL not in offered:
+        if offered and WEBSOCKET_SUBPROTOCOL not in offered:
             raise HttpRefusal(BAD_REQUEST, "the subprotocol is called mcp. Offer it, or none.")
         path = await self._project_paths.checked(heading)
         await receive()  # the opening handshake, which hypercorn has read
-        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if offered else None, "headers": []})
+        await send({"type": "websocket.accept", "subprotocol": WEBSOCKET_SUBPROTOCOL if offered else None, "headers": []})
 
         async def receive_frame() -> Input:
             event = await receive()

@@ -42,6 +42,7 @@ _SETTINGS: Final = {
         Example("codecompass serve-mcp", "what an editor runs; the project is the one that it has open"),
         Example("codecompass serve-mcp --workspace ~/src/shop", "answer for this project, whatever is open"),
         Example("codecompass serve-mcp --auto-workspace --allowed-root ~/src", "take up any project below a directory"),
+        Example("codecompass serve-mcp --connect http://127.0.0.1:9100", "use the server that runs already"),
         Example("codecompass serve-mcp --tools core", "list five tools, for models that choose badly among many"),
         Example("codecompass serve-mcp --log-file /tmp/codecompass.log --log-level debug", "see what goes on"),
     ),
@@ -77,17 +78,24 @@ _SETTINGS: Final = {
     "--allowed-origin", "allowed_origins", metavar="ORIGIN", multiple=True, help="Web origin that may connect over HTTP."
 )
 @asyncclick.option("--allowed-host", "allowed_hosts", metavar="HOST", multiple=True, help="Host header to accept over HTTP.")
+@asyncclick.option(
+    "--connect", metavar="URL", help="Pass everything on to the server that runs at this address, and share its index."
+)
 @asyncclick.option("--tools", metavar="LIST", help="Tools to list: ten, core, all, or names with commas.")
 @asyncclick.option(
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
 @asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Least severity that is logged.")
-def command(invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, **options: object) -> int:
+def command(
+    invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, connect: str | None, **options: object
+) -> int:
     """Serves until the client goes."""
-    from codecompass.cli.serving import serve
+    from codecompass.cli.serving import bridge, serve
 
     # stdout is for frames: an error is a line on stderr.
     invocation.options = replace(invocation.options, as_json=False)
     flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
     pins = workspaces or tuple(filter(None, [invocation.options.workspace]))
+    if connect is not None:
+        return bridge(invocation, connect, flags, pins, log_file)
     return serve(invocation, flags, pins, log_file)

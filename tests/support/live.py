@@ -1,0 +1,138 @@
+"""The real command as a process of its own, over HTTP or on a pipe, with a home of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from tests.support.workspace import TestWorkspace
+
+START_SECONDS = 60
+"""On a machine that does much else."""
+
+END_SECONDS = 20
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """Returns the environment of a process that has nothing of the user's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "CLAUDE_", "GIT_"))}
+    return {
+        **kept,
+        "CODECOMPASS_HOME": str(home),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        **variables,
+    }
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """Returns the command line of `codecompass`."""
+    return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+
+
+def free_port() -> int:
+    """Returns a port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Process:
+    """A running command. `said` are the last lines on stderr."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
+        self.said: deque[str] = deque(maxlen=200)
+        self.url = ""
+        self._is_listening = trio.Event()
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    async def read_stderr(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keeps the pipe empty, and notes where a server listens."""
+        task_status.started()
+        begun = ""
+        async for data in self.process.stderr:
+            begun += data.decode(errors="replace")
+            *lines, begun = begun.split("\n")
+            for line in lines:
+                self.said.append(line)
+                if line.startswith("Listening on "):
+                    self.url = line.split()[2].rstrip(".")
+                    self._is_listening.set()
+        self._is_listening.set()
+
+    async def wait_listening(self) -> None:
+        """Returns once connections are taken."""
+        with trio.fail_after(START_SECONDS):
+            await self._is_listening.wait()
+        assert self.url, self.said
+
+    async def end(self) -> int:
+        """Asks it to end, insists after a while, and returns its exit code."""
+        if self.process.returncode is None:
+            self.process.terminate()
+            with trio.move_on_after(END_SECONDS):
+                await self.process.wait()
+        if self.process.returncode is None:
+            self.process.kill()
+        return await self.process.wait()
+
+    async def kill(self) -> None:
+        """Ends it as a crash does."""
+        self.process.kill()
+        await self.process.wait()
+
+
+@asynccontextmanager
+async def started(*arguments: str | Path, home: Path, cwd: Path | None = None, **variables: str) -> AsyncIterator[Process]:
+    """Gives a running `codecompass` with pipes to it; it has ended when the block is over."""
+    process = await trio.lowlevel.open_process(
+        command(*arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd or home,
+        env=environment(home, **variables),
+    )
+    running = Process(process)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(running.read_stderr)
+        try:
+            yield running
+        finally:
+            with trio.CancelScope(shield=True):
+                await running.end()
+                nursery.cancel_scope.cancel()
+                for pipe in (process.stdin, process.stdout, process.stderr):
+                    await trio.aclose_forcefully(pipe)
+
+
+@asynccontextmanager
+async def http_server(
+    *arguments: str | Path, home: Path, port: int = 0, cwd: Path | None = None, **variables: str
+) -> AsyncIterator[Process]:
+    """Gives a server that takes connections."""
+    options = ("serve-mcp", "--transport", "http", "--port", str(port), "--no-prewarm", *arguments)
+    async with started(*options, home=home, cwd=cwd, **variables) as running:
+        await running.wait_listening()
+        yield running
+
+
+def index(workspaces: Sequence[TestWorkspace]) -> None:
+    """Indexes projects as a user does."""
+    for each in workspaces:
+        done = subprocess.run(
+            command("index", each.root, "--json"), env=environment(each.home), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
