@@ -5,7 +5,8 @@ from typing import Final
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
-from codecompass.store.query.names import find_exactly, find_named, without_declarations
+from codecompass.store.query.guessed_names import find_named
+from codecompass.store.query.names import find_exactly, without_declarations
 from codecompass.store.text import Filter
 
 SHOWN_CANDIDATES: Final = 20

@@ -14,6 +14,7 @@ from codecompass.store.query.intent import classify, unquoted
 from codecompass.store.query.path_lane import named_files
 from codecompass.store.query.phrase import phrase_shares
 from codecompass.store.query.places import refine
+from codecompass.store.query.pointed import pointed_places
 from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
@@ -46,6 +47,8 @@ def find(
     ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)
     best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
+    if kinds is None:
+        ranked = pointed_places(snapshot, query, intent, ranked, where) + ranked
     if intent == "path" and kinds is None:
         ranked = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []

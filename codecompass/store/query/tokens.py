@@ -136,6 +136,16 @@ def is_code_name(name: str) -> bool:
     )
 
 
+def word_bag(text: str) -> frozenset[str]:
+    """Returns the lower-case words of a text, those inside its identifiers."""
+    return frozenset(split_identifier(text))
+
+
+def same_word(one: str, other: str) -> bool:
+    """Returns whether two lower-case words are the same but for their form."""
+    return one == other or stem(one) == stem(other)
+
+
 def stem(word: str) -> str:
     """Returns what `route`, `router`, `routes` and `routing` share. Crude, and the same on both sides of a comparison."""
     for _ in range(2):

@@ -7,7 +7,7 @@ import pytest
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.store.query import locate_symbol
-from codecompass.store.query.names import edit_distance
+from codecompass.store.query.loose_names import edit_distance
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,71 @@
+"""Places that a search points at rather than describes: the frames of a trace, a signature, a name that is slightly wrong.
+
+They come above what ranking finds by words, which stays below them.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.query.frames import FramePlace, places_of_frames
+from codecompass.store.query.guessed_names import find_named
+from codecompass.store.query.guesses import declared_name, frames, is_signature
+from codecompass.store.query.intent import QueryIntent
+from codecompass.store.query.names import Reading, exactly
+from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
+from codecompass.store.text import Filter
+
+MAX_POINTED: Final = 5
+"""Definitions of a signature's name, or of a guessed one, that come first; the rest of the page is for what mentions them."""
+
+_GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "scope", "parts", "fuzzy", "similar"})
+_OTHER_CASE: Final[frozenset[Reading]] = frozenset({"case_insensitive"})
+
+
+def pointed_places(
+    snapshot: Snapshot, query: str, intent: QueryIntent, ranked: Sequence[RankedPlace], where: Filter
+) -> list[RankedPlace]:
+    """Returns the places that `query` points at, with scores above those of `ranked`; mostly none."""
+    above = ranked[0].score if ranked else 0.0
+    framed = [place for place in places_of_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
+    if framed:
+        return [_frame(place, _score(above, index)) for index, place in enumerate(framed)]
+    rows: list[SymbolRow] = []
+    if is_signature(query):
+        rows = [named.row for named in exactly(snapshot, declared_name(query), where, None)]
+    elif len(query.split()) == 1 and not any(place.signals.exact or place.signals.qualified for place in ranked):
+        readings = _GUESSES if intent == "symbol" else _OTHER_CASE
+        rows = [named.row for named in find_named(snapshot, query, where, None) if named.reading in readings]
+    return [_definition(row, _score(above, index)) for index, row in enumerate(rows[:MAX_POINTED])]
+
+
+def _score(above: float, index: int) -> float:
+    return above + 1.0 + 1.0 / (1 + index)
+
+
+def _passes(language: str, file_id: int, where: Filter) -> bool:
+    return (not where.languages or language in where.languages) and (where.file_ids is None or file_id in where.file_ids)
+
+
+def _frame(found: FramePlace, score: float) -> RankedPlace:
+    file = found.file
+    if found.symbol is not None:
+        return _definition(found.symbol, score, found.line)
+    place = FilePlace(file.id, file.path, file.language, file.line_count)
+    line = min(max(1, found.line), max(1, file.line_count))
+    signals = Signals(exact=1.0, path=1.0)
+    return RankedPlace(place=place, type="file", line_start=line, line_end=line, score=score, signals=signals, focus=line)
+
+
+def _definition(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
+    return RankedPlace(
+        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
+        line_start=row.line_start,
+        line_end=row.line_end,
+        score=score,
+        signals=Signals(qualified=1.0, definition=1.0, kind=KIND_WEIGHT[row.kind]),
+        symbol=row,
+        focus=line,
+    )
