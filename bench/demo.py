@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.app import ENTRIES
+from codecompass.cli.hosts.known import HOSTS
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.store.facts import FileRow, SymbolRow
 from codecompass.store.identity import canonical_root, project_id
@@ -104,9 +104,9 @@ def next_steps(root: Path) -> Iterator[str]:
     yield f"  search a repository of yours    cd /path/to/it && {program} search 'what you look for'"
     yield "  see this on it                  make demo REPO=/path/to/it"
     yield f"  take in what has changed        {program} sync    (a search does it by itself)"
+    yield f"  connect your editor or agent    {program} setup claude-code    (--dry-run shows what it would change)"
+    yield f"                                  or: {', '.join(host.name for host in HOSTS if host.name != 'claude-code')}"
     yield f"  everything else                 {program} --help"
-    if any(entry.name == "serve-mcp" for entry in ENTRIES):
-        yield f"  give it to your editor or agent over MCP:  {program} serve-mcp --help"
     yield f"  forget this repository          {program} projects remove {shlex.quote(str(root))}"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -120,26 +121,68 @@ model = "f"
 """
 
 
-@pytest.mark.parametrize(("host", "content"), [("zed", ZED), ("codex", CODEX)])
+ONE_LINE = '{"mcpServers":{"a":{"command":"x"}},"numStartups":3}'
+WINDOWS = '{\r\n\t"servers": {\r\n\t\t"a": {"command": "x"}, // theirs\r\n\t},\r\n}\r\n'
+MARKED = '\ufeff{\n    "theme": "GitHub", /* no server yet */\n}'
+ONLY_COMMENTS = "// nothing here yet\n"
+NO_TABLE_YET = '# mine\nmodel = "o"\n[mcp_servers.docs]\ncommand = "docs"\n[mcp_servers.docs.env]\nA = "1"'
+
+
+@pytest.mark.parametrize(
+    ("host", "content"),
+    [
+        ("zed", ZED),
+        ("codex", CODEX),
+        ("claude-code", ONE_LINE),
+        ("vscode", WINDOWS),
+        ("gemini", MARKED),
+        ("cursor", ONLY_COMMENTS),
+        ("cursor", ""),
+        ("codex", NO_TABLE_YET),
+    ],
+    ids=[
+        "comments",
+        "toml",
+        "one-line",
+        "crlf-and-tabs",
+        "mark-and-no-end-of-line",
+        "only-comments",
+        "empty",
+        "toml-without-end",
+    ],
+)
 def test_comments_and_layout_stay_and_undo_brings_back_every_byte(cli, host, content):
     path = cli.user / USER_FILES[host]
-    path.parent.mkdir(parents=True)
-    path.write_text(content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode())
     path.chmod(0o640)
 
     done = cli("setup", host)
-    changed = path.read_text()
+    changed = path.read_bytes().decode()
     backup = path.with_name(path.name + ".before-codecompass")
 
     assert done.code == 0, done
-    for line in content.splitlines():
+    for line in content.splitlines() if "\n" in content else ():
         assert line in changed
-    assert backup.read_text() == content
+    assert backup.read_bytes() == content.encode()
     assert backup.stat().st_mode & 0o077 == 0, "a configuration can hold secrets"
     assert path.stat().st_mode & 0o777 == 0o640
+    assert cli("setup", host, "--dry-run").out.startswith(f"{path} starts the server already")
     cli("setup", host, "--undo")
-    assert path.read_text() == content
+    assert path.read_bytes() == content.encode()
     assert not backup.exists()
+
+
+def test_undo_keeps_what_was_written_since(cli):
+    path = cli.user / USER_FILES["gemini"]
+    path.parent.mkdir()
+    path.write_text('{"theme": "GitHub"}')
+    cli("setup", "gemini")
+    path.write_text(path.read_text().replace("GitHub", "Dracula"))
+
+    cli("setup", "gemini", "--undo")
+
+    assert json.loads(path.read_text()) == {"theme": "Dracula"}
 
 
 def test_what_the_user_added_to_our_entry_stays_and_an_old_command_is_replaced(cli):
@@ -316,10 +359,46 @@ def test_each_host_has_its_file_where_the_platform_has_it(host, platform, variab
     assert str(user_path(host_named(host), {"HOME": "/u", **variables}, platform)) == expected
 
 
+DOCUMENT = (Path(__file__).parents[2] / "docs/hosts.md").read_text()
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def section(title: str) -> str:
+    """Returns what the document says under a heading."""
+    return DOCUMENT.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
 def test_every_host_is_told_of_in_the_help_and_in_the_documents(cli):
     help_text = cli("setup", "--help").out
-    document = (Path(__file__).parents[2] / "docs/hosts.md").read_text()
 
     for host in HOSTS:
         assert host.name in help_text
-        assert f"codecompass setup {host.name}" in document
+        assert f"codecompass setup {host.name}" in section(host.title)
+        assert host.name in README
+
+
+@pytest.mark.parametrize("host", USER_FILES)
+def test_the_document_shows_what_setup_writes(cli, host):
+    cli("setup", host, **SHARED_CONFIG)
+
+    written = (cli.user / USER_FILES[host]).read_text().replace(INSTALLED, "/home/ada/.local/bin/codecompass")
+    (shown,) = re.findall(r"^```(?:json|toml)\n(.*?)^```$", section(host_named(host).title), re.MULTILINE | re.DOTALL)
+    assert shown == written
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_the_document_names_the_files_that_setup_writes(host):
+    (row,) = [line for line in DOCUMENT.splitlines() if line.startswith(f"| {host.title} |") and "`~/" in line]
+
+    places = {str(user_path(host, {"HOME": "~"}, platform)) for platform in ("linux", "darwin")}
+    assert any(f"`{place}`" in row for place in places)
+    assert all(f"`{place}`" in DOCUMENT for place in places)
+    assert host.project is None or f"`{host.project}`" in row
+
+
+def test_the_readme_shows_what_setup_prints(cli):
+    shown = re.search(r"\$ codecompass setup codex --print\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+    assert shown is not None
+    printed = cli("setup", "codex", "--print", **SHARED_CONFIG)
+    assert shown[1].replace("/home/ada/.local/bin/codecompass", INSTALLED).split("\n", 1)[1] == printed.out

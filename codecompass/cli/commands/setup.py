@@ -103,7 +103,7 @@ def command(
 
     def change(text: str) -> str:
         if undo:
-            return configuration.without_server(text, chosen, path)
+            return configuration.without_server(text, chosen, path, files.backup(path))
         return configuration.with_server(text, chosen, server, path)
 
     before, after = _changed(path, change, is_shared=project is not None, dry_run=dry_run)

@@ -5,8 +5,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-import msgspec
-
 from codecompass.cli.hosts import json_text, toml_text
 from codecompass.cli.hosts.json_text import NotJson
 from codecompass.cli.hosts.known import SERVER, FileFormat, Host
@@ -32,12 +30,18 @@ def with_server(text: str, host: Host, entry: Mapping[str, object], path: Path) 
     return changed
 
 
-def without_server(text: str, host: Host, path: Path) -> str:
-    """Returns the text without the server's entry, and without the sections that only held it. Raises FileUnreadable."""
+def without_server(text: str, host: Host, path: Path, before: str | None = None) -> str:
+    """Returns the text without the server's entry, and without the sections that only held it. Raises FileUnreadable.
+
+    Where the text is what `before` became by that entry alone, it is `before` again, to the byte.
+    """
     editor, place = _EDITORS[host.format], (*host.section, SERVER)
     try:
-        if editor.value_at(text, place) is None:
+        present = editor.value_at(text, place)
+        if present is None:
             return text
+        if before is not None and isinstance(present, dict) and _came_from(before, text, editor, place, present):
+            return before
         text = editor.remove_member(text, place)
         for depth in range(len(host.section), 0, -1):
             if editor.value_at(text, place[:depth]) == {}:
@@ -54,12 +58,16 @@ def is_bare(text: str) -> bool:
 
 def rendered(host: Host, entry: Mapping[str, object]) -> str:
     """Returns the entry within its sections, to be put into a file by hand."""
-    if host.format == "toml":
-        return toml_text.set_member("", (*host.section, SERVER), entry)
-    nested: Mapping[str, object] = {SERVER: entry}
-    for name in reversed(host.section):
-        nested = {name: nested}
-    return msgspec.json.format(msgspec.json.encode(nested), indent=2).decode() + "\n"
+    text: str = _EDITORS[host.format].set_member("", (*host.section, SERVER), entry)
+    return text
+
+
+def _came_from(before: str, text: str, editor: ModuleType, place: tuple[str, ...], entry: Mapping[str, object]) -> bool:
+    try:
+        made: str = editor.set_member(before, place, entry)
+        return editor.value_at(before, place) is None and made == text
+    except (NotJson, NotToml):
+        return False
 
 
 def _unreadable(host: Host, path: Path, error: Exception) -> FileUnreadable:

@@ -77,6 +77,14 @@ def backup_path(path: Path) -> Path:
     return path.with_name(path.name + BACKUP_SUFFIX)
 
 
+def backup(path: Path) -> str | None:
+    """Returns the content before the last change, None where it is not kept or cannot be read."""
+    try:
+        return read(backup_path(path))
+    except FileUnreadable:
+        return None
+
+
 def _content(path: Path) -> bytes | None:
     try:
         # Not blocking: a pipe of this name must not stop us.

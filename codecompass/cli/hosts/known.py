@@ -79,7 +79,7 @@ HOSTS: Final = (
         section=("mcpServers",),
         user=".cursor/mcp.json",
         project=".cursor/mcp.json",
-        afterwards="Switch the server on in Cursor's settings, under MCP.",
+        afterwards="Open Customize in Cursor's sidebar, then MCPs, and see that the server is switched on.",
     ),
     Host(
         name="vscode",
