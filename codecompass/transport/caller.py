@@ -24,6 +24,7 @@ class SessionCaller:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self.misses_roots = False
+        self._followed: JobView | None = None
 
     @property
     def transport(self) -> TransportName:
@@ -73,6 +74,9 @@ class SessionCaller:
     def follow_beyond(self, job: JobView) -> None:
         """Tells of the job on the connection until it ends, if the client declared that it wants that."""
         client = self._exchange.client
+        if self._followed is job:
+            # It may have ended meanwhile, and its end is told once.
+            return
         if self._exchange.envelope.is_modern or not self._exchange.envelope.capabilities.follows_jobs:
             return
 
@@ -82,4 +86,5 @@ class SessionCaller:
         async def run() -> None:
             await progress.follow(job, job.state.progress_token, send)
 
-        client.start_watch(f"job {job.state.job_id}", run)
+        if client.start_watch(f"job {job.state.job_id}", run):
+            self._followed = job

@@ -1,8 +1,8 @@
 """Progress of an index job as notifications (rules R1 to R3): pure frames in `ProgressTrack`, when to send them in `follow`.
 
 Each frame carries the standard members and, beside them, the `value` of seed 000; clients that know the standard alone
-drop the latter. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds, the
-first at once, and the end always.
+drop the latter. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds; the
+first, each new stage and the end at once, however short the job is.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -104,11 +104,12 @@ async def follow(job: JobView, token: ProgressToken, send: Callable[[ProgressPar
     state = job.state
     while not state.has_ended:
         await send(track.report(state))
-        sent_at = trio.current_time()
+        stage, sent_at = state.progress.stage, trio.current_time()
         with trio.move_on_at(sent_at + MAX_INTERVAL_SECONDS):
             state = await job.wait_change(state)
         with trio.move_on_at(sent_at + MIN_INTERVAL_SECONDS):
-            # The end is told at once; anything else waits for its turn, and is then as new as it can be.
-            state = await job.wait_end()
+            # Counts wait for their turn, and are then as new as they can be.
+            while not state.has_ended and state.progress.stage == stage:
+                state = await job.wait_change(state)
         state = job.state
     await send(track.end(state))

@@ -18,6 +18,8 @@ PATIENCE = 5
 class Line:
     """The client's end of one connection."""
 
+    patience = PATIENCE
+
     def __init__(self, judge=None):
         self.judge = Judge() if judge is None else judge
         self.end = None
@@ -63,7 +65,7 @@ class Line:
 
     async def next(self):
         """Returns the next message, whatever it is."""
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(self.patience):
             message = self.judge.received(await self._from_server.receive())
         self.seen.append(message)
         return message
@@ -118,7 +120,7 @@ class Line:
         while True:
             try:
                 messages.append(self.judge.received(self._from_server.receive_nowait()))
-            except trio.WouldBlock:
+            except (trio.WouldBlock, trio.EndOfChannel):
                 self.seen += messages
                 return messages
 

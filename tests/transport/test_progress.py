@@ -122,6 +122,29 @@ async def test_a_quiet_job_is_told_of_every_five_seconds_a_busy_one_four_times_a
     assert [kind for _, kind in times].count("end") == 1
 
 
+async def test_each_stage_of_a_short_job_is_told_of(autojump_clock):
+    """At least three reports before the end, be there only a hundred files: seed 000."""
+    job = new_job()
+    told = []
+
+    async def send(params):
+        told.append((trio.current_time(), params.value.message))
+
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(progress.follow, job, "t", send)
+        await settled()
+        for n in range(100):
+            advance(job, stage="parsing", files_parsed=n, files_total=100)
+            await settled()
+        advance(job, stage="finalizing")
+        await settled()
+        finish(job)
+
+    assert {at for at, _ in told} == {began}
+    assert [text.split()[0] for _, text in told] == ["Scanning", "Parsing", "Finalizing", "Indexed"]
+
+
 async def test_a_token_of_the_request_is_used_until_its_response(autojump_clock):
     core, tools = sample_core()
     async with connected(core) as line:

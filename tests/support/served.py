@@ -1,0 +1,148 @@
+"""`codecompass serve-mcp` as an editor starts it: the installed command, a process of its own, frames on its pipes."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from tests.transport.harness import Line
+
+COMMAND = str(Path(sys.executable).parent / "codecompass")
+
+PATIENCE = 60
+"""Seconds for an answer of a process, on a machine that may be busy with others."""
+
+END_SECONDS = 15
+"""For an end that is promised to be quick: within the server's own deadlines, and some room for a busy machine."""
+
+
+def environment(base: Path, **variables: str) -> dict[str, str]:
+    """Returns the environment of a user whose home and data are below `base`."""
+    user = base / "user"
+    user.mkdir(exist_ok=True)
+    strange = ("CODECOMPASS_", "CLAUDE_", "GIT_", "PYTHON")
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(strange)},
+        "CODECOMPASS_HOME": str(base / "data"),
+        "HOME": str(user),
+        "XDG_CONFIG_HOME": str(user / "config"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        **variables,
+    }
+
+
+class Served(Line):
+    """The client's end of a server process. Every frame is judged, those that nobody waits for at the end."""
+
+    patience = PATIENCE
+
+    def __init__(self, process: trio.Process, errors: Path):
+        super().__init__()
+        self.process = process
+        self.cut_off = b""
+        self._errors = errors
+
+    @property
+    def log(self) -> str:
+        """What the server has written to stderr so far."""
+        return self._errors.read_text(errors="replace")
+
+    def push(self, frame: bytes):
+        """Sends a line."""
+        self.feed(frame + b"\n")
+
+    def feed(self, data: bytes):
+        """Sends bytes as they are."""
+        super().push(data)
+
+    async def wait_exit(self) -> int:
+        """Waits for the process to end; returns its exit code."""
+        with trio.fail_after(END_SECONDS):
+            return await self.process.wait()
+
+    async def write(self):
+        """Carries what is sent to the process."""
+        try:
+            async for data in self._from_client:
+                await self.process.stdin.send_all(data)
+        except trio.BrokenResourceError:
+            return
+        await self.process.stdin.aclose()
+
+    async def read(self):
+        """Carries lines from the process."""
+        buffer = bytearray()
+        while data := await self.process.stdout.receive_some(65536):
+            buffer += data
+            *lines, rest = buffer.split(b"\n")
+            buffer = bytearray(rest)
+            for line in lines:
+                self._to_client.send_nowait(bytes(line))
+        self.cut_off = bytes(buffer)
+        self._to_client.close()
+
+
+@asynccontextmanager
+async def serving(
+    base: Path, *options: str | Path, cwd: Path | None = None, command: tuple[str, ...] = (COMMAND,), **variables: str
+) -> AsyncIterator[Served]:
+    """Gives a server with its data below `base`; ends its input with the block, and fails where it does not end then."""
+    errors = base / "stderr"
+    with errors.open("ab") as stderr:
+        process = await trio.lowlevel.open_process(
+            [*command, "serve-mcp", *map(str, options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=cwd or base,
+            env=environment(base, **variables),
+        )
+    served = Served(process, errors)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(served.write)
+            nursery.start_soon(served.read)
+            yield served
+            served.hang_up()
+            await served.wait_exit()
+    except BaseException as error:
+        error.add_note(f"the end of what the server wrote to stderr:\n{served.log[-3000:]}")
+        raise
+    finally:
+        if process.returncode is None:
+            process.kill()
+    served.pending()
+    assert served.cut_off == b"", "the last line is whole"
+
+
+def processes_of(base: Path) -> list[str]:
+    """Returns the command lines of all processes whose data is below `base`. Linux only; empty elsewhere."""
+    wanted = f"CODECOMPASS_HOME={base / 'data'}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def ended_by(code: int, number: signal.Signals) -> bool:
+    """Whether an exit code is that of a process that a signal has ended."""
+    return code == -number
+
+
+def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Makes the files of a tree; returns its root."""
+    for path, content in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+    return root
