@@ -12,7 +12,7 @@ cancelling it drops what was not published.
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -23,14 +23,16 @@ from msgspec import Struct
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.progress import Progress
+from codecompass.actors.ungrouped import ungrouped
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.index import IndexMeta
 from codecompass.store.intake import FileSymbols, FileTask, FileText
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes, find_partial_changes
+from codecompass.store.root_identity import RootIdentity, identify_root, require_same_root
 from codecompass.store.scan.partial import PartialScan, scan_directories
 from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import ScanResult, scan_and_remember
@@ -55,6 +57,7 @@ class JobMemory(Struct, frozen=True, kw_only=True):
     repositories: tuple[str, ...]
     generation: int
     published_at: float
+    root: RootIdentity
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
@@ -123,16 +126,19 @@ class IndexJob:
         self._changed: set[str] = set()
         self._scan_memory: ScanMemory | None = None
         self._head = Head(ref="live", commit=None)
+        self._identity: RootIdentity | None = None
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
 
     async def run(self) -> JobReport:
         """Brings the index up to the working tree.
 
         Raises IndexInProgress where another job holds the lock, PermissionDenied where the store cannot be written,
-        StoreNewer where a newer program wrote it, FileNotFound where the root is gone. Safe to cancel: what is not
-        published is dropped.
+        StoreNewer where a newer program wrote it, ProjectNotFound where the root is gone or another directory than it was.
+        Safe to cancel: what is not published is dropped.
         """
         started = time.monotonic()
+        before = None if self._previous is None else self._previous.root
+        self._identity = await trio.to_thread.run_sync(identify_root, self._root, before)
         try:
             with writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
                 return await self._run_locked(started)
@@ -180,13 +186,14 @@ class IndexJob:
             self._report(stage="finalizing")
             meta = await self._publish(writer, "complete")
             directories, repositories = self._directories(found), self._repositories(found)
-            if self._scan_memory is not None:
+            if self._scan_memory is not None and self._identity is not None:
                 self.memory = JobMemory(
                     scan=self._scan_memory,
                     directories=directories,
                     repositories=repositories,
                     generation=meta.generation,
                     published_at=meta.published_at,
+                    root=self._identity,
                 )
             return JobReport(
                 mode="full" if is_fresh else "incremental",
@@ -309,7 +316,7 @@ class IndexJob:
                 for batch in batches:
                     await results.send(await self._pool.run(self._batch(writer, batch, parse)))
 
-        with _ungrouped():
+        with ungrouped():
             async with trio.open_nursery() as nursery:
                 with send:
                     for _ in range(min(self._pool.size, len(tasks))):
@@ -367,14 +374,18 @@ class IndexJob:
             self._changed.add(file.path)
 
     async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
-        return await trio.to_thread.run_sync(
-            lambda: writer.publish(
+        def publish() -> IndexMeta:
+            # Files of a root that is replaced meanwhile are missing, or somebody else's.
+            if self._identity is not None:
+                require_same_root(self._root, self._identity)
+            return writer.publish(
                 completeness=completeness,
                 ref=self._head.ref,
                 commit=self._head.commit or "",
                 rules_fingerprint=self._limits.fingerprint,
             )
-        )
+
+        return await trio.to_thread.run_sync(publish)
 
     def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool) -> Batch:
         return Batch(
@@ -400,20 +411,6 @@ class IndexJob:
 def _is_thread_cancelled() -> bool:
     trio.from_thread.check_cancelled()
     return False
-
-
-@contextmanager
-def _ungrouped() -> Iterator[None]:
-    """Raises the one error that is ours out of a nursery's group: callers handle errors, not groups of them."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        ours, _others = group.split(CodeCompassError)
-        while ours is not None and isinstance(ours.exceptions[0], BaseExceptionGroup):
-            ours = ours.exceptions[0]
-        if ours is None:
-            raise
-        raise ours.exceptions[0] from None
 
 
 def _unparsed(writer: IndexWriter) -> list[FileTask]:

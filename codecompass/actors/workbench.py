@@ -17,7 +17,6 @@ from codecompass.actors.answering import (
     active_job,
     bootstrap_reply,
     job_progress,
-    jobs_state,
     query,
     query_settings,
     require_ref,
@@ -31,7 +30,7 @@ from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, ProjectNotFound
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
@@ -42,6 +41,7 @@ from codecompass.store.index import IndexMeta, WorkspaceIndex
 from codecompass.store.job_log import Interruption
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
+from codecompass.store.logged_jobs import jobs_state
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import Project
@@ -153,14 +153,8 @@ class IndexWorkbench:
         return await trio.to_thread.run_sync(self._answer, query, view, limiter=self._limits.queries)
 
     async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
-        """Runs a job to its end. Raises what `IndexJob.run` raises, ProjectNotFound where the directory is gone."""
+        """Runs a job to its end. Raises what `IndexJob.run` raises."""
         async with self._limits.writers:
-            if not await trio.to_thread.run_sync(self._project.root.is_dir, limiter=self._limits.checks):
-                raise ProjectNotFound(
-                    f"the directory {self._project.root} is gone. Restore it, or forget the project with: "
-                    f"codecompass projects remove {self._project.name}",
-                    workspace=str(self._project.root),
-                )
             if order.directories is None:
                 self._use(await trio.to_thread.run_sync(self._load_settings, limiter=self._limits.checks))
             job = IndexJob(

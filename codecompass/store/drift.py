@@ -12,6 +12,7 @@ from codecompass.store.identity import content_hash
 from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
 from codecompass.store.scan.classify import BINARY_PROBE_BYTES
+from codecompass.store.scan.regular_file import open_below
 from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import scan
 from codecompass.store.scan.workspace import ScanRules
@@ -90,7 +91,7 @@ def _is_same(root: str, path: str, entry: ManifestEntry | None) -> bool:
     if entry is None or not entry.is_parsed or not entry.content_hash:
         return False
     try:
-        descriptor = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_below(root, path)
     except OSError:
         return False
     try:

@@ -14,6 +14,7 @@ from codecompass.store.imports import module_roots
 from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import HEAD_BYTES, language_of
 from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
+from codecompass.store.scan.regular_file import open_below
 from codecompass.store.scan.stamps import RACY_NS
 from codecompass.store.words import WordSplitter
 from codecompass.units import KIB
@@ -36,9 +37,8 @@ class ReadFile(Struct, frozen=True):
 
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
     """Reads `task.path` below the batch's root. Never follows a symlink, never blocks on a FIFO, never raises OSError."""
-    full = os.path.join(batch.root, os.fsencode(task.path))
     try:
-        descriptor = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_below(batch.root, task.path)
     except (FileNotFoundError, NotADirectoryError):
         return ReadFile(FileText(task.path, "vanished"))
     except OSError:

@@ -159,6 +159,23 @@ async def test_a_file_that_becomes_a_symlink_between_scan_and_reading_is_not_fol
     assert workspace.names() == {("good.py", "good")}
 
 
+async def test_a_directory_that_becomes_a_symlink_between_scan_and_reading_is_not_followed(workspace, tmp_path):
+    secrets = TestWorkspace(tmp_path / "elsewhere", tmp_path / "home")
+    secrets.write({"b/secret.py": "def outside(): pass\n"})
+    workspace.write({"a/b/secret.py": "def inside(): pass\n"})
+
+    def swap(progress) -> None:
+        if progress.stage == "parsing" and not (workspace.root / "a").is_symlink():
+            (workspace.root / "a").rename(tmp_path / "away")
+            (workspace.root / "a").symlink_to(secrets.root)
+
+    await indexed(workspace, on_progress=swap)
+
+    assert workspace.names() == {("good.py", "good")}
+    await workspace.sync()
+    assert workspace.status_of("a") == ("skipped", "symlink_outside_root")
+
+
 async def test_fifos_and_sockets_are_never_opened(workspace):
     workspace.root.mkdir(exist_ok=True)
     os.mkfifo(workspace.root / "pipe.py")
