@@ -1,6 +1,6 @@
 """Pure steps between a question and its answer, shared by the server and the command line. No event loop in here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import QueryRequest
@@ -8,9 +8,7 @@ from codecompass.errors import IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     ActiveJob,
-    InterruptedReport,
     LocateSymbolReply,
-    RecentJob,
     Reply,
     SearchCodeReply,
 )
@@ -23,13 +21,14 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
+from codecompass.protocol.times import iso_time
 from codecompass.settings import Settings
 from codecompass.store import query as core
 from codecompass.store.index import Snapshot
-from codecompass.store.job_log import Interruption, Job, JobProgress
+from codecompass.store.job_log import JobProgress
 from codecompass.store.query.intent import classify
 from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.status import JobsState, iso_time, unindexed_metadata
+from codecompass.store.query.status import unindexed_metadata
 
 RETRY_AFTER_MS = 1000
 """What a caller is told to wait for a first index: most repositories take about so long."""
@@ -99,25 +98,6 @@ def query_settings(settings: Settings) -> QuerySettings:
     )
 
 
-def jobs_state(active: Job | None, recent: Sequence[Job], interruption: Interruption | None) -> JobsState:
-    """Returns what the log says of a project's jobs, as the protocol says it."""
-    return JobsState(
-        active_job=None if active is None else _logged_active(active),
-        recent_jobs=tuple(_recent(job) for job in recent),
-        interrupted_recovery_report=None if interruption is None else interrupted_report(interruption),
-    )
-
-
-def interrupted_report(interruption: Interruption) -> InterruptedReport:
-    """Returns what is said of interrupted jobs until one succeeds."""
-    return InterruptedReport(
-        detected=True,
-        interrupted_jobs=interruption.n_jobs,
-        last_interrupted_at=iso_time(interruption.last_at),
-        recommended_action="run sync_repo or index_repo for the affected workspace",
-    )
-
-
 def active_job(job: JobState) -> ActiveJob:
     """Returns a job of this process as the protocol shows it."""
     return ActiveJob(
@@ -151,31 +131,4 @@ def job_progress(job: JobState) -> JobProgress:
         files_indexed=report.files_changed,
         symbols_extracted=report.counts.symbols_written,
         source_bytes=report.source_bytes,
-    )
-
-
-def _logged_active(job: Job) -> ActiveJob:
-    return ActiveJob(
-        job_id=job.job_id,
-        progress_token=f"index-job-{job.job_id}",
-        mode=job.mode,
-        status=job.status,
-        files_scanned=job.progress.files_scanned,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        estimated_completion_pct=job.progress.percentage,
-        started_at=iso_time(job.started_at or job.created_at),
-    )
-
-
-def _recent(job: Job) -> RecentJob:
-    return RecentJob(
-        job_id=job.job_id,
-        ref=job.ref,
-        mode=job.mode,
-        status=job.status,
-        changed_files=job.changed_files,
-        duration_ms=job.duration_ms,
-        created_at=iso_time(job.created_at),
-        error_message=job.error,
     )

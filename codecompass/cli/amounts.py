@@ -1,7 +1,6 @@
 """Numbers as people read them: counts, sizes, durations, times."""
 
 import time
-from datetime import UTC, datetime
 from typing import Final
 
 from codecompass.units import KIB, MINUTES
@@ -42,8 +41,3 @@ def ago(moment: float, now: float | None = None) -> str:
             return f"{count(int(elapsed), unit)} ago"
         elapsed /= step
     return f"{count(int(elapsed), 'year')} ago"
-
-
-def iso(moment: float) -> str:
-    """Returns a time (seconds since 1970) as the protocol writes it: ISO 8601 in UTC, whole seconds."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -11,6 +11,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
 from codecompass.errors import CodeCompassError
+from codecompass.protocol.times import iso_time
 from codecompass.settings import IndexSettings
 from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProgress, new_job_id
 from codecompass.store.registry import Project, Registry
@@ -177,6 +178,6 @@ def _finished(project: Project, job: Job, report: "JobReport") -> FinishedJob:
         quarantined=report.quarantined,
         warnings=report.warnings,
         duration_ms=job.duration_ms or 0,
-        created_at=amounts.iso(job.created_at),
-        finished_at=amounts.iso(job.finished_at or job.created_at),
+        created_at=iso_time(job.created_at),
+        finished_at=iso_time(job.finished_at or job.created_at),
     )

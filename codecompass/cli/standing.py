@@ -1,18 +1,19 @@
 """How an index stands, for `status`: works for a project that is not registered, not indexed, or not readable."""
 
-from codecompass.cli.amounts import count, iso
+from codecompass.cli.amounts import count
 from codecompass.cli.answering import drift_of, require_ref
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
-from codecompass.protocol.replies import ActiveJob, IndexStatusReply, InterruptedReport, RecentJob
+from codecompass.protocol.replies import IndexStatusReply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.job_log import Job, JobLog
+from codecompass.store.job_log import JobLog
 from codecompass.store.lock import is_locked
+from codecompass.store.logged_jobs import jobs_state as logged_jobs
 from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import Registry
 from codecompass.store.scan.vcs import read_head
@@ -74,44 +75,4 @@ def index_standing(
 def jobs_state(registry: Registry, project_id: str) -> JobsState:
     """Returns what the log says of a project's jobs, as the protocol says it."""
     log = JobLog(registry)
-    active = log.active(project_id)
-    interruption = log.interruption(project_id)
-    return JobsState(
-        active_job=None if active is None else _active(active),
-        recent_jobs=tuple(_recent(job) for job in log.recent(project_id, RECENT_JOBS)),
-        interrupted_recovery_report=None
-        if interruption is None
-        else InterruptedReport(
-            detected=True,
-            interrupted_jobs=interruption.n_jobs,
-            last_interrupted_at=iso(interruption.last_at),
-            recommended_action="run sync_repo or index_repo for the affected workspace",
-        ),
-    )
-
-
-def _active(job: Job) -> ActiveJob:
-    return ActiveJob(
-        job_id=job.job_id,
-        progress_token=f"index-job-{job.job_id}",
-        mode=job.mode,
-        status=job.status,
-        files_scanned=job.progress.files_scanned,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        estimated_completion_pct=job.progress.percentage,
-        started_at=iso(job.started_at or job.created_at),
-    )
-
-
-def _recent(job: Job) -> RecentJob:
-    return RecentJob(
-        job_id=job.job_id,
-        ref=job.ref,
-        mode=job.mode,
-        status=job.status,
-        changed_files=job.changed_files,
-        duration_ms=job.duration_ms,
-        created_at=iso(job.created_at),
-        error_message=job.error,
-    )
+    return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

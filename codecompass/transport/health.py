@@ -10,7 +10,6 @@ from typing import Final, Literal, Protocol
 from msgspec import Struct
 
 from codecompass import __version__
-from codecompass.actors.answering import interrupted_report
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.replies import (
@@ -23,9 +22,10 @@ from codecompass.protocol.replies import (
     StartupChecks,
     WarmsetReport,
 )
+from codecompass.protocol.times import iso_time
 from codecompass.store.job_log import Interruption
 from codecompass.store.languages import SYMBOL_LANGUAGES
-from codecompass.store.query.status import iso_time
+from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.known import Known, KnownProject

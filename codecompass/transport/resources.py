@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.actors.jobs import JobState
 from codecompass.errors import FileNotFound
+from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.caller import SessionCaller
 from codecompass.transport.calls import Tools
 from codecompass.transport.exchange import Exchange
@@ -22,7 +23,6 @@ from codecompass.transport.product_tools import asked_roots
 from codecompass.transport.progress import status_text
 from codecompass.transport.protocol import INTERNAL_ERROR
 from codecompass.transport.surface import InputRequired, ResourceText
-from codecompass.transport.times import iso_time
 from codecompass.transport.watches import JobWatch
 from codecompass.transport.wire import Resource, ResourceTemplate, TextResourceContents
 
@@ -146,7 +146,7 @@ def _text(uri: str, payload: bytes) -> ResourceText:
 
 
 def _time(seconds: float | None) -> str | UnsetType:
-    return UNSET if seconds is None else iso_time(seconds)
+    return UNSET if seconds is None else iso_time_ms(seconds)
 
 
 def _live_document(job: JobState) -> JobDocument:
@@ -162,7 +162,7 @@ def _live_document(job: JobState) -> JobDocument:
         files_total=job.progress.files_total,
         files_indexed=job.progress.files_indexed,
         symbols_extracted=job.progress.symbols_extracted,
-        created_at=iso_time(job.created_at),
+        created_at=iso_time_ms(job.created_at),
         started_at=_time(job.started_at),
         finished_at=_time(job.finished_at),
         error=job.error or UNSET,
@@ -180,7 +180,7 @@ def _recorded_document(job: "Job") -> JobDocument:
         files_total=job.progress.files_total,
         files_indexed=job.progress.files_indexed,
         symbols_extracted=job.progress.symbols_extracted,
-        created_at=iso_time(job.created_at),
+        created_at=iso_time_ms(job.created_at),
         started_at=_time(job.started_at),
         finished_at=_time(job.finished_at),
         error=job.error or UNSET,

@@ -13,9 +13,9 @@ from typing import Final, Literal, Protocol
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.jsonrpc import Fault
 from codecompass.transport.protocol import INVALID_PARAMS
-from codecompass.transport.times import iso_time
 from codecompass.transport.watches import Watch
 from codecompass.transport.wire import CallToolResult, InputRequest, TaskResult
 
@@ -120,8 +120,8 @@ def task_result(
         task_id=id_,
         status=state.status,
         status_message=state.message or UNSET,
-        created_at=iso_time(state.created_at),
-        last_updated_at=iso_time(state.updated_at),
+        created_at=iso_time_ms(state.created_at),
+        last_updated_at=iso_time_ms(state.updated_at),
         ttl_ms=int(LIFETIME_SECONDS * _MILLISECONDS),
         poll_interval_ms=POLL_MILLISECONDS,
         result=UNSET if result is None else result,

@@ -6,6 +6,7 @@ import pytest
 
 from codecompass.cli import amounts
 from codecompass.cli.terminal import Terminal, columns, cut, pad, printable
+from codecompass.protocol.times import iso_time
 
 
 class Screen(io.StringIO):
@@ -110,4 +111,4 @@ def test_counts_and_durations_read_well():
     assert (amounts.count(1, "file"), amounts.count(3891, "file")) == ("1 file", "3,891 files")
     assert amounts.count(2, "directory", "directories") == "2 directories"
     assert (amounts.duration(14.21), amounts.duration(187)) == ("14.2 s", "3 min 07 s")
-    assert amounts.iso(0) == "1970-01-01T00:00:00Z"
+    assert iso_time(0) == "1970-01-01T00:00:00Z"

@@ -12,6 +12,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.table import Cell, write_table
 from codecompass.cli.terminal import Style, printable
+from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
     from codecompass.store.registry import Project, Registry
@@ -91,9 +92,9 @@ def list_projects(invocation: Invocation) -> None:
                 file_count=0 if meta is None else meta.file_count,
                 symbol_count=0 if meta is None else meta.symbol_count,
                 disk_bytes=disk_usage(invocation.home.project(project.project_id).root),
-                last_indexed_at="" if meta is None else amounts.iso(meta.published_at),
-                last_used_at=amounts.iso(project.last_used_at),
-                created_at=amounts.iso(project.created_at),
+                last_indexed_at="" if meta is None else iso_time(meta.published_at),
+                last_used_at=iso_time(project.last_used_at),
+                created_at=iso_time(project.created_at),
             )
         )
     if invocation.options.as_json:

@@ -1,7 +1,6 @@
 """`index_status`: what an index holds and what was left out. Works without an index too."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
@@ -9,6 +8,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.replies import ActiveJob, FileState, IndexStatusReply, InterruptedReport, RecentJob
 from codecompass.protocol.requests import IndexStatus
+from codecompass.protocol.times import iso_time
 from codecompass.store.index import Snapshot
 from codecompass.store.query.answer import answer_metadata
 
@@ -53,11 +53,6 @@ def index_status(
         interrupted_recovery_report=jobs.interrupted_recovery_report,
         metadata=answer_metadata(snapshot, state) if snapshot else unindexed_metadata(state),
     )
-
-
-def iso_time(seconds: float) -> str:
-    """Returns a time (seconds since the epoch) as ISO 8601 in UTC, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def unindexed_metadata(state: AnswerState, completeness: Completeness = "partial") -> Metadata:
