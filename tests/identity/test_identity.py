@@ -1,0 +1,143 @@
+"""A tool says the same bytes whichever way it is asked (SC-304): the golden calls, and random ones over a real tree."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import trio
+
+import codecompass
+from codecompass.store.identity import canonical_root
+from tests.identity.random_calls import random_calls
+from tests.identity.transports import TRANSPORTS, masked, server, teller
+from tests.support.live import command, environment
+from tests.support.sample import SAMPLE
+from tests.support.workspace import TestWorkspace
+from tests.transport.tools.test_transcripts import TRANSCRIPTS
+
+SEED = 304
+N_CALLS = 500
+
+
+def make_default(workspace):
+    """Indexes a project that is the default one, called `sample`."""
+    for arguments in (("init", workspace.root, "--project-id", "sample"), ("index", workspace.root)):
+        done = subprocess.run(
+            command(*arguments), env=environment(workspace.home), capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+async def test_the_golden_calls_are_answered_alike_on_every_transport(repository, tmp_path):
+    """Some of them change the index, so each transport has a home of its own, all of which begin alike."""
+    repository.write(SAMPLE)
+    repository.commit()
+    make_default(repository)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    places = {"<root>": str(repository.root), "<elsewhere>": str(elsewhere.resolve())}
+    calls = [
+        (tool, {key: places.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()})
+        for tool, each in TRANSCRIPTS.items()
+        for arguments in each
+    ]
+    heard = {}
+
+    async def listen(transport, number):
+        home = tmp_path / f"home-{number}"
+        shutil.copytree(repository.home, home)
+        async with teller(transport, home) as tell:
+            heard[transport] = [masked(await tell(tool, arguments)) for tool, arguments in calls]
+
+    async with trio.open_nursery() as nursery:
+        for number, transport in enumerate(TRANSPORTS):
+            nursery.start_soon(listen, transport, number)
+
+    for number, call in enumerate(calls):
+        compare(call, {transport: texts[number] for transport, texts in heard.items()})
+    outcomes = {text.partition(" ")[0] for text in heard["stdio"]}
+    assert outcomes == {"done", "failed"}
+    assert {tool for (tool, _), text in zip(calls, heard["stdio"], strict=True) if text.startswith("done")} == set(TRANSCRIPTS)
+
+
+async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path):
+    shutil.copytree(
+        Path(codecompass.__file__).parent, repository.root / "codecompass", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(Path(__file__).parents[2] / "docs", repository.root / "docs")
+    repository.commit()
+
+    await check_tree(repository, tmp_path, N_CALLS)
+
+
+@pytest.mark.slow
+async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, soak_scale):
+    """With CODECOMPASS_TEST_TREE=/path/to/django, which is only read."""
+    path = os.environ.get("CODECOMPASS_TEST_TREE")
+    if path is None:
+        pytest.skip("CODECOMPASS_TEST_TREE names no tree")
+    workspace = TestWorkspace(tmp_path / "empty", tmp_path / "home")
+    workspace.root = canonical_root(path)
+
+    await check_tree(workspace, tmp_path, N_CALLS * max(1, soak_scale // 4))
+
+
+async def check_tree(workspace, tmp_path, n_calls):
+    """Asks all transports each of the calls. Nothing changes: one server answers all of them, and one more is on the pipes."""
+    make_default(workspace)
+    names, paths = subjects(workspace)
+    calls = random_calls(SEED, n_calls, names=names, paths=paths)
+    outcomes = Counter()
+
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(server(workspace.home))
+        tellers = {}
+        for number, transport in enumerate(TRANSPORTS):
+            home = workspace.home
+            if transport.startswith("stdio"):
+                home = tmp_path / f"home-{number}"
+                shutil.copytree(workspace.home, home)
+            tellers[transport] = await stack.enter_async_context(teller(transport, home, url))
+        for tool, arguments in calls:
+            heard = {}
+
+            async def listen(transport, tell, tool=tool, arguments=arguments, heard=heard):
+                heard[transport] = masked(await tell(tool, arguments))
+
+            async with trio.open_nursery() as nursery:
+                for transport, tell in tellers.items():
+                    nursery.start_soon(listen, transport, tell)
+            compare((tool, arguments), heard)
+            outcomes[heard["stdio"].partition(" ")[0]] += 1
+
+    assert outcomes["done"] > n_calls // 4, outcomes
+    assert outcomes["failed"] > n_calls // 10, outcomes
+    assert outcomes["error"] > 0, outcomes
+
+
+def subjects(workspace):
+    """Returns names and paths to ask for: every few of what the index has."""
+    status = subprocess.run(
+        command("search", "e", "--json", "--limit", "100", "--workspace", workspace.root),
+        env=environment(workspace.home),
+        capture_output=True,
+        check=True,
+    )
+    results = json.loads(status.stdout)["results"]
+    names = sorted({each["name"] for each in results if each.get("name")})
+    files = sorted(path.relative_to(workspace.root).as_posix() for path in workspace.root.rglob("*.py"))
+    return [*names, "Path", "run", "main", "__init__", "nobody_at_all"], [*files[:: max(1, len(files) // 50)], "none.py"]
+
+
+def compare(call, heard):
+    """Fails where one transport says something else than the first."""
+    first = "stdio"
+    for other in heard:
+        assert heard[other] == heard[first], (
+            f"{call} over {other}:\n{heard[other][:3000]}\n\nover {first}:\n{heard[first][:3000]}"
+        )

@@ -1,0 +1,118 @@
+"""Every way to the tools, each over processes of its own, behind one function: a tool and its arguments in, its text out."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from tests.support.live import http_server, started
+from tests.support.wire import Posting, http_connection, modern, pipe_client, sse_client, websocket_client
+
+TRANSPORTS = (
+    "stdio",
+    "stdio, modern",
+    "POST /",
+    "/mcp",
+    "/mcp, modern",
+    "SSE",
+    "SSE, modern",
+    "/ws",
+    "/ws, modern",
+    "bridge",
+    "bridge, modern",
+)
+
+MASKED = {
+    "uptime_seconds": r"\d+",
+    "started_at": r'"[^"]*"',
+    "created_at": r'"[^"]*"',
+    "updated_at": r'"[^"]*"',
+    "finished_at": r'"[^"]*"',
+    "last_indexed_at": r'"[^"]*"',
+    "duration_seconds": r"[0-9.e-]+",
+    "duration_ms": r"\d+",
+    "job_id": r'"[0-9a-f]{12}"',
+    "progress_token": r'"index-job-[0-9a-f]{12}"',
+    "recent_jobs": r"\[[^]]*\]",
+}
+"""Fields that differ by their nature, with what stands in them: times, ids of jobs, and the list of jobs that there were.
+
+A server may look through a project when it begins, of which only that list tells.
+"""
+
+_FIELDS = re.compile("|".join(f'"{name}":(?:{value})' for name, value in MASKED.items()))
+
+Tell = Callable[[str, dict[str, object]], Awaitable[str]]
+
+
+def masked(text: str) -> str:
+    """Returns an answer with the named fields empty, and everything else as it is."""
+    return _FIELDS.sub(lambda field: field[0].partition(":")[0] + ":_", text)
+
+
+def told(message: dict) -> str:
+    """Returns what a response says: the text of a tool with how it ended, or the error of the protocol."""
+    if "error" in message:
+        return "error " + json.dumps(message["error"], sort_keys=True)
+    (content,) = message["result"]["content"]
+    is_error = message["result"]["isError"]
+    if "structuredContent" in message["result"]:  # not in the oldest revisions
+        assert not is_error
+        assert message["result"]["structuredContent"] == json.loads(content["text"])
+    return f"{'failed' if is_error else 'done'} {content['text']}"
+
+
+@asynccontextmanager
+async def server(home: Path) -> AsyncIterator[str]:
+    """Gives the address of a server over HTTP."""
+    async with http_server(home=home) as running:
+        yield running.url
+
+
+@asynccontextmanager
+async def teller(transport: str, home: Path, url: str | None = None) -> AsyncIterator[Tell]:
+    """Gives the function for one transport. Without the address of a server it starts one of its own over `home`."""
+    way, _, era = transport.partition(", ")
+    async with AsyncExitStack() as stack:
+        if url is None and way != "stdio":
+            url = await stack.enter_async_context(server(home))
+        match way:
+            case "stdio":
+                client = await stack.enter_async_context(
+                    pipe_client(await stack.enter_async_context(started("serve-mcp", "--no-prewarm", home=home)))
+                )
+            case "bridge":
+                client = await stack.enter_async_context(
+                    pipe_client(await stack.enter_async_context(started("serve-mcp", "--connect", url, home=home)))
+                )
+            case "/ws":
+                client = await stack.enter_async_context(websocket_client(url))
+            case "SSE":
+                client = await stack.enter_async_context(sse_client(url))
+            case _:
+                http = await stack.enter_async_context(http_connection(url))
+                client = Posting(http, "/" if way == "POST /" else "/mcp", is_modern=bool(era))
+        if not era and way != "POST /":
+            await client.initialize()
+
+        async def tell(tool: str, arguments: dict[str, object]) -> str:
+            params = {"name": tool, "arguments": arguments}
+            return told(await client.call("tools/call", modern(params) if era else params))
+
+        await _settle(tell)
+        yield tell
+
+
+async def _settle(tell: Tell) -> None:
+    """Waits until the server has seen what there is: its watcher is at work, and it knows the index."""
+    with trio.fail_after(60):
+        while True:
+            status = json.loads((await tell("index_status", {})).partition(" ")[2])
+            health = json.loads((await tell("health_check", {})).partition(" ")[2])
+            states = {(each["index_status"], each.get("residency")) for each in health["projects"]}
+            if status["metadata"]["freshness_status"] == "fresh" and states == {("ready", "live")} and not health["active_job"]:
+                return
+            await trio.sleep(0.05)
