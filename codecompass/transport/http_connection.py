@@ -14,13 +14,16 @@ import h11
 import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol.events import Event as StreamEvent
+from hypercorn.protocol.events import StreamClosed
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import AppWrapper, ConnectionState
+from hypercorn.typing import AppWrapper
+from hypercorn.typing import ConnectionState as HypercornState
+from wsproto.connection import ConnectionState
 from wsproto.events import CloseConnection
 from wsproto.frame_protocol import CloseReason
-from wsproto.utilities import RemoteProtocolError
 
 from codecompass.log import get_logger
 from codecompass.transport.http_limits import HttpLimits
@@ -38,13 +41,22 @@ Phase = Literal["idle", "head", "busy"]
 _UNSPECIFIED: Final = ("", 0)
 
 
+HEAD_TOO_LARGE: Final = 431
+
+
 class Http11(H11Protocol):
-    """HTTP/1.1 alone, and WebSockets that are not compressed."""
+    """HTTP/1.1 alone, with heads of a bounded size, and WebSockets that are not compressed."""
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Ignores a wish for HTTP/2: it has streams of its own, which would escape all that is counted per connection."""
 
     async def _create_stream(self, request: h11.Request) -> None:
+        n_bytes = len(request.target) + sum(len(name) + len(value) for name, value in request.headers)
+        if n_bytes > self.config.h11_max_incomplete_size:
+            # h11 looks at the size only as long as the head is not complete, and it can come in one piece.
+            await self._send_error_response(HEAD_TOO_LARGE)
+            await self.send(Closed())
+            return
         # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.
         headers = [(name, value) for name, value in request.headers if name != b"sec-websocket-extensions"]
         if len(headers) != len(request.headers):
@@ -52,6 +64,17 @@ class Http11(H11Protocol):
                 method=request.method, target=request.target, headers=headers, http_version=request.http_version
             )
         await super()._create_stream(request)
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Tells a client whose frames cannot be read that this is the reason: hypercorn would leave without a word."""
+        stream = self.stream
+        if isinstance(event, StreamClosed) and isinstance(stream, WSStream) and _is_conversing(stream):
+            await self.send(RawData(stream.connection.send(CloseConnection(code=CloseReason.PROTOCOL_ERROR))))
+        await super().stream_send(event)
+
+
+def _is_conversing(stream: WSStream) -> bool:
+    return stream.handshake.accepted and stream.connection.state is ConnectionState.OPEN
 
 
 class HttpConnection:
@@ -89,7 +112,7 @@ class HttpConnection:
                         self._config,
                         self._context,
                         ConnectionTasks(handlers, helpers),
-                        ConnectionState({}),
+                        HypercornState({}),
                         False,
                         _UNSPECIFIED,
                         _UNSPECIFIED,
@@ -132,21 +155,20 @@ class HttpConnection:
         """Whatever a client sends costs its own connection at most."""
         try:
             await self._protocol.handle(RawData(data))
-        except RemoteProtocolError as error:
-            await self._close_websocket(error.event_hint or CloseConnection(code=CloseReason.PROTOCOL_ERROR))
         except Exception:  # noqa: BLE001 (a defect in the libraries below must not end the server)
             self._log.exception("http_connection_failed")
             await self._close()
         stream = self._protocol.stream
-        if isinstance(stream, WSStream) and (stream.closed or stream.buffer.length > stream.buffer.max_length):
+        if not isinstance(stream, WSStream):
+            return
+        if stream.closed or stream.buffer.length > stream.buffer.max_length:
             # Refused, or told that its message is too big: hypercorn would go on to read, and to keep what it reads.
             await self._close()
-
-    async def _close_websocket(self, event: object) -> None:
-        stream = self._protocol.stream
-        if isinstance(stream, WSStream) and isinstance(event, CloseConnection):
-            await self._write(stream.connection.send(event))
-        await self._close()
+        elif stream.buffer.value is None:
+            self._enter("busy", math.inf)
+        elif self._deadline == math.inf:
+            # A message that has begun has to be complete in time, as the body of a request has.
+            self._enter("busy", self._limits.body)
 
     async def _send(self, event: Event) -> None:
         match event:

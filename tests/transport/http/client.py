@@ -30,6 +30,10 @@ class Answer(Struct, frozen=True):
     def json(self):
         return json.loads(self.body)
 
+    def said(self):
+        """What a tool has said."""
+        return json.loads(self.json()["result"]["content"][0]["text"])
+
     def events(self):
         """The messages of an event stream."""
         return [message for message in map(parsed_event, self.body.split(b"\n\n")) if message is not None]
@@ -65,7 +69,7 @@ class Conversation:
     async def head(self) -> Head:
         """Returns the head of the response."""
         event = await self._next()
-        assert isinstance(event, h11.Response), event
+        assert isinstance(event, h11.Response | h11.InformationalResponse), event
         return Head(event.status_code, {name.decode(): value.decode() for name, value in event.headers})
 
     async def rest(self) -> bytes:
@@ -128,7 +132,12 @@ async def connect(port: int, *, receive_bytes: int | None = None):
     socket = trio.socket.socket()
     if receive_bytes is not None:
         socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, receive_bytes)
-    await socket.connect(("127.0.0.1", port))
+    with trio.fail_after(PATIENCE):
+        try:
+            await socket.connect(("127.0.0.1", port))
+        except OSError:
+            socket.close()
+            raise
     stream = trio.SocketStream(socket)
     try:
         yield Conversation(stream, port)
@@ -153,6 +162,22 @@ def call(tool: str, arguments: object = None, *, id_: object = 1, **params) -> b
 
 
 JSON = {"content_type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+UPGRADE = {
+    "upgrade": "websocket",
+    "connection": "Upgrade",
+    "sec_websocket_key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "sec_websocket_version": "13",
+}
+"""The opening handshake of a WebSocket."""
+
+
+def masked(payload: bytes, opcode: int = 1, *, is_last: bool = True) -> bytes:
+    """Returns a client's frame of a WebSocket; the mask is of zeros, which leaves the text as it is."""
+    assert len(payload) < 65_536
+    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return bytes([opcode | (0x80 if is_last else 0)]) + length + b"\0\0\0\0" + payload
 
 
 def modern_headers(method: str, name: str | None = None) -> dict[str, str | None]:

@@ -10,6 +10,10 @@ from codecompass.transport.http_limits import HttpLimits
 from codecompass.transport.http_transport import HttpTransport
 from codecompass.transport.listening_sockets import bound_url, open_sockets
 from codecompass.transport.measures import Measures
+from tests.transport.sample_tools import said
+
+LARGE = 8_000_000
+"""More than the system takes in for a client that does not read."""
 
 PATIENCE = 20
 """Seconds after which a test gives up waiting."""
@@ -53,7 +57,7 @@ async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1"
         core,
         guard=guard(bound=bound, hosts=hosts, origins=origins),
         check_project_path=check,
-        limits=limits or HttpLimits(stop=1),
+        limits=limits or HttpLimits(linger=0.1, stop=1),
         measures=measures,
     )
     served = Served(core, transport, measures, bound_url(sockets), sockets[0].getsockname()[1], trio.Event())
@@ -70,3 +74,15 @@ async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1"
             with trio.move_on_after(PATIENCE, shield=True):
                 await served.stop()
             assert served.ended.is_set(), "the server did not end in time"
+
+
+async def wait_holding(tools, n):
+    """Returns once so many calls of `hold` run."""
+    with trio.fail_after(PATIENCE):
+        while tools.n_holding != n:  # noqa: ASYNC110
+            await trio.sleep(0.002)
+
+
+async def large_answer(arguments, caller):
+    """In place of a sample tool: an answer that a client has to read while it is sent."""
+    return said(text="x" * LARGE)

@@ -1,0 +1,212 @@
+"""`/ws`: one socket is one connection, with everything that a pipe has."""
+
+import json
+
+import pytest
+import trio
+from trio_websocket import open_websocket_url
+
+from codecompass.transport.http_limits import HttpLimits
+from tests.transport.harness import modern
+from tests.transport.http.client import UPGRADE, call, connect, masked, message
+from tests.transport.http.serving import serving, wait_holding
+from tests.transport.sample_tools import advance, finish, sample_core
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "test", "version": "1"}}
+
+
+def open_socket(server, query="", **options):
+    return open_websocket_url(f"ws://127.0.0.1:{server.port}/ws{query}", **{"subprotocols": ["mcp"], **options})
+
+
+async def received(socket):
+    with trio.fail_after(20):
+        return json.loads(await socket.get_message())
+
+
+async def result(socket, body):
+    await socket.send_message(body.decode())
+    return (await received(socket))["result"]
+
+
+async def test_a_message_is_a_frame_and_the_subprotocol_is_agreed_on():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        assert socket.subprotocol == "mcp"
+        assert (await result(socket, call("echo", {"text": "é"})))["content"][0]["text"] == '{"text":"é"}'
+        assert server.transport.load().websockets == 1
+
+
+async def test_a_client_that_offers_no_subprotocol_is_given_none():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server, subprotocols=None) as socket:
+        assert socket.subprotocol is None
+        assert await result(socket, message("ping")) == {}
+
+
+async def test_both_eras_are_spoken_on_one_socket():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        opened = await result(socket, message("initialize", {**INITIALIZE, "capabilities": {}}))
+        found = await result(socket, message("server/discover", modern(), id_=2))
+        old = await result(socket, call("echo", {"text": "x"}, id_=3))
+
+    assert opened["protocolVersion"] == "2025-11-25"
+    assert found["resultType"] == "complete"
+    assert old["structuredContent"] == {"text": "x"}
+
+
+async def test_the_client_is_asked_for_its_roots():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await result(socket, message("initialize", {**INITIALIZE, "capabilities": {"roots": {}}}))
+        await socket.send_message(call("where", id_=2).decode())
+        asked = await received(socket)
+        assert asked["method"] == "roots/list"
+        await socket.send_message(
+            json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///srv/x"}]}})
+        )
+        answer = (await received(socket))["result"]
+
+    assert answer["structuredContent"] == {"roots": ["/srv/x"]}
+
+
+async def test_those_who_asked_for_it_are_told_of_a_job_after_the_answer():
+    """Rule R2 (b)."""
+    core, tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await result(socket, message("initialize", {**INITIALIZE, "capabilities": {"notifications": {}}}))
+        await socket.send_message(call("index", id_=2).decode())
+        assert (await received(socket))["id"] == 2
+        first = await received(socket)
+        advance(tools.job, stage="finalizing")
+        finish(tools.job)
+        last = first
+        while last["params"]["value"]["kind"] != "end":
+            last = await received(socket)
+
+    assert first["params"]["progressToken"] == last["params"]["progressToken"] == "index-job-abc123"
+
+
+async def test_a_cancelled_request_is_not_answered():
+    core, tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await socket.send_message(call("hold", id_=5).decode())
+        await wait_holding(tools, 1)
+        await socket.send_message('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}')
+        await wait_holding(tools, 0)
+        assert await result(socket, message("ping", id_=6)) == {}
+
+
+async def test_requests_run_beside_each_other():
+    core, tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await socket.send_message(call("hold", id_=1).decode())
+        await wait_holding(tools, 1)
+        await socket.send_message(message("ping", id_=2).decode())
+        assert (await received(socket))["id"] == 2
+
+
+async def test_a_client_that_goes_takes_its_requests_with_it():
+    core, tools = sample_core()
+    async with serving(core) as server:
+        async with open_socket(server) as socket:
+            await socket.send_message(call("hold").decode())
+            await wait_holding(tools, 1)
+        await wait_holding(tools, 0)
+        await server.wait_load(websockets=0, connections=0)
+
+
+async def test_a_client_that_vanishes_takes_its_requests_with_it():
+    core, tools = sample_core()
+    async with serving(core) as server:
+        async with connect(server.port) as client:
+            await client.send("GET", "/ws", **UPGRADE)
+            assert (await client.head()).status == 101
+            await client.stream.send_all(masked(call("hold")))
+            await wait_holding(tools, 1)
+        await wait_holding(tools, 0)
+        await server.wait_load(websockets=0, connections=0)
+
+
+@pytest.mark.parametrize("path", ["/srv/repo", "/srv/a b"])
+async def test_the_project_of_the_address_counts_for_all_requests(path):
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server, f"?project_path={path.replace(' ', '%20')}") as socket:
+        for id_ in (1, 2):
+            answer = await result(socket, call("hint", id_=id_))
+            assert json.loads(answer["content"][0]["text"])["project_path"] == path
+
+
+async def test_what_is_no_message_is_answered_with_the_standard_codes():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await socket.send_message("{")
+        broken = await received(socket)
+        await socket.send_message(b"[]")
+        batch = await received(socket)
+
+    assert (broken["error"]["code"], batch["error"]["code"]) == (-32700, -32600)
+    assert broken["error"]["data"]["code"] == "invalid_input"
+
+
+async def test_a_message_that_is_too_large_ends_the_socket():
+    core, _tools = sample_core()
+    async with serving(core, limits=HttpLimits(body_bytes=1000, linger=0.2, stop=1)) as server, connect(server.port) as client:
+        await client.send("GET", "/ws", **UPGRADE)
+        assert (await client.head()).status == 101
+        await client.stream.send_all(masked(message("ping").ljust(1000)))
+        await client.stream.send_all(masked(b"x" * 1001))
+        said = await client.wait_closed()
+        await server.wait_load(websockets=0, connections=0)
+
+    assert b'"result":{}' in said
+    assert said.endswith(b"\x88\x02" + (1009).to_bytes(2, "big"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        masked(b"\xff\xfe"),
+        b"\x81\x05hello",
+        masked(b"x", opcode=5),
+        masked(b"x" * 200, opcode=9),
+    ],
+    ids=["not UTF-8", "not masked", "unknown kind", "large ping"],
+)
+async def test_what_is_no_frame_ends_the_socket_with_why(data):
+    core, _tools = sample_core()
+    async with serving(core, limits=HttpLimits(linger=0.2, stop=1)) as server, connect(server.port) as client:
+        await client.send("GET", "/ws", **UPGRADE)
+        assert (await client.head()).status == 101
+        await client.stream.send_all(data)
+        assert (await client.wait_closed()).endswith(b"\x88\x02" + (1002).to_bytes(2, "big"))
+        await server.wait_load(websockets=0, connections=0)
+
+
+async def test_a_message_that_is_never_completed_is_given_up():
+    core, _tools = sample_core()
+    async with serving(core, limits=HttpLimits(body=0.2, linger=0.2, stop=1)) as server, connect(server.port) as client:
+        await client.send("GET", "/ws", **UPGRADE)
+        assert (await client.head()).status == 101
+        await client.stream.send_all(masked(b'{"jsonrpc":', is_last=False))
+        await client.wait_closed()
+        await server.wait_load(websockets=0, connections=0)
+
+
+async def test_a_socket_on_which_nothing_is_said_stays_open():
+    core, _tools = sample_core()
+    async with serving(core, limits=HttpLimits(body=0.1, idle=0.1, head=0.1, stop=1)) as server, open_socket(server) as socket:
+        await trio.sleep(0.5)
+        assert await result(socket, message("ping")) == {}
+
+
+async def test_compressed_frames_are_not_agreed_to():
+    """A few kilobytes of them can become a thousand times as much."""
+    core, _tools = sample_core()
+    async with serving(core) as server, connect(server.port) as client:
+        await client.send("GET", "/ws", sec_websocket_extensions="permessage-deflate; client_max_window_bits", **UPGRADE)
+        head = await client.head()
+
+    assert head.status == 101
+    assert "sec-websocket-extensions" not in head.headers
