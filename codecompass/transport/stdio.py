@@ -1,7 +1,7 @@
 """The process's own standard input and output as a connection: one JSON message a line.
 
     fd 0 --dup--> reader -> LineFrames -> ClientSession -> FrameWriter -> writer <--dup-- fd 1
-    while they are ours: fd 0 is empty, fd 1 is stderr
+    while they are ours: fd 0 is empty, fd 1 is stderr, and remains so until the process ends
 
 Nothing but frames reaches the client, whatever a library prints. Descriptors are not blocking as long as we use them, which
 the process at the other end of a terminal would notice: a terminal is read and written in threads instead, and what we have
@@ -49,9 +49,10 @@ class ByteStream(Protocol):
 
 @contextmanager
 def take_standard_streams() -> Iterator[Pipes]:
-    """Gives the client's descriptors and keeps everything else off them; puts all back afterwards.
+    """Gives the client's descriptors and keeps everything else off them; puts stdin and stderr back afterwards.
 
-    From here on what this process and its children print goes to stderr, and what they read is empty.
+    From here on what this process and its children print goes to stderr, and what they read is empty. stdout is never put
+    back: a library written in C may hold what it has printed until the process ends.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -67,10 +68,10 @@ def take_standard_streams() -> Iterator[Pipes]:
         yield pipes
     finally:
         sys.stdout.flush()
-        for kept, standard in ((pipes.input, STDIN), (pipes.output, STDOUT), (errors, STDERR)):
+        for kept, standard in ((pipes.input, STDIN), (errors, STDERR)):
             os.dup2(kept, standard)
-            os.close(kept)
-        os.close(nowhere)
+        for descriptor in (pipes.input, pipes.output, errors, nowhere):
+            os.close(descriptor)
 
 
 async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], None] = lambda: None) -> ConnectionEnd:
