@@ -103,6 +103,27 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     max_auto_workspaces: Annotated[
         int, Meta(ge=1, le=10_000, description="Workspaces taken up by themselves.", extra={"unit": "workspaces"})
     ] = 10
+    max_live_workspaces: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Workspaces held in memory, fewer where the system allows few open files; others open when asked.",
+            extra={"unit": "workspaces"},
+        ),
+    ] = 32
+    max_memory: Annotated[
+        int,
+        Meta(
+            ge=MIB,
+            le=1024 * GIB,
+            description="Memory of the server from which idle workspaces are closed.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 2 * GIB
+    idle_seconds: Annotated[
+        int, Meta(ge=1, le=604_800, description="A workspace that nobody asks for so long is closed.", extra={"unit": "s"})
+    ] = 900
     warmset_capacity: Annotated[
         int, Meta(ge=0, le=1000, description="Recent workspaces made ready at the start.", extra={"unit": "workspaces"})
     ] = 3
@@ -119,6 +140,15 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
     data_dir: Annotated[
         PathText, Meta(description="Directory of all indexes; empty is the platform's. CODECOMPASS_HOME sets it too.")
     ] = ""
+    max_size: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1024 * 1024 * GIB,
+            description="Size of all indexes; beyond it workspaces that were taken up by themselves make room. 0 is no limit.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 20 * GIB
     busy_timeout_ms: Annotated[
         int,
         Meta(ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}),

@@ -11,6 +11,7 @@ from typing import TypeVar
 import trio
 
 from codecompass.actors.limits import Limits
+from codecompass.store.evictions import Evictions
 from codecompass.store.job_log import FinalStatus, Interruption, Job, JobLog, JobMode, JobProgress
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry, open_registry
@@ -48,6 +49,10 @@ class Ledger:
         """The project with the nearest root at or above `path`."""
         return await self._run(lambda registry: registry.containing(path))
 
+    async def around(self, path: Path) -> tuple[Project | None, Path | None]:
+        """The nearest project at or above `path`, and the nearest root of an evicted one."""
+        return await self._run(lambda registry: (registry.containing(path), Evictions(registry).around(path)))
+
     async def default(self) -> Project | None:
         """The project for callers that name none and stand nowhere."""
         return await self._run(lambda registry: registry.default())
@@ -67,6 +72,14 @@ class Ledger:
     async def touch(self, project_id: str) -> None:
         """Notes that the project was used just now."""
         await self._run(lambda registry: registry.touch(project_id))
+
+    async def evict(self, project_id: str) -> bool:
+        """Forgets a discovered project but for its root and its name. False where it is none any more."""
+        return await self._run(lambda registry: Evictions(registry).evict(project_id))
+
+    async def evicted(self, name: str) -> Path | None:
+        """Where the evicted project of this id or alias is."""
+        return await self._run(lambda registry: Evictions(registry).root_of(name))
 
     async def remove(self, project_id: str) -> None:
         """Forgets a project and its jobs."""

@@ -1,8 +1,19 @@
-"""Which workspaces stay live: pure. Only idle ones are ever chosen, the longest unused first."""
+"""How many workspaces stay live, and which: pure. Only idle ones are ever chosen, the longest unused first."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
+
+WORKSPACE_HANDLES: Final = 16
+"""Open files of one workspace in use: up to four readers of its tables with three files each, its text, watcher and lock.
+Measured: 7 while nobody asks, 2026-11."""
+
+RESERVED_HANDLES: Final = 96
+"""Open files of a server apart from its workspaces: connections of clients, workers, registry, logs."""
+
+WATCHERS_SHARE: Final = 3
+"""One part in so many of a user's watchers is for one server: editors have theirs, and other servers."""
 
 
 class Resident(Struct, frozen=True):
@@ -12,6 +23,19 @@ class Resident(Struct, frozen=True):
     used_at: float
     is_idle: bool
     memory: int = 0
+
+
+def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None) -> int:
+    """Returns how many workspaces may be live under the limits of the system, at most `max_count` and at least one.
+
+    None is no limit.
+    """
+    counts = [max_count]
+    if n_handles is not None:
+        counts.append((n_handles - RESERVED_HANDLES) // WORKSPACE_HANDLES)
+    if n_watchers is not None:
+        counts.append(n_watchers // WATCHERS_SHARE)
+    return max(1, min(counts))
 
 
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:

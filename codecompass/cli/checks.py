@@ -23,7 +23,7 @@ from codecompass.cli import amounts
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
 from codecompass.store.filesystem import filesystem_of
-from codecompass.store.housekeeping import disk_usage
+from codecompass.store.housekeeping import disk_usage, over_quota
 from codecompass.store.intake import FileSymbols, FileTask
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
@@ -72,6 +72,7 @@ def run_checks(invocation: Invocation) -> Iterator[Check]:
         ("data directory", lambda: _data_directory(home)),
         ("file system", lambda: _filesystem(home)),
         ("disk space", lambda: _disk_space(home)),
+        ("index size", lambda: _index_size(home, invocation.settings.storage.max_size)),
         ("open files", _open_files),
     ]
     if sys.platform == "linux":
@@ -228,6 +229,21 @@ def _disk_space(home: HomeLayout) -> Check:
     status: Status = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
     remedy = "" if status == "ok" else "free space, run: codecompass projects gc, or set CODECOMPASS_HOME to another disk"
     return Check(name="disk space", status=status, message=f"{amounts.size(free)} free", remedy=remedy)
+
+
+def _index_size(home: HomeLayout, max_bytes: int) -> Check:
+    used = disk_usage(home.root)
+    sizes = ((project.name, disk_usage(home.project(project.project_id).root)) for project in _projects(home))
+    report = over_quota(used, max_bytes, sizes)
+    allowed = f"of {amounts.size(max_bytes)} allowed" if max_bytes else "and no limit"
+    if not report:
+        return Check(name="index size", status="ok", message=f"{amounts.size(used)} {allowed}")
+    return Check(
+        name="index size",
+        status="warn",
+        message=report,
+        remedy="codecompass projects gc, codecompass projects remove NAME, or raise storage.max_size",
+    )
 
 
 def _open_files() -> Check:

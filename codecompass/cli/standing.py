@@ -10,6 +10,7 @@ from codecompass.protocol.replies import IndexStatusReply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
+from codecompass.store.housekeeping import disk_usage, over_quota
 from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.lock import is_locked
@@ -30,6 +31,7 @@ def index_standing(
     jobs = jobs_state(registry, choice.project_id)
     index = WorkspaceIndex(layout, choice.project_id)
     warnings: tuple[str, ...] = ()
+    full = over_quota(disk_usage(invocation.home.root), settings.storage.max_size, ())
     ref = read_head(str(choice.root)).ref
     require_ref(request.ref, ref)
 
@@ -42,7 +44,7 @@ def index_standing(
             indexing_status="indexing" if jobs.active_job is not None else indexing,
             schema_status=found.status,
             schema_name="" if invocation.options.project_id is None else f"project_{choice.name.replace('-', '_')}",
-            warnings=warnings,
+            warnings=(*warnings, full) if full else warnings,
         )
         return index_status(
             snapshot,

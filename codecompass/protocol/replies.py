@@ -390,8 +390,19 @@ class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_error: str = ""
 
 
+class StorageReport(Struct, frozen=True):
+    """A store that does not fit its quota; bytes. `message` says what to do."""
+
+    used_bytes: int
+    max_bytes: int
+    message: str
+
+
 class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all."""
+    """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all.
+
+    `storage` is there where the store does not fit its quota.
+    """
 
     status: str
     version: str
@@ -405,6 +416,7 @@ class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workspace_warmset: WarmsetReport
     prewarm_status: str
     startup_checks: StartupChecks
+    storage: StorageReport | None = None
     projects: tuple[HealthProject, ...]
     total_projects: int
     metadata: BareMetadata

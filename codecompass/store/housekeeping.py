@@ -8,7 +8,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,9 +17,13 @@ from msgspec import Struct
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.layout import HomeLayout, ProjectLayout, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
+from codecompass.units import MIB
 
 OrphanKind = Literal["removed", "half-made", "unknown"]
 """What is left of a removal that was interrupted; what never became an index; an index that no project has."""
+
+NAMED_PROJECTS: Final = 3
+"""The largest ones, which a report of a full store names."""
 
 _REMOVED_PREFIX: Final = ".removed-"
 _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm")
@@ -47,10 +51,11 @@ def disk_usage(path: Path) -> int:
     return total
 
 
-def remove_project(layout: ProjectLayout, *, spare_readers: bool = False) -> int:
+def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
     """Removes the index of a project and returns the bytes freed. Its sources are not touched.
 
-    Readers that have it open keep what they see; with `spare_readers` nothing is removed where there are any.
+    Readers that have it open keep what they see; with `spare_readers` nothing is removed where there are any. `confirm` is
+    asked last, while nobody can open or write it: nothing is removed unless it says so.
 
     Raises IndexInProgress where a job is writing it or a reader is spared, PermissionDenied where the store cannot be changed.
     """
@@ -60,6 +65,8 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False) -> int
         with writer_lock(layout, f"removal pid {os.getpid()}"):
             n_bytes = disk_usage(layout.root)
             with removal_lock(layout) if spare_readers else contextlib.nullcontext():
+                if not confirm():
+                    return 0
                 target = _set_aside(layout)
             shutil.rmtree(target, ignore_errors=True)
             return n_bytes
@@ -84,6 +91,22 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
             and not is_read(ProjectLayout(path))
         )
     return ()
+
+
+def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]) -> str:
+    """Returns what to say of a store that does not fit its quota, the empty text where it does or where there is none.
+
+    `sizes` are the bytes of each project by its name; the largest are named.
+    """
+    if not max_bytes or used_bytes <= max_bytes:
+        return ""
+    largest = sorted(sizes, key=lambda each: (-each[1], each[0]))[:NAMED_PROJECTS]
+    named = ", ".join(f"{name} {_mib(n_bytes)}" for name, n_bytes in largest if n_bytes)
+    return (
+        f"the indexes take {_mib(used_bytes)}, more than storage.max_size allows ({_mib(max_bytes)}). "
+        + (f"The largest: {named}. " if named else "")
+        + "Remove one with: codecompass projects remove NAME, clean up with: codecompass projects gc, or raise storage.max_size"
+    )
 
 
 def remove_orphan(orphan: Orphan) -> int:
@@ -123,6 +146,10 @@ def remove_everything(home: HomeLayout) -> None:
         raise not_writable(home.root, error) from error
     with contextlib.suppress(OSError):
         home.root.rmdir()
+
+
+def _mib(n_bytes: int) -> str:
+    return f"{n_bytes / MIB:,.1f} MiB"
 
 
 def _set_aside(layout: ProjectLayout) -> Path:

@@ -1,6 +1,7 @@
 """The registry of all projects of a user: one small SQLite database that several processes read and write at once.
 
-Owns opening, creating and guarding the database, and its table of projects; the jobs are in `job_log.py`. A `Registry`
+Owns opening, creating and guarding the database, and its table of projects; the jobs are in `job_log.py`, what made room in
+`evictions.py`. A `Registry`
 belongs to one caller at a time. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each other
 and never fail half-way. What the registry holds can be lost without losing an index: ids come from paths.
 """
@@ -43,6 +44,12 @@ CREATE TABLE projects (
     is_default INTEGER NOT NULL,
     created_at REAL NOT NULL,          -- seconds since 1970
     last_used_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE evicted (                 -- discovered projects that made room: known, though without an index
+    project_id TEXT PRIMARY KEY,
+    alias TEXT,
+    root BLOB NOT NULL UNIQUE,
+    evicted_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
 CREATE TABLE jobs (
@@ -147,13 +154,22 @@ class Registry:
         return self._first("WHERE is_default = 1")
 
     def register(self, root: Path, *, auto_discovered: bool = False) -> Project:
-        """Returns the project at the canonical `root`, made known if it was not. A known one stays as it is."""
+        """Returns the project at the canonical `root`, made known if it was not. A known one stays as it is.
+
+        One that was evicted gets back the name that it had, unless another project has it by now.
+        """
         now = time.time()
         with self.transaction() as connection:
             connection.execute(
                 f"INSERT INTO projects ({_COLUMNS}) VALUES (?, NULL, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING",
                 (project_id(root), os.fsencode(root), auto_discovered, now, now),
             )
+            connection.execute(
+                "UPDATE OR IGNORE projects SET alias = (SELECT alias FROM evicted WHERE evicted.root = projects.root) "
+                "WHERE root = ? AND alias IS NULL",
+                (os.fsencode(root),),
+            )
+            connection.execute("DELETE FROM evicted WHERE root = ?", (os.fsencode(root),))
         found = self.at(root)
         if found is None:
             raise ProjectNotFound(f"the project at {root} was removed by another process. Run again.")
@@ -200,6 +216,7 @@ class Registry:
         """Forgets a project and its jobs; files on disk are not touched. Unknown ids are no error."""
         with self.transaction() as connection:
             connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
+            connection.execute("DELETE FROM evicted WHERE project_id = ?", (project,))
 
     # for this module and job_log.py
 

@@ -1,10 +1,9 @@
 """Workspaces that the server took up by itself: at most so many, the least recently used idle one makes room.
 
-Never evicted: what somebody registered, named the default or pinned, what is busy here, and what another process writes.
-Owns which ones are leaving at the moment, and where the evicted ones were, so that they are found again by their id.
+Never evicted: what somebody registered, named the default or pinned, what is busy here, and what another process writes or
+has open. Owns which one is leaving at the moment; the registry keeps in mind where the evicted ones were.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
@@ -22,8 +21,11 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
 from codecompass.transport.routing_rules import RoutingRules
 
-REMEMBERED: Final = 1000
-"""Evicted workspaces whose roots are kept in mind."""
+FULL: Final = (
+    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Free space with: codecompass "
+    "projects gc, or: codecompass projects remove NAME, or raise storage.max_size"
+)
+"""Names no project: who asks about one workspace is told nothing of the others. `health_check` says more."""
 
 
 class Workspaces(Protocol):
@@ -55,7 +57,8 @@ class AutoWorkspaces:
         self._home = home
         self._lock = trio.Lock()
         self._leaving: str | None = None
-        self._evicted: OrderedDict[str, Path] = OrderedDict()
+        self.is_full = False
+        """Whether the store is over its quota with what cannot be evicted: nothing more is taken up then."""
         self._log = structlog.get_logger(__name__)
 
     def is_leaving(self, project_id: str) -> bool:
@@ -67,10 +70,6 @@ class AutoWorkspaces:
         async with self._lock:
             pass
 
-    def evicted_root(self, name: str) -> Path | None:
-        """Returns where a workspace was that has been evicted by this server, by the id or the alias that it had."""
-        return self._evicted.get(name)
-
     async def admit(self, root: Path) -> Project:
         """Returns the project at the canonical `root`, registered as discovered by the server; makes room for it first.
 
@@ -80,56 +79,74 @@ class AutoWorkspaces:
             known = await self._ledger.at(root)
             if known is not None:
                 return known
+            if self.is_full:
+                raise WorkspaceLimitExceeded(FULL, limit=self._rules.max_auto_workspaces)
             await self._make_room()
             project = await self._ledger.register(root, auto_discovered=True)
-            self._evicted.pop(project.project_id, None)
             self._log.info("workspace_discovered", project=project.project_id, root=str(root))
             return project
 
+    async def give_up(self, project: Project) -> int:
+        """Evicts a workspace that may be, and returns the bytes freed on disk; 0 where it is needed after all."""
+        async with self._lock:
+            return await self._evict(project.project_id) or 0
+
+    async def least_recently_used(self) -> tuple[Project, ...]:
+        """Returns those that may be evicted, the least recently used first."""
+        discovered = [project for project in await self._ledger.projects() if project.is_auto_discovered]
+        seen = {observation.project_id: observation for observation in self._workspaces.observe()}
+        return eviction_order(discovered, seen, kept=frozenset(self._rules.pinned))
+
     async def _make_room(self) -> None:
         limit = self._rules.max_auto_workspaces
-        discovered = [project for project in await self._ledger.projects() if project.is_auto_discovered]
-        surplus = len(discovered) - limit + 1
+        n_discovered = sum(project.is_auto_discovered for project in await self._ledger.projects())
+        surplus = n_discovered - limit + 1
         if surplus <= 0:
             return
-        seen = {observation.project_id: observation for observation in self._workspaces.observe()}
-        for project in eviction_order(discovered, seen, kept=frozenset(self._rules.pinned)):
-            if surplus > 0 and await self._evict(project.project_id):
+        for project in await self.least_recently_used():
+            if surplus > 0 and await self._evict(project.project_id) is not None:
                 surplus -= 1
         if surplus > 0:
             raise WorkspaceLimitExceeded(
-                f"this server has taken up {len(discovered)} workspaces, its limit is {limit}, and none of them can make room: "
+                f"this server has taken up {n_discovered} workspaces, its limit is {limit}, and none of them can make room: "
                 "all are busy, pinned or in use. Call again later, raise --max-auto-workspaces, or free one with: "
                 "codecompass projects remove",
                 limit=limit,
             )
 
-    async def _evict(self, project_id: str) -> bool:
+    async def _evict(self, project_id: str) -> int | None:
+        """Returns the bytes freed, None where the workspace stays."""
         self._leaving = project_id
         try:
             if not await self._workspaces.evict(project_id):
-                return False
-            # Somebody may have registered it, or removed it, since the list was made.
-            project = await self._ledger.find(project_id)
-            if project is None or not project.is_auto_discovered or project.is_default:
-                return project is None
-            try:
-                await trio.to_thread.run_sync(remove_project, self._home.project(project_id))
-            except CodeCompassError as error:
-                self._log.info("eviction_refused", project=project_id, cause=error.message)
-                return False
-            await self._ledger.remove(project_id)
-            self._remember(project)
-            self._log.info("workspace_evicted", project=project_id, root=str(project.root))
-            return True
+                return None
+            return await trio.to_thread.run_sync(self._remove, project_id)
+        except CodeCompassError as error:
+            self._log.info("eviction_refused", project=project_id, cause=error.message)
+            return None
         finally:
             self._leaving = None
 
-    def _remember(self, project: Project) -> None:
-        for name in (project.project_id, project.name):
-            self._evicted[name] = project.root
-        while len(self._evicted) > REMEMBERED:
-            self._evicted.popitem(last=False)
+    def _remove(self, project_id: str) -> int | None:
+        """Removes the index and the registration while nobody can open either. Runs in a thread."""
+        is_evicted = False
+
+        def evict() -> bool:
+            # Somebody may have registered it, or removed it, since it was chosen.
+            nonlocal is_evicted
+            is_evicted = trio.from_thread.run(self._ledger.evict, project_id)
+            return is_evicted
+
+        layout = self._home.project(project_id)
+        if layout.root.exists():
+            n_bytes = remove_project(layout, spare_readers=True, confirm=evict)
+        else:
+            n_bytes = 0
+            evict()
+        if not is_evicted:
+            return None
+        self._log.info("workspace_evicted", project=project_id, freed_bytes=n_bytes)
+        return n_bytes
 
 
 def eviction_order(

@@ -20,6 +20,7 @@ from codecompass.protocol.replies import (
     IndexCheck,
     InterruptedReport,
     StartupChecks,
+    StorageReport,
     WarmsetReport,
 )
 from codecompass.protocol.times import iso_time
@@ -29,6 +30,7 @@ from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.known import Known, KnownProject
+from codecompass.transport.storage_care import StorageState
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
@@ -53,6 +55,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     home: str | None = None
     known: Known = Known()
     live: tuple[WorkspaceObservation, ...] = ()
+    storage: StorageState = StorageState()
 
 
 class ServerState(Protocol):
@@ -92,6 +95,7 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
         workspace_warmset=WarmsetReport(moment.prewarm_enabled, moment.warmset_capacity, _warmset_roots(moment)),
         prewarm_status=moment.prewarm_status,
         startup_checks=StartupChecks(_index_check(moment, standings, about)),
+        storage=_storage(moment.storage),
         projects=tuple(standing.entry for standing in ordered[:limit]),
         total_projects=len(ordered),
         metadata=metadata,
@@ -237,6 +241,10 @@ def _interrupted(standings: list[_Standing]) -> InterruptedReport | None:
     if not found:
         return None
     return interrupted_report(Interruption(sum(each.n_jobs for each in found), max(each.last_at for each in found)))
+
+
+def _storage(state: StorageState) -> StorageReport | None:
+    return StorageReport(state.used_bytes, state.max_bytes, state.report) if state.report else None
 
 
 def _warmset_roots(moment: Moment) -> tuple[str, ...]:

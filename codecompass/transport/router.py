@@ -17,14 +17,15 @@ from typing import Final, Literal
 import structlog
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed
-from codecompass.protocol.requests import IndexRepo, IndexRepository, Request
+from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.store.identity import project_id
 from codecompass.store.registry import Project, check_alias
 from codecompass.transport.calls import Caller
-from codecompass.transport.eviction import AutoWorkspaces
+from codecompass.transport.eviction import FULL, AutoWorkspaces
 from codecompass.transport.places import Place, is_absolute, is_within, look, owner
 from codecompass.transport.routing_errors import gone, missing, no_project_path, not_allowed, not_registered, shown
 from codecompass.transport.routing_rules import PROJECT_VARIABLES, RoutingRules
@@ -71,11 +72,12 @@ class Routed(Struct, frozen=True, kw_only=True):
 
 
 class Spot(Struct, frozen=True, kw_only=True):
-    """Where a source points: the root of a project, and the project if it is registered."""
+    """Where a source points: the root of a project, and the project if it is registered. `is_evicted` where it was once."""
 
     source: SourceName
     root: Path
     project: Project | None
+    is_evicted: bool = False
 
 
 class Router:
@@ -93,7 +95,11 @@ class Router:
         projects = []
         for root in self._rules.pinned:
             spot = await self._spot("--workspace", str(root))
-            projects.append(spot.project or await self._ledger.register(spot.root))
+            project = spot.project or await self._ledger.register(spot.root)
+            if project.is_auto_discovered:
+                # Whoever pins a workspace wants it kept, by all servers.
+                project = await self._ledger.adopt(project.project_id, as_default=False)
+            projects.append(project)
         return tuple(projects)
 
     async def check_project_path(self, path: str) -> None:
@@ -124,6 +130,8 @@ class Router:
             await self._touch(routed.project)
             # From here to the caller's question there is no checkpoint, and a workspace with a question is never evicted.
             if not self._auto.is_leaving(routed.project.project_id):
+                if self._auto.is_full and isinstance(request, IndexStatus):
+                    return replace(routed, warnings=(*routed.warnings, FULL))
                 return routed
             await self._auto.wait_settled()
 
@@ -132,7 +140,7 @@ class Router:
     async def _named(self, name: str, workspace: str | None) -> Routed:
         project = await self._ledger.find(name)
         if project is None:
-            evicted = self._auto.evicted_root(name)
+            evicted = await self._ledger.evicted(name)
             if evicted is None:
                 raise ProjectNotFound(
                     f"no project is called {name!r}. Pass the path as workspace, or list the known ones with: "
@@ -140,8 +148,6 @@ class Router:
                     project_id=name,
                 )
             project = await self._auto.admit((await self._spot("project_id", str(evicted))).root)
-            if name != project.project_id and project.alias is None:
-                project = await self._ledger.rename(project.project_id, name)
         if workspace is not None:
             spot = await self._spot("workspace", workspace)
             if spot.root != project.root:
@@ -272,9 +278,10 @@ class Router:
 
     async def _spot_at(self, source: SourceName, path: str, place: Place) -> Spot:
         """Returns the project that an existing place belongs to, or would make."""
-        nearest = await self._ledger.containing(place.directory)
+        nearest, evicted = await self._ledger.around(place.directory)
         allowed = await self._allowed()
-        root = owner(place, None if nearest is None else nearest.root)
+        known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
+        root = owner(place, max(known, key=lambda each: len(each.parts), default=None))
         if root is None:
             marked = place.marked if source in _WALKS_UP else None
             root = marked if marked is not None and is_within(marked, allowed) else place.directory
@@ -282,7 +289,7 @@ class Router:
             # Registered above the allowed roots: its answers would come from outside of them.
             raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._ledger.at(root)
-        return Spot(source=source, root=root, project=project)
+        return Spot(source=source, root=root, project=project, is_evicted=evicted == root)
 
     async def _require_there(self, project: Project) -> None:
         """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
@@ -311,7 +318,9 @@ class Router:
         if spot.source == "--workspace":
             return await self._ledger.register(spot.root)
         if spot.root not in self._rules.never:
-            if self._rules.auto_workspace and is_within(spot.root, self._rules.allowed_roots):
+            is_taken_up = self._rules.auto_workspace and is_within(spot.root, self._rules.allowed_roots)
+            if is_taken_up or spot.is_evicted:
+                # What was evicted is not unknown: it comes back, also at a server that discovers nothing.
                 return await self._auto.admit(spot.root)
             if isinstance(request, IndexRepo | IndexRepository) and await self._stands_in(spot, caller):
                 return await self._ledger.register(spot.root)

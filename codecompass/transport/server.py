@@ -6,6 +6,7 @@ Nothing is opened before it is needed: a client's first message is answered befo
 the background the server takes over what interrupted jobs left, looks at the known projects, and warms the recent ones.
 """
 
+import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
+from codecompass.actors.residency import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
@@ -38,6 +40,7 @@ from codecompass.transport.measures import MeasuredTools, Measures
 from codecompass.transport.product import product_surface
 from codecompass.transport.router import Router
 from codecompass.transport.routing_rules import RoutingRules
+from codecompass.transport.storage_care import StorageCare
 from codecompass.transport.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -70,6 +73,9 @@ class Server:
         self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor)), launch.limits)
         self.started_at: Final = time.monotonic()
         self._survey = Survey(ledger, launch.home)
+        self.storage_care: Final = StorageCare(
+            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size
+        )
         self._known = Known()
         self._pinned: tuple[Project, ...] = ()
         self._warmset: tuple[str, ...] = ()
@@ -90,6 +96,7 @@ class Server:
             home=None if home is None else home.project_id,
             known=self._known,
             live=self.supervisor.observe(),
+            storage=self.storage_care.state,
         )
 
     async def work_in_background(self) -> None:
@@ -105,6 +112,7 @@ class Server:
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
                 nursery.start_soon(self._prewarm)
+            nursery.start_soon(self.storage_care.work)
             while True:
                 await trio.sleep(SURVEY_SECONDS)
                 self._known = await self._survey.refresh()
@@ -131,7 +139,15 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     settings = launch.settings
     limits = Limits()
     query = settings.query
-    workspace = WorkspaceSettings(freshness_policy=query.freshness_policy, freshness_wait=query.freshness_wait_ms * MILLISECONDS)
+    supervision = SupervisorSettings(
+        workspace=WorkspaceSettings(
+            freshness_policy=query.freshness_policy,
+            freshness_wait=query.freshness_wait_ms * MILLISECONDS,
+            idle=settings.server.idle_seconds * SECONDS,
+        ),
+        max_live=affordable(settings.server.max_live_workspaces, n_handles=file_limit(), n_watchers=watcher_limit()),
+        max_memory=settings.server.max_memory,
+    )
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
             open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
@@ -153,7 +169,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 )
 
             async with (
-                open_supervisor(make_workbench, SupervisorSettings(workspace=workspace), memory=resident_bytes) as supervisor,
+                open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
                 trio.open_nursery() as nursery,
             ):
                 server = Server(launch, ledger, supervisor)
@@ -172,6 +188,20 @@ def _settings_of(launch: Launch, root: Path) -> Settings:
     except CodeCompassError as error:
         structlog.get_logger(__name__).warning("project_settings_ignored", workspace=str(root), cause=error.message)
         return launch.settings
+
+
+def file_limit() -> int | None:
+    """Returns how many files this process may have open, None for any number."""
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def watcher_limit() -> int | None:
+    """Returns how many watchers all processes of this user may have together, None where the system does not say."""
+    try:
+        return int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def resident_bytes() -> int:

@@ -1,4 +1,8 @@
-from codecompass.actors.residency import Resident, to_retire
+"""Which workspaces stay live, and how many."""
+
+import pytest
+
+from codecompass.actors.residency import Resident, affordable, to_retire
 
 NO_LIMIT = 1 << 62
 
@@ -31,3 +35,11 @@ def test_equally_old_ones_go_by_their_ids():
     same = [Resident(name, 1.0, is_idle=True) for name in ("b", "a")]
 
     assert to_retire(same, max_count=1, max_memory=NO_LIMIT) == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("n_handles", "n_watchers", "expected"),
+    [(None, None, 32), (1024, None, 32), (256, None, 10), (1024, 128, 32), (1024, 60, 20), (64, 128, 1), (1_000_000, 3, 1)],
+)
+def test_as_many_are_live_as_the_system_has_files_and_watchers_for(n_handles, n_watchers, expected):
+    assert affordable(32, n_handles=n_handles, n_watchers=n_watchers) == expected

@@ -16,7 +16,7 @@ from codecompass.errors import (
 )
 from codecompass.store.identity import project_id
 from codecompass.store.layout import make_private_directory
-from codecompass.store.lock import writer_lock
+from codecompass.store.lock import lock_for_reading, writer_lock
 from tests.support.routing import Client, open_world
 
 
@@ -390,6 +390,61 @@ async def test_an_evicted_workspace_is_found_again_however_it_is_asked_for(world
     assert routed.project.is_auto_discovered
     if how == "alias":
         assert (await world.ask(router, project_id="shop")).project.alias == "shop"
+
+
+@pytest.mark.parametrize("how", ["workspace", "inside", "id", "alias"])
+async def test_an_evicted_workspace_is_found_again_by_a_server_that_did_not_evict_it_and_discovers_nothing(world, how):
+    shop = world.repository("dev/shop")
+    inside = world.directory("dev/shop/src/deep")
+    router = world.router(**world.auto, max_auto_workspaces=1)
+    project = (await world.ask(router, tool="index_repository", repo_path=shop, project_id="shop")).project
+    await discovered(world, router, 1)
+    arguments = {
+        "workspace": {"workspace": shop},
+        "inside": {"workspace": inside},
+        "id": {"project_id": project.project_id},
+        "alias": {"project_id": "shop"},
+    }
+
+    routed = await world.route(arguments=arguments[how])
+
+    assert (routed.project.root, routed.project.alias) == (shop, "shop")
+    assert routed.project.is_auto_discovered
+
+
+async def test_allowed_roots_hold_for_what_was_evicted_too(world):
+    shop = world.repository("dev/shop")
+    router = world.router(**world.auto, max_auto_workspaces=1)
+    project = (await world.ask(router, workspace=shop)).project
+    await discovered(world, router, 1)
+
+    for arguments in ({"workspace": shop}, {"project_id": project.project_id}):
+        error = await refusal(world, arguments=arguments, allowed_roots=(world.directory("elsewhere"),))
+        assert error.code == "workspace_not_allowed"
+
+
+async def test_a_workspace_that_another_process_has_open_never_makes_room(world):
+    router = world.router(**world.auto, max_auto_workspaces=1)
+    (project,) = await discovered(world, router, 1)
+    reading = lock_for_reading(world.home.project(project.project_id))
+
+    with pytest.raises(WorkspaceLimitExceeded):
+        await discovered(world, router, 1, first=1)
+    assert world.home.project(project.project_id).root.exists()
+
+    os.close(reading)
+    await discovered(world, router, 1, first=1)
+    assert not world.home.project(project.project_id).root.exists()
+
+
+async def test_a_pinned_workspace_was_registered_by_that(world):
+    (project,) = await discovered(world, world.router(**world.auto), 1)
+
+    (pinned,) = await world.router(pinned=(project.root,)).register_pinned()
+
+    assert pinned.project_id == project.project_id
+    assert not pinned.is_auto_discovered
+    assert not pinned.is_default
 
 
 async def test_a_question_that_comes_during_an_eviction_waits_and_finds_the_workspace_again(world):
