@@ -181,6 +181,12 @@ class InternalError(CodeCompassError):
     code = "internal_error"
 
 
+def error_of(code: str, message: str, **data: object) -> CodeCompassError:
+    """Returns the error that a code stands for, where only that was kept of one. Of several with one code, the first."""
+    known = next((kind for kind in CodeCompassError.__subclasses__() if kind.code == code), InternalError)
+    return known(message, **data)
+
+
 class ErrorBody(Struct, frozen=True, omit_defaults=True):
     """The `error` object of a failed answer."""
 

@@ -28,6 +28,7 @@ class JobRun:
         self.scope = trio.CancelScope()
         self.taken: Pending | None = None
         self.ending: JobState | None = None
+        self.failure: CodeCompassError | None = None
         self._shown = trio.Event()
         self._has_entry = False
         self._log = structlog.get_logger(__name__)

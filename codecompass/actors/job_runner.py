@@ -21,7 +21,7 @@ from codecompass.actors.progress import Progress
 from codecompass.actors.tracking import Tracking
 from codecompass.actors.ungrouped import ungrouped
 from codecompass.actors.workbench import Order, Standing, Workbench
-from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
@@ -42,7 +42,8 @@ class JobRunner:
     """Everything but `look` and `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends
     all jobs.
 
-    `last` is the last job that others saw, or that failed. `was_vain` says that the last run found nothing to do.
+    `last` is the last job that others saw, or that failed, `failure` its error. `was_vain` says that the last run found
+    nothing to do.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class JobRunner:
     ) -> None:
         self.standing = Standing(schema_status="not_indexed", schema_version=0)
         self.last: JobState | None = None
+        self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
         self.was_vain = False
         self._project = project
@@ -191,12 +193,15 @@ class JobRunner:
                 run.ending = _ended(job.state, "published", mode=report.mode, report=report)
                 self._tracking.watch(report)
             if run.scope.cancelled_caught:
-                run.ending = _ended(job.state, "cancelled", error="cancelled on request")
+                run.failure = Cancelled("cancelled on request")
+                run.ending = _ended(job.state, "cancelled", error=run.failure)
         except CodeCompassError as error:
-            run.ending = _ended(job.state, "failed", error=error.message)
+            run.failure = error
+            run.ending = _ended(job.state, "failed", error=error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
             self._log.exception("job_failed", job_id=job.state.job_id)
-            run.ending = _ended(job.state, "failed", error=f"{type(error).__name__}: {error}")
+            run.failure = InternalError(f"{type(error).__name__}: {error}")
+            run.ending = _ended(job.state, "failed", error=run.failure)
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + JOURNAL_DEADLINE_SECONDS):
                 await self._end(run, trio.current_time() - started)
@@ -232,7 +237,8 @@ class JobRunner:
 
     async def _see_first(self) -> None:
         """Takes in the first generation as soon as it is there, while the job goes on."""
-        while self.standing.meta is None:
+        # Of a damaged index the description may still be readable.
+        while self.standing.meta is None and not self.standing.damage:
             await trio.sleep(FIRST_LOOK_SECONDS)
             try:
                 standing = await self._bench.look()
@@ -244,7 +250,7 @@ class JobRunner:
                 self._progress()
 
     async def _end(self, run: JobRun, seconds: float) -> None:
-        final = run.ending or _ended(run.job.state, "cancelled", error="the server stopped before the job had ended")
+        final = run.ending or _ended(run.job.state, "cancelled", error=Cancelled("the server stopped before the job had ended"))
         if final.status == "published" and self.standing.interruption is not None:
             # A success makes up for what was interrupted, also where nothing was left to do: the log has to hold it.
             run.show()
@@ -256,9 +262,9 @@ class JobRunner:
         self.last_run_seconds = seconds
         self.was_vain = final.report is not None and not final.report.files_changed
         if run.is_visible or (final.status != "published" and self._next is None):
-            self.last = final
+            self.last, self.failure = final, run.failure
         elif self.last is not None and self.last.status == "failed":
-            self.last = None
+            self.last = self.failure = None
         if final.status != "published" and run.taken is not None:
             self._changes.put_back(run.taken)
         if self._next is not None:
@@ -278,6 +284,19 @@ class JobRunner:
 
 
 def _ended(
-    state: JobState, status: FinalStatus, *, error: str = "", mode: JobMode | None = None, report: JobReport | None = None
+    state: JobState,
+    status: FinalStatus,
+    *,
+    error: CodeCompassError | None = None,
+    mode: JobMode | None = None,
+    report: JobReport | None = None,
 ) -> JobState:
-    return replace(state, status=status, error=error, mode=mode or state.mode, report=report, finished_at=time.time())
+    return replace(
+        state,
+        status=status,
+        error="" if error is None else error.message,
+        error_code="" if error is None else error.code,
+        mode=mode or state.mode,
+        report=report,
+        finished_at=time.time(),
+    )

@@ -16,7 +16,10 @@ _ENDED: Final = frozenset({"published", "failed", "interrupted", "cancelled"})
 
 
 class JobState(Struct, frozen=True, kw_only=True):
-    """A moment of a job. Times are seconds since 1970; `report` is there once it is published, `error` where it failed."""
+    """A moment of a job. Times are seconds since 1970; `report` is there once it is published, `error` where it failed.
+
+    `error_code` is the protocol's code of that error; a defect is an `internal_error`.
+    """
 
     job_id: str
     project_id: str
@@ -30,6 +33,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     finished_at: float | None = None
     progress: Progress = Progress(stage="discovery")
     error: str = ""
+    error_code: str = ""
     report: "JobReport | None" = None
 
     @property

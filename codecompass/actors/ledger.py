@@ -117,11 +117,19 @@ class Ledger:
         ref: str = "",
         changed_files: int = 0,
         error: str = "",
+        error_code: str = "",
     ) -> None:
         """Notes the end of a job."""
         await self._run(
             lambda registry: JobLog(registry).finish(
-                job_id, status, progress=progress, mode=mode, ref=ref, changed_files=changed_files, error=error
+                job_id,
+                status,
+                progress=progress,
+                mode=mode,
+                ref=ref,
+                changed_files=changed_files,
+                error=error,
+                error_code=error_code,
             )
         )
 

@@ -10,7 +10,15 @@ from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.workbench import View, Workbench
-from codecompass.errors import IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, StoreNewer
+from codecompass.errors import (
+    Cancelled,
+    CodeCompassError,
+    IndexDamaged,
+    IndexIncompatible,
+    IndexNotReady,
+    StoreNewer,
+    error_of,
+)
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
@@ -88,10 +96,10 @@ class Questions:
         self._require_hope()
 
     def _require_hope(self) -> None:
-        """Raises InternalError where there is no index and nobody makes one."""
+        """Raises what the last job failed of where there is no index and nobody makes one."""
         jobs = self._jobs
-        if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.last.error:
-            raise _failed_error(jobs.last)
+        if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+            raise _failed_error(jobs.last, jobs.failure)
 
     def _view(self, freshness: FreshnessStatus) -> View:
         return View(
@@ -102,9 +110,12 @@ class Questions:
         )
 
 
-def _failed_error(job: JobState) -> InternalError:
-    return InternalError(
-        f"this workspace could not be indexed: {job.error} It is tried again after a pause; index_repo tries at once.",
-        job_id=job.job_id,
-        cause=job.error,
+def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
+    # That a job was cancelled does not mean that the question was.
+    code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
+    cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
+    return error_of(
+        code,
+        f"this workspace could not be indexed: {cause} It is tried again after a pause; index_repo tries at once.",
+        **{**failure.data, "job_id": job.job_id, "cause": failure.message},
     )

@@ -230,6 +230,7 @@ class IndexWorkbench:
             ref="" if job.report is None else job.report.ref,
             changed_files=0 if job.report is None else job.report.files_changed,
             error=job.error,
+            error_code=job.error_code,
         )
 
     async def close(self) -> None:

@@ -46,13 +46,13 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
         with progress_bar(invocation.terminal) as display:
             report = trio.run(partial(_run, invocation, project, settings.index, entry, display, force=force))
     except CodeCompassError as error:
-        entry.end("failed", error.message)
+        entry.end("failed", error.message, error.code)
         raise
     except BaseException as error:
         is_interrupt = isinstance(error, KeyboardInterrupt) or (
             isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None
         )
-        entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error))
+        entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error), "")
         if is_interrupt:
             is_published = compatibility(invocation.home.project(project.project_id)).status == "compatible"
             invocation.terminal.note(STOPPED if is_published else STOPPED_EARLY, "dim")
@@ -104,10 +104,10 @@ class _LogEntry:
         )
         self._jobs.update(self.job_id, counters)
 
-    def end(self, status: FinalStatus, error: str) -> None:
+    def end(self, status: FinalStatus, error: str, error_code: str) -> None:
         """Notes an end without success."""
         if self._written_at is not None:
-            self._jobs.finish(self.job_id, status, error=error)
+            self._jobs.finish(self.job_id, status, error=error, error_code=error_code)
 
     def publish(self, report: "JobReport") -> Job:
         """Notes success."""

@@ -276,7 +276,7 @@ class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An index job, started or joined. `running` until it has ended, which only callers see who waited for it.
 
     `file_count` is null until the files have been counted. The fields with defaults are there once the job has ended:
-    what it found and did, or `error_message` where it failed.
+    what it found and did, or `error_code` and `error_message` where it failed.
     """
 
     job_id: str
@@ -288,6 +288,7 @@ class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol_count: int | None = None
     source_bytes: int | None = None
     duration_seconds: float | None = None
+    error_code: str = ""
     error_message: str = ""
     metadata: Metadata
 
@@ -304,6 +305,7 @@ class SyncRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol_count: int | None = None
     source_bytes: int | None = None
     duration_seconds: float | None = None
+    error_code: str = ""
     error_message: str = ""
     metadata: Metadata
 

@@ -44,7 +44,10 @@ class JobProgress(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A job as it stands in the log. Times are seconds since 1970; `cause` says what asked for it, `error` why it failed."""
+    """A job as it stands in the log. Times are seconds since 1970; `cause` says what asked for it, `error` why it failed.
+
+    `error_code` is the protocol's code of the error, nothing where it has none.
+    """
 
     job_id: str
     project_id: str
@@ -52,6 +55,7 @@ class Job(Struct, frozen=True, kw_only=True):
     status: JobStatus
     cause: str
     error: str
+    error_code: str
     ref: str
     process: ProcessMark
     progress: JobProgress
@@ -70,8 +74,8 @@ class Interruption(Struct, frozen=True):
 
 
 _COLUMNS: Final = (
-    "job_id, project_id, mode, status, cause, error, ref, pid, process_started, progress, files_scanned, files_total, "
-    "files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
+    "job_id, project_id, mode, status, cause, error, error_code, ref, pid, process_started, progress, files_scanned, "
+    "files_total, files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
 )
 
 
@@ -133,6 +137,7 @@ class JobLog:
         ref: str = "",
         changed_files: int = 0,
         error: str = "",
+        error_code: str = "",
     ) -> Job:
         """Notes the end of the job, and the `mode` it turned out to have; forgets the project's oldest jobs."""
         now = time.time()
@@ -144,10 +149,11 @@ class JobLog:
                     (*_counters(progress), job_id),
                 )
             connection.execute(
-                "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, "
-                "finished_at = ?, updated_at = ?, duration_ms = CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER) "
-                "WHERE job_id = ?",
-                (status, mode, ref, changed_files, error, now, now, now, job_id),
+                "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
+                # A clock that was set back meanwhile must not make it a negative time.
+                "duration_ms = max(0, CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER)), "
+                "finished_at = ?, updated_at = ? WHERE job_id = ?",
+                (status, mode, ref, changed_files, error, error_code, now, now, now, job_id),
             )
             connection.execute(
                 "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') "
@@ -202,9 +208,10 @@ class JobLog:
 
     def interruption(self, project_id: str) -> Interruption | None:
         """Returns what was interrupted since the project's last successful job, None where nothing was."""
+        # By the order in which jobs came, not by their times: clocks are set.
         ((count, last),) = self._registry.rows(
-            "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND finished_at > "
-            "coalesce((SELECT max(finished_at) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",
+            "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND sequence > "
+            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",
             (project_id, project_id),
         )
         return Interruption(count, last) if count else None
@@ -224,21 +231,22 @@ class JobLog:
                 status=row[3],
                 cause=row[4],
                 error=row[5],
-                ref=row[6],
-                process=ProcessMark(row[7], row[8]),
+                error_code=row[6],
+                ref=row[7],
+                process=ProcessMark(row[8], row[9]),
                 progress=JobProgress(
-                    percentage=row[9],
-                    files_scanned=row[10],
-                    files_total=row[11],
-                    files_indexed=row[12],
-                    symbols_extracted=row[13],
-                    source_bytes=row[14],
+                    percentage=row[10],
+                    files_scanned=row[11],
+                    files_total=row[12],
+                    files_indexed=row[13],
+                    symbols_extracted=row[14],
+                    source_bytes=row[15],
                 ),
-                changed_files=row[15],
-                duration_ms=row[16],
-                created_at=row[17],
-                started_at=row[18],
-                finished_at=row[19],
+                changed_files=row[16],
+                duration_ms=row[17],
+                created_at=row[18],
+                started_at=row[19],
+                finished_at=row[20],
             )
             for row in self._registry.rows(f"SELECT {_COLUMNS} FROM jobs {rest}", arguments)
         )

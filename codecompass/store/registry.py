@@ -60,6 +60,7 @@ CREATE TABLE jobs (
     status TEXT NOT NULL,
     cause TEXT NOT NULL,
     error TEXT NOT NULL,
+    error_code TEXT NOT NULL DEFAULT '',
     ref TEXT NOT NULL,
     pid INTEGER NOT NULL,
     process_started TEXT NOT NULL,
@@ -79,6 +80,9 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_project ON jobs (project_id, sequence);
 CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
 """
+
+_STEPS: Final = {1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''"}
+"""From each version that a release has written to the next one."""
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
@@ -354,6 +358,7 @@ def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         _require_version(connection, path)
+        _bring_up(connection)
     except BaseException:
         connection.close()
         raise
@@ -371,5 +376,24 @@ def _require_version(connection: sqlite3.Connection, path: Path) -> None:
             required_schema_version=REGISTRY_VERSION,
             remediation="upgrade codecompass",
         )
-    if version < REGISTRY_VERSION:
+    if version < min(_STEPS):
         raise sqlite3.DatabaseError(f"its version is {version}, which no release has written")
+
+
+def _bring_up(connection: sqlite3.Connection) -> None:
+    """Takes a registry of an older program to this one's version: names that people gave must not be lost to an upgrade."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    while version < REGISTRY_VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Looked at again inside the transaction: another process may have been first.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version < REGISTRY_VERSION:
+                connection.execute(_STEPS[version])
+                version += 1
+                connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise

@@ -55,6 +55,7 @@ class JobDocument(Struct, frozen=True, kw_only=True):
     started_at: str | UnsetType = UNSET
     finished_at: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
 
 
 class ProductResources:
@@ -166,6 +167,7 @@ def _live_document(job: JobState) -> JobDocument:
         started_at=_time(job.started_at),
         finished_at=_time(job.finished_at),
         error=job.error or UNSET,
+        error_code=job.error_code or UNSET,
     )
 
 
@@ -184,4 +186,5 @@ def _recorded_document(job: "Job") -> JobDocument:
         started_at=_time(job.started_at),
         finished_at=_time(job.finished_at),
         error=job.error or UNSET,
+        error_code=job.error_code or UNSET,
     )

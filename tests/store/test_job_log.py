@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,10 @@ def test_a_failed_job_keeps_its_reason(registry, project):
     log = JobLog(registry)
     job = log.create(project, "full", cause="cli")
 
-    failed = log.finish(job.job_id, "failed", error="disk full", progress=JobProgress(percentage=7))
+    failed = log.finish(
+        job.job_id, "failed", error="disk full", error_code="permission_denied", progress=JobProgress(percentage=7)
+    )
+    assert failed.error_code == "permission_denied"
 
     assert (failed.status, failed.error, failed.progress.percentage) == ("failed", "disk full", 7)
 
@@ -180,3 +184,19 @@ def test_jobs_go_with_their_project(registry, project):
     registry.remove(project)
 
     assert log.find(job.job_id) is None
+
+
+def test_a_clock_that_is_set_back_makes_no_negative_times_and_no_lasting_interruption(home, registry, project, monkeypatch):
+    run_process(home, project, "log.start(log.create(project, 'full', cause='cli').job_id)")
+    log = JobLog(registry)
+    monkeypatch.setattr(time, "time", lambda real=time.time: real() + 86_400)
+    log.recover(home)
+    assert log.interruption(project) is not None
+    job = log.create(project, "full", cause="cli")
+    log.start(job.job_id)
+    monkeypatch.undo()
+
+    done = log.finish(job.job_id, "published")
+
+    assert done.duration_ms == 0
+    assert log.interruption(project) is None

@@ -11,6 +11,7 @@ import pytest
 
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
 from codecompass.store.identity import project_id
+from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
 from codecompass.store.schema import REGISTRY_VERSION
@@ -220,6 +221,23 @@ def test_a_registry_of_a_newer_program_is_refused_and_left_alone(home):
     assert "Upgrade this program" in caught.value.message
     assert caught.value.data["current_schema_version"] == REGISTRY_VERSION + 1
     assert home.registry.read_bytes() == before
+
+
+def test_a_registry_of_the_first_release_is_taken_over_with_its_names(home):
+    with open_registry(home) as registry:
+        project = registry.register(Path("/srv/shop"))
+        registry.adopt(project.project_id, alias="shop")
+        JobLog(registry).create(project.project_id, "full", cause="cli", job_id="old")
+    connection = sqlite3.connect(home.registry)
+    connection.execute("ALTER TABLE jobs DROP COLUMN error_code")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+    with open_registry(home) as registry:
+        assert registry.require("shop").root == Path("/srv/shop")
+        failed = JobLog(registry).finish("old", "failed", error="gone", error_code="project_not_found")
+
+    assert (failed.cause, failed.error_code) == ("cli", "project_not_found")
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "other tables", "torn"])

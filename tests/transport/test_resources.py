@@ -58,6 +58,7 @@ async def test_a_job_of_the_log_is_read_too():
         status="failed",
         cause="x",
         error="disk full",
+        error_code="permission_denied",
         ref="main",
         process=ProcessMark(pid=1, started="1"),
         progress=JobProgress(),
@@ -70,7 +71,7 @@ async def test_a_job_of_the_log_is_read_too():
     async with connected(core) as line:
         job = await contents(line, "codecompass://jobs/old")
 
-    assert (job["status"], job["message"]) == ("failed", "Error: disk full")
+    assert (job["status"], job["message"], job["error_code"]) == ("failed", "Error: disk full", "permission_denied")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def render(job: Ordered) -> IndexRepoReply:
         symbol_count=job.symbol_count,
         source_bytes=job.source_bytes,
         duration_seconds=job.duration_seconds,
+        error_code=job.state.error_code,
         error_message=job.state.error,
         metadata=job.metadata,
     )

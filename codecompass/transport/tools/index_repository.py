@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from codecompass.errors import InternalError
+from codecompass.errors import error_of
 from codecompass.protocol import requests
 from codecompass.protocol.replies import IndexRepositoryReply
 from codecompass.protocol.requests import IndexRepository
@@ -22,13 +22,11 @@ async def run(call: Call) -> Outcome:
 
 
 def render(job: Ordered, named: str | None) -> IndexRepositoryReply:
-    """Says how the job stands. Raises InternalError where it has ended without success."""
+    """Says how the job stands. Raises what it failed of where it has ended without success."""
     state = job.state
     if state.has_ended and state.status != "published":
-        raise InternalError(
-            f"indexing {job.project.root} ended as {state.status}: {state.error or 'no reason is known'}. Call again.",
-            job_id=state.job_id,
-        )
+        reason = f": {state.error}" if state.error else ". Call again."
+        raise error_of(state.error_code, f"indexing {job.project.root} ended as {state.status}{reason}", job_id=state.job_id)
     return IndexRepositoryReply(
         status="running" if state.report is None else "success",
         repository_id=int(job.project.project_id[:_NUMBER_DIGITS], 16),
