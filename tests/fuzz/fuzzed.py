@@ -1,0 +1,91 @@
+"""A whole server in this process, on a real socket, that is about to be sent anything. Its defects are counted, not logged."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import structlog
+import trio
+
+from codecompass.settings import ServerSettings, Settings
+from codecompass.transport.http import serve_http
+from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.listening_sockets import bound_url, open_sockets
+from tests.support.serving import open_serving
+from tests.support.wire import Posting, http_connection
+
+LIMITS = HttpLimits(sessions=32, session_idle=0.5, head=0.25, body=0.25, idle=0.5, linger=0.1, write=5, stop=1)
+"""Deadlines that a test can wait for."""
+
+SETTLE_SECONDS = 30
+
+
+class Fuzzed:
+    """A server with one indexed project. `defects` are what its log calls an error."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.port = int(url.rpartition(":")[2])
+        self.defects: list[dict[str, object]] = []
+        self._n_tasks = 0
+
+    async def begin(self) -> None:
+        """Notes how many tasks there are when nobody asks for anything."""
+        await self.check_alive()
+        await self._wait_still()
+        self._n_tasks = _living()
+
+    async def check_alive(self) -> None:
+        """Fails unless a question is answered."""
+        async with http_connection(self.url) as http:
+            answer = await Posting(http, "/").call("tools/call", {"name": "locate_symbol", "arguments": {"name": "Order"}})
+            assert answer["result"]["isError"] is False, answer
+
+    async def end(self) -> None:
+        """Fails unless the server is alive, has had no defect, and has as many tasks as before."""
+        await self.check_alive()
+        assert not self.defects, self.defects[:3]
+        with trio.move_on_after(SETTLE_SECONDS):
+            while _living() > self._n_tasks:  # noqa: ASYNC110 (nobody tells when a task has ended)
+                await trio.sleep(0.05)
+        assert _living() <= self._n_tasks, f"{_living()} tasks instead of {self._n_tasks}"
+
+    async def _wait_still(self) -> None:
+        with trio.fail_after(SETTLE_SECONDS):
+            before, since = _living(), trio.current_time()
+            while trio.current_time() - since < 2 * LIMITS.idle:
+                await trio.sleep(0.05)
+                if _living() != before:
+                    before, since = _living(), trio.current_time()
+
+
+@asynccontextmanager
+async def fuzzed(workspace) -> AsyncIterator[Fuzzed]:
+    """Gives a server over a workspace that it indexes."""
+    sockets = open_sockets("127.0.0.1", 0)
+    server = Fuzzed(bound_url(sockets))
+
+    def note(_logger, _method, event):
+        if event["level"] == "error":
+            server.defects.append({key: str(value)[-3000:] for key, value in event.items()})
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    structlog.configure(processors=[structlog.processors.add_log_level, structlog.processors.format_exc_info, note])
+    settings = Settings(server=ServerSettings(prewarm=False))
+    try:
+        async with open_serving(Path(workspace.home), settings=settings) as serving, trio.open_nursery() as nursery:
+            project = await serving.ledger.register(workspace.root)
+            await serving.ledger.adopt(project.project_id, alias="sample", as_default=True)
+            await serving.call("index_repo", wait_seconds=50)
+            await nursery.start(lambda task_status: serve_http(serving.server, sockets, limits=LIMITS, task_status=task_status))
+            await server.begin()
+            yield server
+            await server.end()
+            serving.server.core.stop()
+    finally:
+        structlog.configure(**before)
+
+
+def _living() -> int:
+    return trio.lowlevel.current_statistics().tasks_living
