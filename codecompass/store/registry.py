@@ -81,7 +81,11 @@ CREATE INDEX jobs_project ON jobs (project_id, sequence);
 CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
 """
 
-_STEPS: Final = {1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''"}
+_STEPS: Final = {
+    1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
+    2: "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
+    "evicted_at REAL NOT NULL) WITHOUT ROWID",
+}
 """From each version that a release has written to the next one."""
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
