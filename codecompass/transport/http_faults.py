@@ -12,6 +12,9 @@ from codecompass.transport.protocol import INTERNAL_ERROR, INVALID_REQUEST, SESS
 
 INVALID_INPUT: Final = "invalid_input"
 
+BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
+"""To what cannot be answered as a message: HTTP answers everything."""
+
 
 class _Error(Struct):
     code: int

@@ -197,7 +197,8 @@ def _message(envelope: _Envelope) -> Message:
         return Malformed(Fault(INVALID_REQUEST, "the id is too long. Use short strings or integers."))
     known_id = None if id_ is UNSET else id_
     if envelope.jsonrpc != _VERSION:
-        return Malformed(Fault(INVALID_REQUEST, 'jsonrpc must be "2.0".'), known_id, envelope.method is not UNSET)
+        is_response = envelope.method is UNSET and (envelope.result is not UNSET or envelope.error is not UNSET)
+        return Malformed(Fault(INVALID_REQUEST, 'jsonrpc must be "2.0".'), known_id, not is_response)
     if envelope.method is UNSET:
         return _response(envelope, known_id)
     if envelope.result is not UNSET or envelope.error is not UNSET:

@@ -6,7 +6,7 @@ import trio
 
 from codecompass.errors import InvalidInput
 from codecompass.transport.core import Core
-from codecompass.transport.http_faults import plain_body, plain_refusal, require_json, require_method
+from codecompass.transport.http_faults import BROKEN_RESPONSE, plain_body, plain_refusal, require_json, require_method
 from codecompass.transport.http_outgoing import SingleOutgoing, status_of
 from codecompass.transport.http_request import ACCEPTED, BAD_REQUEST, HttpRequest
 from codecompass.transport.project_paths import ProjectPaths
@@ -40,10 +40,12 @@ class RootEndpoint:
         else:
             kind = await ClientSession(self._core, "http").receive(body, delivery)
         frame = out.frame
-        if frame is None:
-            await request.answer(ACCEPTED if kind in ("notification", "response") else BAD_REQUEST)
-        else:
+        if frame is not None:
             await request.answer(status_of(frame), plain_body(frame) if frame.is_malformed else frame.body)
+        elif kind in ("notification", "response"):
+            await request.answer(ACCEPTED)
+        else:
+            await request.answer(BAD_REQUEST, plain_refusal(BROKEN_RESPONSE))
 
     async def _receive_while_there(self, body: bytes, delivery: Delivery, request: HttpRequest) -> Received:
         """As `receive`; a client of the modern era cancels by going away."""

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from codecompass.transport.core import Core
 from codecompass.transport.envelope import HttpHeaders
-from codecompass.transport.http_faults import require_json, require_method
+from codecompass.transport.http_faults import BROKEN_RESPONSE, refusal_body, require_json, require_method
 from codecompass.transport.http_limits import HttpLimits
 from codecompass.transport.http_outgoing import COMMENT, HttpOutgoing
 from codecompass.transport.http_request import (
@@ -190,7 +190,7 @@ class StreamableEndpoint:
         if first is not None:
             await out.deliver(request, first, comment_seconds=self._limits.comment, headers=headers)
         elif kind == "malformed":
-            raise HttpRefusal(BAD_REQUEST, "a response needs an id and one of result and error.")
+            await request.answer(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, BROKEN_RESPONSE)))
         elif kind == "request":
             # Cancelled by its client, which waits for nothing but the end.
             await request.begin_stream(headers)

@@ -36,17 +36,16 @@ async def server(repository):
         yield server
 
 
-@pytest.mark.parametrize("target", ["/", "/mcp"])
-@pytest.mark.parametrize(
-    "body", [b'{"jsonrpc":"2.0","result":{}}', b'{"jsonrpc":"1.0","id":1,"error":{}}', b'{"jsonrpc":"","params":{}}', b"{}"]
-)
-async def test_what_looks_like_a_broken_response_is_refused_in_words(server, target, body):
+async def test_what_looks_like_a_broken_response_is_refused_in_words(server):
     """Found by the tests below: status 500 on /mcp, and no body on /."""
+    bodies = [b'{"jsonrpc":"2.0","result":{}}', b'{"jsonrpc":"1.0","id":1,"error":{}}', b'{"jsonrpc":"","params":{}}', b"{}"]
     async with http_connection(server.url) as http:
-        answer = await http.request("POST", target, body, JSON_HEADERS)
+        for target in ("/", "/mcp"):
+            for body in bodies:
+                answer = await http.request("POST", target, body, JSON_HEADERS)
 
-    assert answer.status == 400
-    assert answer.message()["error"]["message"]
+                assert answer.status == 400
+                assert answer.message()["error"]["message"]
 
 
 async def in_parallel(n_cases, work):
@@ -116,6 +115,9 @@ async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(
         except (trio.BrokenResourceError, OSError):
             seen["reset"] += 1
             return
+        except h11.RemoteProtocolError:
+            seen["cut"] += 1  # the request was longer than it said, and the rest of it could not be read any more
+            return
         finally:
             await trio.aclose_forcefully(stream)
         if answer is None:
@@ -129,6 +131,8 @@ async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(
 
     assert seen[200] > N_REQUESTS // 50, seen
     assert seen[400] > N_REQUESTS // 50, seen
+    assert seen["cut"] < N_REQUESTS * soak_scale // 50, seen
+    print(seen)
 
 
 async def first_answer(stream, method):
