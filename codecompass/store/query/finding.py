@@ -48,7 +48,8 @@ def find(
     best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
     if kinds is None:
-        ranked = pointed_places(snapshot, query, intent, ranked, where) + ranked
+        pointed = pointed_places(snapshot, query, intent, ranked, where)
+        ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
     if intent == "path" and kinds is None:
         ranked = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []

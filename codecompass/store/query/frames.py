@@ -91,7 +91,8 @@ def _agreement(symbol: SymbolRow, name: str) -> int:
 def _common_tail(one: Sequence[str], other: Sequence[str]) -> int:
     count = 0
     for left, right in zip(reversed(one), reversed(other), strict=False):
-        if left != right:
+        # A path with blanks is read from its last blank on.
+        if left != right and not right.endswith(" " + left):
             break
         count += 1
     return count

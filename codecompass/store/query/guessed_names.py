@@ -4,8 +4,9 @@
     qualified        the qualified name or its end, with any language's separators; the file's path may stand before it
     case-insensitive the same, but for case
     frame            the definition around a line of a stack trace
+    words            definitions whose name has the same words, in another order, notation or number
     scope            the last part of a qualified name, in a scope that shares words with the one asked for
-    parts            definitions whose name has all the words of the name asked for, singular or plural
+    parts            definitions that have all the words in their name or scope
     bare             the last part of a qualified name, anywhere
     fuzzy            one or two typing errors away, or beginning with it
     similar          most of the words
@@ -32,6 +33,7 @@ READING_SCORE: Final[dict[Reading, float]] = {
     "qualified": 1.0,
     "frame": 1.0,
     "case_insensitive": 0.8,
+    "words": 0.7,
     "scope": 0.6,
     "parts": 0.5,
     "bare": 0.4,
@@ -72,9 +74,11 @@ def _like_the_signature(found: list[Named], text: str) -> list[Named]:
 def _loosely(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:
     parts = name_parts(name)
     in_scope, elsewhere = by_scope(snapshot, parts, where, kinds)
+    same_words, with_words = by_parts(snapshot, name, where, kinds)
     found = [
+        *(Named(row, "words") for row in same_words),
         *(Named(row, "scope") for row in in_scope),
-        *(Named(row, "parts") for row in by_parts(snapshot, name, where, kinds)),
+        *(Named(row, "parts") for row in with_words),
         *(Named(row, "bare") for row in elsewhere),
     ]
     if not found:

@@ -61,6 +61,8 @@ _FRAMES: Final = tuple(
         rf"(?P<path>{_FILE}):(?P<line>\d+): in (?:function|method|local|upvalue|field) [<'](?P<name>[\w.:]+)'",
         # Anything else: src/main.rs:3:5, main.go:12 +0x1, at x.js:1:2
         rf"(?P<path>{_FILE}):(?P<line>\d+)(?::\d+)?(?![\w.])",
+        # A file without extension, where the line has nothing else.
+        r"^\s*(?P<path>(?:[^\s:/]*/)+[^\s:/]+):(?P<line>\d+)(?::\d+)?\s*$",
     )
 )
 _NUMBERED: Final = re.compile(r"^\s*(?:\d+: +(?:0x[0-9a-f]+ - )?)?")
@@ -83,6 +85,7 @@ _DEFINING: Final = word_set(
 _NAME: Final = r"[^\W\d][\w$]*[!?]?"
 _QUALIFIED: Final = rf"~?{_NAME}(?:(?:::|\.|\#|->|\\)~?{_NAME})*"
 _RECEIVER: Final = re.compile(rf"func\s*\(\s*(?:{_NAME}\s+)?\*?\s*(?P<type>{_NAME})(?:\[[^\]]*\])?\s*\)\s*(?P<name>{_NAME})")
+_COLON_METHOD: Final = re.compile(rf"function\s+(?P<type>{_NAME}(?:\.{_NAME})*):(?P<name>{_NAME})")
 _CALLABLE: Final = re.compile(rf"(?P<name>{_QUALIFIED})\s*(?:<[^()]*>|\[[^()\]]*\])?\s*\(")
 _TYPED: Final = re.compile(rf"(?P<name>{_NAME})'*\s+::\s+\S")
 _SELF: Final = re.compile(r"^(?:self|this|cls|super)(?:\.|->|::)(?=.)")
@@ -110,7 +113,9 @@ def frames(text: str) -> tuple[Frame, ...]:
 def declared_name(text: str) -> str:
     """Returns the name that a signature or a declaration gives, with what it says of the scope (`Type.method`), else ''."""
     text = well_formed(text[:MAX_SIGNATURE_CHARACTERS]).strip()
-    receiver = _RECEIVER.search(text)
+    while _GENERIC.search(text):
+        text = _GENERIC.sub("", text)
+    receiver = _RECEIVER.search(text) or _COLON_METHOD.search(text)
     if receiver is not None:
         return f"{receiver['type']}.{receiver['name']}"
     whole = _IMPL_FOR.match(text) or _TYPED.match(text)
@@ -147,7 +152,10 @@ def _declared(text: str) -> str:
     called = _CALLABLE.search(text)
     defined = _after_keyword(text)
     if defined and (called is None or text.index(defined) <= called.start("name")):
-        return defined
+        # In C `const` goes on with a type: `const char *name(int x)`.
+        between = text[text.index(defined) + len(defined) : called.start("name")] if called is not None else "="
+        if "const" not in words or any(mark in between for mark in "=:({"):
+            return defined
     if called is not None and called["name"] not in _KEYWORDS:
         return called["name"]
     return defined if is_declared else ""

@@ -37,23 +37,27 @@ def by_scope(
     return near[:LOOSE_LIMIT], [row for row in rows if not shared[row.id]][:LOOSE_LIMIT]
 
 
-def by_parts(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
-    """Returns the definitions that have all words of `name` in their name or scope; the fewest other words come first."""
+def by_parts(
+    snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None
+) -> tuple[list[SymbolRow], list[SymbolRow]]:
+    """Returns the definitions whose name has the words of `name` and no others, in any order, notation and number; and those
+    that have all of them in their name or scope, the fewest other words first."""
     words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
     if not words:
-        return []
+        return [], []
     ids: dict[int, None] = {}
     for variant in _variants(words):
         query = [WordQuery(word, _NAME_WORDS, is_required=True) for word in variant]
         ids.update(dict.fromkeys(hit.symbol_id for hit in snapshot.text.search_symbols(query, LOOSE_LIMIT, where)))
+    distances: dict[int, tuple[int, int, int]] = {}
     rows = ordered(allowed(snapshot.facts.symbols_by_id(list(ids)).values(), where, kinds))
-
-    def distance(row: SymbolRow) -> tuple[int, int, int]:
+    for row in rows:
         own = split_identifier(row.name)
-        missing = [word for word in words if not any(same_word(word, other) for other in own)]
-        return len(missing), len(own), len(set(words).difference(own))
-
-    return sorted(rows, key=distance)
+        missing = sum(not any(same_word(word, other) for other in own) for word in words)
+        distances[row.id] = missing, len(own), len(set(words).difference(own))
+    rows.sort(key=lambda row: distances[row.id])
+    same = [row for row in rows if distances[row.id][:2] == (0, len(words))]
+    return same, rows[len(same) :]
 
 
 def fuzzily(snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:

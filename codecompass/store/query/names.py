@@ -15,7 +15,7 @@ from codecompass.store.query.tokens import name_parts
 from codecompass.store.records import SymbolKind, Visibility
 from codecompass.store.text import Filter
 
-Reading = Literal["exact", "qualified", "frame", "case_insensitive", "scope", "parts", "bare", "fuzzy", "similar"]
+Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
 """How a name was understood, the strictest first; `guessed_names` says what the looser ones mean."""
 
 SAME_NAME_LIMIT: Final = 1000

@@ -1,8 +1,9 @@
 """Places that a search points at rather than describes: the frames of a trace, a signature, a name that is slightly wrong.
 
-They come above what ranking finds by words, which stays below them.
+What is pointed at surely comes above what ranking finds by words; a weaker guess at a name comes behind the best of that.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,19 +15,26 @@ from codecompass.store.query.guesses import declared_name, frames, is_signature
 from codecompass.store.query.intent import QueryIntent
 from codecompass.store.query.names import Reading, exactly
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
+from codecompass.store.query.source import lines_of
+from codecompass.store.query.tokens import name_parts
 from codecompass.store.text import Filter
 
 MAX_POINTED: Final = 5
 """Definitions of a signature's name, or of a guessed one, that come first; the rest of the page is for what mentions them."""
 
-_GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "scope", "parts", "fuzzy", "similar"})
+LOOKED_AT: Final = 10
+"""Places whose text is searched for a name that nothing defines."""
+
+_GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "words", "scope", "fuzzy"})
+_WEAK_GUESSES: Final[frozenset[Reading]] = frozenset({"parts", "similar"})
 _OTHER_CASE: Final[frozenset[Reading]] = frozenset({"case_insensitive"})
+_NONE: Final[frozenset[Reading]] = frozenset()
 
 
 def pointed_places(
     snapshot: Snapshot, query: str, intent: QueryIntent, ranked: Sequence[RankedPlace], where: Filter
 ) -> list[RankedPlace]:
-    """Returns the places that `query` points at, with scores above those of `ranked`; mostly none."""
+    """Returns the places that `query` points at, with the scores that they have among `ranked`; mostly none."""
     above = ranked[0].score if ranked else 0.0
     framed = [place for place in places_of_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
     if framed:
@@ -34,10 +42,34 @@ def pointed_places(
     rows: list[SymbolRow] = []
     if is_signature(query):
         rows = [named.row for named in exactly(snapshot, declared_name(query), where, None)]
-    elif len(query.split()) == 1 and not any(place.signals.exact or place.signals.qualified for place in ranked):
-        readings = _GUESSES if intent == "symbol" else _OTHER_CASE
-        rows = [named.row for named in find_named(snapshot, query, where, None) if named.reading in readings]
+    elif len(query.split()) == 1 and not _is_known(snapshot, query, ranked):
+        is_name = intent == "symbol" or not ranked
+        sure, weak = (_GUESSES, _WEAK_GUESSES) if is_name else (_OTHER_CASE, _NONE)
+        named = find_named(snapshot, query, where, None)
+        rows = [found.row for found in named if found.reading in sure]
+        if not rows:
+            return _behind_the_best([found.row for found in named if found.reading in weak], ranked)
     return [_definition(row, _score(above, index)) for index, row in enumerate(rows[:MAX_POINTED])]
+
+
+def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
+    """The definitions between the first place and the second."""
+    best = ranked[0].score if ranked else 1.0
+    second = ranked[1].score if len(ranked) > 1 else best / 2
+    step = (best - second) / (MAX_POINTED + 1)
+    return [_definition(row, best - step * (index + 1)) for index, row in enumerate(rows[:MAX_POINTED])]
+
+
+def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> bool:
+    """Whether something is called so, or the best places have the name as it is written: then it is no guess."""
+    if any(place.signals.exact or place.signals.qualified for place in ranked):
+        return True
+    bare = re.compile(rf"(?<!\w){re.escape((name_parts(name) or (name,))[-1])}(?!\w)")
+    return any(
+        bare.search(line) is not None
+        for place in ranked[:LOOKED_AT]
+        for line in lines_of(snapshot, place.place.id, place.line_start, place.line_end)
+    )
 
 
 def _score(above: float, index: int) -> float:

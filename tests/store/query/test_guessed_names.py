@@ -50,14 +50,21 @@ def test_a_frame_or_a_signature_leads_to_the_definition_with_both_tools(first, t
         ("RateLimiters", ("shop/limits.py", 8, "RateLimiter")),
         ("PARSE_HTTP_HEADER", ("shop/limits.py", 30, "parse_http_header")),
         ("parseHttpHeaders", ("shop/limits.py", 30, "parse_http_header")),
-        ("http_header", ("shop/limits.py", 30, "parse_http_header")),
-        ("do_parse_http_header", ("shop/limits.py", 30, "parse_http_header")),
         ("Limiter.allow", ("shop/limits.py", 15, "allow")),
         ("RateLimiter.latest_version", ("shop/latest_version.py", 1, "latest_version")),
     ],
 )
 def test_a_name_that_is_slightly_wrong_finds_what_was_meant_with_both_tools(first, text, place):
     assert first(text) == [place] * 2
+
+
+@pytest.mark.parametrize("text", ["http_header", "do_parse_http_header", "parse_http"])
+def test_words_too_few_or_too_many_find_the_definition_near_the_top_of_a_search_and_first_in_a_lookup(shop, state, text):
+    located = locate_symbol(shop, LocateSymbol(name=text), state).results
+    found = search_code(shop, SearchCode(query=text), state).results
+
+    assert located[0].name == "parse_http_header"
+    assert "parse_http_header" in [result.name for result in found[:2]]
 
 
 def test_the_line_of_a_frame_decides_where_its_name_is_ambiguous(first):

@@ -31,6 +31,7 @@ from codecompass.store.query.guesses import Frame, declared_name, frames, is_sig
         ("    (shop 1.0.0) lib/cart.ex:12: Shop.Cart.total/2", Frame("lib/cart.ex", 12, "Shop.Cart.total")),
         ("#1  0x00005 in shop::total (a=1) at cart.cc:12", Frame("cart.cc", 12, "shop::total")),
         ("    #0 0x4f in shop::total(int) /srv/cart.cc:12:3", Frame("/srv/cart.cc", 12, "shop::total")),
+        ("bin/shop:62:5", Frame("bin/shop", 62)),
         ("cart.lua:12: in function 'total'", Frame("cart.lua", 12, "total")),
     ],
 )
@@ -101,6 +102,10 @@ def test_long_texts_of_any_kind_are_read_to_an_end(piece):
         ("defmodule Shop.Cart do", "Shop.Cart"),
         ("total :: Int -> Cart", "total"),
         ("function M.complete(cmd, prefix)", "M.complete"),
+        ("function Cart:total(x)", "Cart.total"),
+        ("const char *cart_name(int i)", "cart_name"),
+        ("const useCart = create(x)", "useCart"),
+        ("public fun Class<*>.total(block: () -> Unit = {})", "Class.total"),
         ("Cart.total(x)", "Cart.total"),
         ("this.total(x)", "total"),
         ("interface Cart<T> {", "Cart"),
