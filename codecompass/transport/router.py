@@ -315,7 +315,7 @@ class Router:
     async def _admit(self, spot: Spot, request: Request, caller: Caller) -> Project:
         if spot.project is not None:
             return spot.project
-        if spot.source == "--workspace":
+        if spot.root in self._rules.pinned:
             return await self._ledger.register(spot.root)
         if spot.root not in self._rules.never:
             is_taken_up = self._rules.auto_workspace and is_within(spot.root, self._rules.allowed_roots)

@@ -471,6 +471,15 @@ async def test_pinned_workspaces_are_registered_and_the_first_one_answers(world)
     assert (await world.ask(router, workspace=second)).project.root == second
 
 
+async def test_a_pinned_workspace_is_taken_however_it_is_named_before_it_is_registered(world):
+    """The registration runs beside the first requests of a server that has just started."""
+    first, second = world.repository("first"), world.directory("second")
+    router = world.router(pinned=(first, second))
+
+    assert (await world.ask(router, Client(transport="http", project_path=str(second)))).project.root == second
+    assert (await world.ask(router, workspace=first)).project.root == first
+
+
 async def test_a_pinned_workspace_that_somebody_removed_from_the_registry_is_registered_again(world):
     first = world.repository("first")
     router = world.router(pinned=(first,))

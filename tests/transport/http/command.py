@@ -17,6 +17,7 @@ STOP_SECONDS = 20
 class Command(Struct):
     """A server that runs. `log` is what it has said on stderr so far."""
 
+    process: trio.Process | None = None
     url: str = ""
     port: int = 0
     log: str = ""
@@ -39,6 +40,8 @@ async def http_command(home, *options, cwd=None, environment=None):
             cwd=str(cwd or home),
             env=env,
         )
+
+        command.process = process
 
         async def read():
             async for data in process.stdout:
