@@ -22,7 +22,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.progress import Progress
+from codecompass.actors.progress import Progress, Stage
 from codecompass.actors.ungrouped import ungrouped
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
@@ -330,15 +330,14 @@ class IndexJob:
         last_publication = time.monotonic()
         is_text_first = not parse
         async for result in results:
-            await trio.to_thread.run_sync(self._write, writer, result)
             done = sum(isinstance(answer, FileText) for answer in result.answers) + len(result.killed_reading)
             parsed = self._progress.files_parsed + done
-            self._report(
-                stage="parsing" if is_text_first or not slices else "indexing",
-                files_parsed=parsed,
-                files_indexed=parsed,
-                symbols_extracted=writer.counts.symbols_written,
-            )
+            # In one pass files are written as they come back: with the last of them, writing is what remains.
+            is_last = not is_text_first and parsed >= self._progress.files_total
+            stage: Stage = "indexing" if slices or is_last else "parsing"
+            self._report(stage=stage, files_parsed=parsed)
+            await trio.to_thread.run_sync(self._write, writer, result)
+            self._report(stage=stage, files_indexed=parsed, symbols_extracted=writer.counts.symbols_written)
             if slices and time.monotonic() - last_publication > self._limits.slice_seconds:
                 await self._publish(writer, "partial")
                 last_publication = time.monotonic()

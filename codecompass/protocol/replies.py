@@ -336,14 +336,14 @@ class Grammars(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-class HealthJob(Struct, frozen=True, kw_only=True):
-    """An index job that is running."""
+class HealthJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An index job that is running. `changed_files` are known once the tree has been compared."""
 
     job_id: str
     project_id: str
     mode: str
     status: str
-    changed_files: int | None
+    changed_files: int | None = None
     started_at: str
 
 

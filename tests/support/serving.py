@@ -47,7 +47,11 @@ class Serving:
 
     async def refusal(self, tool: str, client: Client | None = None, **arguments) -> dict:
         """Returns the error envelope decoded."""
-        answer = await self.answer(tool, client, **arguments)
+        return self.refusal_of(await self.answer(tool, client, **arguments))
+
+    @staticmethod
+    def refusal_of(answer: ToolAnswer) -> dict:
+        """Returns the error envelope of an answer decoded."""
         assert answer.error is not None, answer.payload
         decoded = json.loads(answer.payload)
         assert decoded["error"]["code"] == answer.error.code

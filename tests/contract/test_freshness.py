@@ -1,0 +1,127 @@
+"""Seed 001, "Freshness Policy Behavior", and read your writes of contract section 6.
+
+A change is met while it is not indexed by asking at once, with `query.freshness_wait_ms = 0`; where the watcher was
+faster, another change is made.
+"""
+
+from collections.abc import AsyncIterator
+from itertools import count
+
+import pytest
+import trio
+
+from codecompass.settings import QuerySettings, ServerSettings, Settings
+from tests.contract.backend import BACKEND
+from tests.support.serving import Serving, open_serving
+from tests.support.workspace import TestWorkspace
+
+IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
+
+ATTEMPTS = 50
+"""Changes to make until one is asked about before it is indexed. The first is nearly always enough."""
+
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+async def impatient(repository: TestWorkspace) -> AsyncIterator[Serving]:
+    """Serves the repository with questions that wait for nothing."""
+    repository.write(BACKEND)
+    repository.commit()
+    async with open_serving(repository.home, settings=IMPATIENT) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, as_default=True)
+        await serving.call("index_repo", wait_seconds=50)
+        yield serving
+
+
+async def until_fresh(serving: Serving) -> dict:
+    """Returns the first answer that is of the tree as it is."""
+    with trio.fail_after(PATIENCE_SECONDS):
+        while True:
+            reply = await serving.call("locate_symbol", name="newest", freshness_policy="best_effort")
+            if reply["metadata"]["freshness_status"] == "fresh":
+                return reply
+            await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize("tool", ["search_code", "locate_symbol"])
+async def test_strict_refuses_with_the_commits_and_what_to_do(impatient, repository, tool):
+    """Seed 001, "Strict Mode Error Response", word for word."""
+    asked = {"search_code": {"query": "Claims"}, "locate_symbol": {"name": "Claims"}}[tool]
+    for n in range(ATTEMPTS):
+        await until_fresh(impatient)
+        indexed = repository.git("rev-parse", "HEAD").strip()
+        repository.write({"src/auth/newest.rs": f"pub fn newest_{n}() {{}}\n"})
+        repository.commit()
+        answer = await impatient.answer(tool, freshness_policy="strict", **asked)
+        if answer.error is not None:
+            break
+
+    error = impatient.refusal_of(answer)["error"]
+    data = error["data"]
+    assert error["code"] == "index_stale"
+    assert error["message"] == "Index is stale. Last indexed commit does not match HEAD. Run sync_repo to refresh."
+    assert data["last_indexed_commit"] == indexed
+    assert data["current_head"] == repository.git("rev-parse", "HEAD").strip()
+    assert "sync_repo" in data["suggestion"]
+
+
+async def test_strict_counts_the_files_where_no_commit_tells(impatient, repository):
+    """Contract section 6: `index_stale` with `changed_files`."""
+    for n in range(ATTEMPTS):
+        await until_fresh(impatient)
+        repository.write({"src/auth/newest.rs": f"pub fn newest_{n}() {{}}\n"})
+        answer = await impatient.answer("locate_symbol", name="Claims", freshness_policy="strict")
+        if answer.error is not None:
+            break
+
+    error = impatient.refusal_of(answer)["error"]
+    assert (error["code"], error["data"]["changed_files"]) == ("index_stale", 1)
+    assert {"last_indexed_commit", "current_head"}.isdisjoint(error["data"])
+
+
+@pytest.mark.parametrize("policy", ["balanced", "best_effort"])
+async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatient, repository, policy):
+    """Seed 001: results with `freshness_status: "stale"`; `syncing` once the update runs."""
+    for n in count():
+        assert n < ATTEMPTS
+        await until_fresh(impatient)
+        repository.write({"src/auth/newest.rs": f"pub fn newest_{n}() {{}}\n"})
+        reply = await impatient.call("locate_symbol", name="Claims", freshness_policy=policy)
+        if reply["metadata"]["freshness_status"] != "fresh":
+            break
+
+    assert reply["metadata"]["freshness_status"] in ("stale", "syncing")
+    assert reply["results"][0]["path"] == "src/auth/jwt.rs"
+
+
+async def test_balanced_is_the_default_and_has_the_change_taken_in_behind_the_answer(impatient, repository):
+    """Seed 001: "Trigger async background sync", with no further call that would ask for one."""
+    repository.write({"src/auth/newest.rs": "pub fn newest() {}\n"})
+    await impatient.call("locate_symbol", name="Claims")
+
+    reply = await until_fresh(impatient)
+
+    assert reply["results"][0]["name"] == "newest"
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+async def test_what_was_saved_before_the_call_is_in_its_answer(backend, repository, policy):
+    """Contract section 6, "Read your writes"."""
+    repository.write({"src/auth/newest.rs": "pub fn newest() {}\n"})
+
+    reply = await backend.call("locate_symbol", name="newest", freshness_policy=policy)
+
+    assert reply["metadata"]["freshness_status"] == "fresh"
+    assert reply["results"][0]["path"] == "src/auth/newest.rs"
+
+
+@pytest.mark.parametrize("policy", ["strict", "balanced", "best_effort"])
+async def test_an_index_of_the_tree_as_it_is_is_fresh_under_every_policy(backend, policy):
+    """Seed 001: a policy is for stale indexes alone. `best_effort` only knows what an earlier look has found."""
+    await backend.call("locate_symbol", name="Claims", freshness_policy="balanced")
+
+    reply = await backend.call("search_code", query="validate_token", freshness_policy=policy)
+
+    assert reply["metadata"]["freshness_status"] == "fresh"

@@ -1,0 +1,186 @@
+"""Seed 001, "Tool: `health_check`", and the progress that seed 000 has `index_status` and `health_check` tell."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+
+from codecompass import __version__
+from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.schema import SCHEMA_VERSION
+from tests.support.processes import run_python
+from tests.support.serving import Serving, open_serving
+from tests.support.workspace import TestWorkspace
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+CHECK = {"status": "compatible", "current_schema_version": SCHEMA_VERSION, "required_schema_version": SCHEMA_VERSION}
+
+
+async def test_health_has_every_field_of_the_contract(backend, repository):
+    """Seed 001, "Output": field by field, null where the seed has null."""
+    await backend.call("locate_symbol", name="Claims")
+    project = (await backend.ledger.find("backend")).project_id
+    await backend.wait_known(project)
+
+    reply = await backend.call("health_check", workspace=repository.root)
+
+    uptime, grammars = reply.pop("uptime_seconds"), reply.pop("grammars")
+    (entry,) = reply.pop("projects")
+    assert isinstance(uptime, int)
+    assert {"rust", "typescript", "python", "go"} <= set(grammars["available"])
+    assert grammars["missing"] == []
+    assert TIME.fullmatch(entry.pop("last_indexed_at"))
+    assert reply == {
+        "status": "ready",
+        "version": __version__,
+        "tantivy_ok": True,
+        "sqlite_ok": True,
+        "active_job": None,
+        "interrupted_recovery_report": None,
+        "workspace_warmset": {"enabled": False, "capacity": 3, "members": []},
+        "prewarm_status": "skipped",
+        "startup_checks": {"index": {**CHECK, "message": None}},
+        "total_projects": 1,
+        # Every reply of a workspace names it (contract section 2).
+        "metadata": {"codecompass_protocol_version": "1.0", "workspace": str(repository.root)},
+    }
+    assert entry == {
+        "project_id": "backend",
+        "repo_root": str(repository.root),
+        "index_status": "ready",
+        "schema_status": "compatible",
+        "current_schema_version": SCHEMA_VERSION,
+        "required_schema_version": SCHEMA_VERSION,
+        "freshness_status": "fresh",
+        "ref": "main",
+        "file_count": 4,
+        "symbol_count": 23,
+        "residency": "live",
+    }
+
+
+async def test_a_workspace_that_is_not_registered_is_an_error(backend, tmp_path):
+    """Seed 001, "Errors"."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    refusal = await backend.refusal("health_check", workspace=elsewhere)
+
+    assert refusal["error"]["code"] == "workspace_not_registered"
+
+
+# while a job runs
+
+
+@pytest.fixture
+async def indexing(repository: TestWorkspace) -> AsyncIterator[Serving]:
+    """Serves a repository that takes a while, with the job for it just begun."""
+    repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
+    settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
+    async with open_serving(repository.home, settings=settings) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        yield serving
+
+
+async def test_index_repo_answers_with_the_job_and_its_token(indexing):
+    """Seed 000, "Output (v0.3.0)"."""
+    reply = await indexing.call("index_repo", force=False)
+
+    assert list(reply) == ["job_id", "progress_token", "status", "mode", "file_count", "metadata"]
+    assert reply["progress_token"] == f"index-job-{reply['job_id']}"
+    assert (reply["status"], reply["mode"]) == ("running", "full")
+    assert reply["metadata"]["indexing_status"] == "indexing"
+    assert reply["metadata"]["result_completeness"] == "partial"
+
+
+async def test_index_status_tells_a_client_that_polls_what_notifications_would(indexing, repository):
+    """Seed 000, "Polling Fallback via `index_status`"."""
+    job = await indexing.call("index_repo")
+
+    polled = []
+    with trio.fail_after(60):
+        while True:
+            status = await indexing.call("index_status", workspace=repository.root)
+            if status["active_job"] is None:
+                break
+            polled.append(status)
+
+    first = polled[0]
+    assert first["index_status"] == "indexing"
+    assert (first["project_id"], first["repo_root"]) == ("backend", str(repository.root))
+    active = first["active_job"]
+    assert (active["job_id"], active["progress_token"]) == (job["job_id"], job["progress_token"])
+    assert active["mode"] == "full"
+    assert {each["active_job"]["status"] for each in polled} <= {"queued", "running"}
+    assert TIME.fullmatch(active["started_at"])
+    for field in ("files_scanned", "files_indexed", "symbols_extracted", "estimated_completion_pct"):
+        values = [each["active_job"][field] for each in polled if each["active_job"]["job_id"] == job["job_id"]]
+        assert all(type(value) is int for value in values)
+        assert values == sorted(values), f"{field} never falls"
+    assert all(0 <= each["active_job"]["estimated_completion_pct"] <= 100 for each in polled)
+    assert "interrupted_recovery_report" not in first
+    assert status["index_status"] == "ready"
+
+
+async def test_health_names_the_active_job(indexing):
+    """Seed 001, "Active Job Shape": the state of the server is `indexing` meanwhile."""
+    job = await indexing.call("index_repo")
+
+    with trio.fail_after(60):
+        while True:
+            reply = await indexing.call("health_check")
+            if reply["active_job"] is None or "changed_files" in reply["active_job"]:
+                break
+            await trio.sleep(0.005)
+
+    active = reply["active_job"]
+    assert active is not None, "the job ended before it was seen"
+    assert TIME.fullmatch(active.pop("started_at"))
+    expected = {"job_id": job["job_id"], "project_id": "backend", "mode": "full", "status": "running", "changed_files": 300}
+    assert active == expected
+    assert reply["status"] == "indexing"
+    assert reply["projects"][0]["index_status"] == "indexing"
+
+
+BEGIN_A_JOB = """
+import sys
+from pathlib import Path
+from codecompass.store.job_log import JobLog
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import open_registry
+
+with open_registry(HomeLayout(Path(sys.argv[1]))) as registry:
+    log = JobLog(registry)
+    log.start(log.create(sys.argv[2], "full", cause="test").job_id)
+"""
+"""Run in a process of its own, which is gone afterwards."""
+
+
+async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(repository):
+    """Seed 000, `interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
+    repository.write({"a.py": "x = 1\n"})
+    async with open_serving(repository.home) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, as_default=True)
+        begun = await trio.to_thread.run_sync(run_python, BEGIN_A_JOB, str(repository.home), project.project_id)
+        assert begun.returncode == 0, begun.stderr
+    async with open_serving(repository.home) as serving:
+        with trio.fail_after(20):
+            while "interrupted_recovery_report" not in (status := await serving.call("index_status")):  # noqa: ASYNC110
+                await trio.sleep(0.01)
+        health = await serving.call("health_check")
+        await serving.call("index_repo", wait_seconds=50)
+        after = await serving.call("index_status")
+
+    report = status["interrupted_recovery_report"]
+    assert TIME.fullmatch(report.pop("last_interrupted_at"))
+    assert report == {
+        "detected": True,
+        "interrupted_jobs": 1,
+        "recommended_action": "run sync_repo or index_repo for the affected workspace",
+    }
+    assert set(health["interrupted_recovery_report"]) == {*report, "last_interrupted_at"}
+    assert "interrupted_recovery_report" not in after
