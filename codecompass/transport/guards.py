@@ -33,6 +33,10 @@ class Guard(Struct, frozen=True, kw_only=True):
             return "host"
         return None if origin is None or self._is_origin_allowed(origin) else "origin"
 
+    def names(self, origin: str) -> bool:
+        """Whether the user has allowed this very origin."""
+        return origin.lower().rstrip("/") in self.origins
+
     def _is_host_allowed(self, host: str | None) -> bool:
         if not self.is_local and not self.hosts:
             # Under which names a machine is known is not ours to guess. Only the Origin protects then.
@@ -45,7 +49,7 @@ class Guard(Struct, frozen=True, kw_only=True):
         return name in LOOPBACK_NAMES or name in self.bound or name in self.hosts or host.lower() in self.hosts
 
     def _is_origin_allowed(self, origin: str) -> bool:
-        if origin.lower().rstrip("/") in self.origins:
+        if self.names(origin):
             return True
         try:
             parts = urlsplit(origin)

@@ -12,6 +12,7 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, S
 
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
+from codecompass.transport.cross_origin import allowance, answer_preflight, is_preflight
 from codecompass.transport.guards import Guard
 from codecompass.transport.http_faults import defect_body, refusal_body, require_method
 from codecompass.transport.http_limits import HttpLimits
@@ -79,6 +80,9 @@ class HttpApp:
         self.n_requests += is_counted
         try:
             self._check(request)
+            origin = request.header("origin")
+            if origin is not None and self._guard.names(origin):
+                request.common_headers = allowance(origin)
             await self._handler(request)(request)
         except HttpRefusal as refusal:
             await request.refuse(refusal.status, refusal_body(refusal), headers=refusal.headers)
@@ -115,6 +119,8 @@ class HttpApp:
         handler = self._routes.get(request.path)
         if handler is None:
             raise HttpRefusal(NOT_FOUND, "there is nothing at this path. Use POST / or /mcp, GET /health, or /ws.")
+        if request.common_headers and is_preflight(request, request.method):
+            return answer_preflight
         if request.method == "POST" and self.n_requests > self._limits.requests:
             raise HttpRefusal(
                 UNAVAILABLE,

@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-from codecompass.transport.http_request import OK, Header, HttpRequest
+from codecompass.transport.http_request import Header, HttpRequest
 from codecompass.transport.outgoing import Frame, OutgoingClosed
 
 QUEUED_FRAMES: Final = 16
@@ -85,24 +85,3 @@ class HttpOutgoing:
                 data = event(frame.body)
             await request.write(data)
         await request.end_stream()
-
-
-class SingleOutgoing:
-    """The Outgoing of an exchange that carries the response and nothing else."""
-
-    can_push = False
-
-    def __init__(self) -> None:
-        self.frame: Frame | None = None
-
-    async def send(self, frame: Frame) -> None:
-        """As Outgoing says."""
-        self.frame = frame
-
-    def finish(self) -> None:
-        """Nothing: whoever waits for the call to return has it all."""
-
-
-def status_of(frame: Frame) -> int:
-    """Returns the status on `POST /`: every answer is a success of HTTP, but for bytes that were no message."""
-    return frame.http_status if frame.is_malformed else OK

@@ -86,7 +86,10 @@ class Heading:
 
 
 class HttpRequest(Heading):
-    """See the module. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`."""
+    """See the module. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`.
+
+    `common_headers` are in the answer, whatever it is.
+    """
 
     def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, limits: HttpLimits) -> None:
         super().__init__(scope)
@@ -97,6 +100,7 @@ class HttpRequest(Heading):
         self._is_read = False
         self._is_answered = False
         self.status: int | None = None
+        self.common_headers: tuple[Header, ...] = ()
 
     async def body(self) -> bytes:
         """Returns the whole body. Raises HttpRefusal where it is too large or takes too long, ClientGone."""
@@ -174,7 +178,7 @@ class HttpRequest(Heading):
 
     async def _start(self, status: int, headers: Sequence[Header]) -> None:
         self.status = status
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*headers, *self.common_headers)]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
     def _too_large(self) -> HttpRefusal:

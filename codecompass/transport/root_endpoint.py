@@ -7,8 +7,8 @@ import trio
 from codecompass.errors import InvalidInput
 from codecompass.transport.core import Core
 from codecompass.transport.http_faults import BROKEN_RESPONSE, plain_body, plain_refusal, require_json, require_method
-from codecompass.transport.http_outgoing import SingleOutgoing, status_of
-from codecompass.transport.http_request import ACCEPTED, BAD_REQUEST, HttpRequest
+from codecompass.transport.http_request import ACCEPTED, BAD_REQUEST, OK, HttpRequest
+from codecompass.transport.outgoing import Frame
 from codecompass.transport.project_paths import ProjectPaths
 from codecompass.transport.protocol import META_REVISION
 from codecompass.transport.session import ClientSession, Delivery, Received
@@ -33,7 +33,7 @@ class RootEndpoint:
         except InvalidInput as error:
             await request.answer(BAD_REQUEST, plain_refusal(error.message))
             return
-        out = SingleOutgoing()
+        out = _SingleOutgoing()
         delivery = Delivery(out=out, project_path=path)
         if _MODERN_KEY in body:
             kind = await self._receive_while_there(body, delivery, request)
@@ -41,7 +41,7 @@ class RootEndpoint:
             kind = await ClientSession(self._core, "http").receive(body, delivery)
         frame = out.frame
         if frame is not None:
-            await request.answer(status_of(frame), plain_body(frame) if frame.is_malformed else frame.body)
+            await request.answer(_status_of(frame), plain_body(frame) if frame.is_malformed else frame.body)
         elif kind in ("notification", "response"):
             await request.answer(ACCEPTED)
         else:
@@ -60,3 +60,24 @@ class RootEndpoint:
             kind = await ClientSession(self._core, "http").receive(body, delivery)
             nursery.cancel_scope.cancel()
         return kind
+
+
+class _SingleOutgoing:
+    """The Outgoing of an exchange that carries the response and nothing else."""
+
+    can_push = False
+
+    def __init__(self) -> None:
+        self.frame: Frame | None = None
+
+    async def send(self, frame: Frame) -> None:
+        """As Outgoing says."""
+        self.frame = frame
+
+    def finish(self) -> None:
+        """Nothing: whoever waits for the call to return has it all."""
+
+
+def _status_of(frame: Frame) -> int:
+    """Returns the status on `POST /`: every answer is a success of HTTP, but for bytes that were no message."""
+    return frame.http_status if frame.is_malformed else OK

@@ -126,6 +126,38 @@ async def test_a_host_and_an_origin_that_are_allowed_come_in():
     assert answer.status == 200
 
 
+async def test_a_page_of_an_allowed_origin_may_read_what_it_asked_for():
+    """A browser asks first, and shows a page nothing that does not name its origin."""
+    core, _tools = sample_core()
+    page = {"origin": "https://app.example"}
+    asks = {"access_control_request_method": "POST", "access_control_request_headers": "content-type, mcp-method"}
+    async with serving(core, origins=("https://app.example",)) as server, connect(server.port) as client:
+        preflight = await client.request("OPTIONS", "/mcp", **page, **asks)
+        answer = await client.request("POST", "/mcp", message("ping"), **JSON, **page)
+        refused = await client.request("POST", "/", b"{", **JSON, **page)
+
+    assert preflight.status == 204
+    assert "POST" in preflight.headers["access-control-allow-methods"]
+    assert preflight.headers["access-control-allow-headers"] == "*"
+    for each in (preflight, answer, refused):
+        assert each.headers["access-control-allow-origin"] == "https://app.example"
+        assert each.headers["vary"] == "origin"
+    assert "mcp-session-id" in answer.headers["access-control-expose-headers"]
+
+
+@pytest.mark.parametrize(("origin", "status"), [("http://localhost:3000", 405), ("https://evil.example", 403), (None, 405)])
+async def test_a_page_that_nobody_has_named_may_read_nothing(origin, status):
+    core, _tools = sample_core()
+    page = {} if origin is None else {"origin": origin}
+    async with serving(core, origins=("https://app.example",)) as server, connect(server.port) as client:
+        preflight = await client.request("OPTIONS", "/mcp", access_control_request_method="POST", **page)
+        answer = await client.request("POST", "/", message("ping"), **JSON, **page)
+
+    assert preflight.status == status
+    for each in (preflight, answer):
+        assert not [name for name in each.headers if name.startswith("access-control")]
+
+
 async def test_too_many_requests_at_a_time_are_refused_with_when_to_come_again():
     core, tools = sample_core()
     async with serving(core, limits=HttpLimits(requests=2, stop=1)) as server, trio.open_nursery() as nursery:
