@@ -19,7 +19,7 @@ from codecompass.actors.jobs import JobState, JobView, OwnedJob
 from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.progress import Progress
 from codecompass.actors.tracking import Tracking
-from codecompass.actors.ungrouped import ungrouped
+from codecompass.actors.ungrouped import innermost, ungrouped
 from codecompass.actors.workbench import Order, Standing, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
@@ -200,7 +200,8 @@ class JobRunner:
             run.ending = _ended(job.state, "failed", error=error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
             self._log.exception("job_failed", job_id=job.state.job_id)
-            run.failure = InternalError(f"{type(error).__name__}: {error}")
+            cause = innermost(error)
+            run.failure = InternalError(f"{type(cause).__name__}: {cause}")
             run.ending = _ended(job.state, "failed", error=run.failure)
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + JOURNAL_DEADLINE_SECONDS):

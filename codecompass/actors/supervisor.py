@@ -27,6 +27,7 @@ from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, W
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
+from codecompass.actors.ungrouped import innermost
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import Surroundings, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
@@ -244,7 +245,7 @@ class WorkspaceSupervisor:
 
     async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
-        cause = _innermost(crash)
+        cause = innermost(crash)
         self.n_crashes += 1
         child.last_error = f"{type(cause).__name__}: {cause}"
         child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)
@@ -328,7 +329,3 @@ async def _hold_nursery(task_status: trio.TaskStatus[trio.Nursery]) -> None:
     async with trio.open_nursery() as nursery:
         task_status.started(nursery)
         await trio.sleep_forever()
-
-
-def _innermost(error: BaseException) -> BaseException:
-    return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

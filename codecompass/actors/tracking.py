@@ -15,7 +15,7 @@ import trio
 from codecompass.actors.change_log import ChangeLog
 from codecompass.actors.indexing import JobReport
 from codecompass.actors.workbench import Workbench
-from codecompass.units import MILLISECONDS, MINUTES
+from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.watching import TreeWatcher
@@ -25,6 +25,9 @@ DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 
 AUDIT_SECONDS: Final = 10 * MINUTES
 """A look at 20,000 files costs 0.2 s of CPU."""
+
+
+REPLACE_WATCHER_SECONDS: Final = 30 * SECONDS
 
 
 class _Check:
@@ -45,7 +48,8 @@ class Tracking:
         self._log = structlog.get_logger(__name__)
         self._watcher: TreeWatcher | None = None
         self._is_updating = False
-        self._to_watch: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._scanned: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._is_due = False
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
         self._checking: _Check | None = None
@@ -74,7 +78,11 @@ class Tracking:
     def drain(self) -> None:
         """Brings the change log up to what the watcher knows now. Does not wait."""
         if self._watcher is not None and not self._is_updating:
-            changes = self._watcher.drain()
+            try:
+                changes = self._watcher.drain()
+            except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+                self._lose_watcher(error)
+                return
             # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
             is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
             self.note(None if is_anywhere else changes.directories)
@@ -111,36 +119,53 @@ class Tracking:
 
     def watch(self, report: JobReport) -> None:
         """Has the watcher watch what the newest scan went through, and nothing else any more."""
-        self._to_watch = (report.directories, report.repositories)
+        self._scanned = (report.directories, report.repositories)
+        self._is_due = True
         self._waiting.cancel()
 
     async def keep_watch(self, follow: Callable[[], Awaitable[None]]) -> None:
         """The only task that waits for the watcher and changes what it watches; runs `follow` for as long as there is one.
 
-        Returns where it cannot watch, or no longer: each question then looks by itself.
+        While there is none each question looks by itself. One that has failed is replaced after a while.
         """
-        try:
-            async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
-                self._watcher = watcher
-                nursery.start_soon(follow)
-                nursery.start_soon(self._audit)
-                while True:
-                    if self._to_watch is not None:
-                        (directories, repositories), self._to_watch = self._to_watch, None
-                        self._is_updating = True
-                        await watcher.update(directories, repositories)
-                        self._is_updating = False
-                        self.drain()
-                        self._announce()
-                    self._waiting = trio.CancelScope()
-                    with self._waiting:
-                        await watcher.wait_change()
-                        await trio.sleep(DEBOUNCE_SECONDS)
-                    self.drain()
-        except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
-            self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
-        finally:
-            self._watcher = None
+        while True:
+            try:
+                async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
+                    self._watcher = watcher
+                    self._is_due = self._scanned is not None
+                    nursery.start_soon(follow)
+                    nursery.start_soon(self._audit)
+                    await self._watch(watcher)
+                    nursery.cancel_scope.cancel()
+            except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+                self._lose_watcher(error)
+            finally:
+                self._watcher = None
+                self._is_updating = False
+            self._announce()
+            await trio.sleep(REPLACE_WATCHER_SECONDS)
+
+    async def _watch(self, watcher: "TreeWatcher") -> None:
+        """Returns once the watcher is lost."""
+        while self._watcher is watcher:
+            if self._is_due and self._scanned is not None:
+                self._is_due = False
+                self._is_updating = True
+                await watcher.update(*self._scanned)
+                self._is_updating = False
+                self.drain()
+                self._announce()
+            self._waiting = trio.CancelScope()
+            with self._waiting:
+                await watcher.wait_change()
+                await trio.sleep(DEBOUNCE_SECONDS)
+            self.drain()
+
+    def _lose_watcher(self, error: Exception) -> None:
+        """From now on nothing is known that nobody has looked at."""
+        self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
+        self._watcher = None
+        self._waiting.cancel()
         self.note(None)
 
     async def _audit(self) -> None:

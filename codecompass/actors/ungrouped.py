@@ -1,4 +1,4 @@
-"""The one error that is ours out of a nursery's group: callers handle errors, not groups of them."""
+"""The one error that matters out of a nursery's group: callers handle errors, not groups of them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,3 +18,8 @@ def ungrouped() -> Iterator[None]:
         if ours is None:
             raise
         raise ours.exceptions[0] from None
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Returns the first error of a group of groups; one that is no group as it is."""
+    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

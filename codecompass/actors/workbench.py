@@ -7,7 +7,7 @@ as the Protocol `Workbench`, so that its schedules can be tested with work that 
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -30,7 +30,7 @@ from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, InternalError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
@@ -51,6 +51,9 @@ from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.watching import TreeWatcher
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
@@ -149,8 +152,8 @@ class IndexWorkbench:
             jobs = jobs_state(active, recent, interruption)
             if view.active_job is not None:
                 jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
-            return await trio.to_thread.run_sync(self._status, query, view, jobs, limiter=self._limits.queries)
-        return await trio.to_thread.run_sync(self._answer, query, view, limiter=self._limits.queries)
+            return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, limiter=self._limits.queries)
+        return await trio.to_thread.run_sync(_tamed(self._answer), query, view, limiter=self._limits.queries)
 
     async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
         """Runs a job to its end. Raises what `IndexJob.run` raises."""
@@ -285,3 +288,19 @@ class IndexWorkbench:
             warnings=asked.warnings,
             hint=asked.hint,
         )
+
+
+def _tamed(work: Callable[P, T]) -> Callable[P, T]:
+    """Makes an error of ours of a panic in one of the libraries, which is no Exception and would end the whole server."""
+
+    def run(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return work(*arguments, **options)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            raise InternalError(
+                f"a library failed unexpectedly ({error}). The log has the details; ask in another way."
+            ) from error
+
+    return run

@@ -9,6 +9,7 @@ in the nursery of one incarnation; a crash of the loop ends them all and the sup
 """
 
 from collections.abc import Callable
+from typing import assert_never
 
 import structlog
 import trio
@@ -121,7 +122,13 @@ class _WorkspaceActor:
             try:
                 with trio.move_on_after(self._settings.idle):
                     envelope = await self._mailbox.receive()
-                    self._take(envelope)
+                    try:
+                        self._take(envelope)
+                    except BaseException:
+                        # Whoever takes an envelope out answers it, also on the way down.
+                        if not envelope.is_answered:
+                            envelope.answer(crashed_error())
+                        raise
                     continue
             except trio.EndOfChannel:
                 break
@@ -145,6 +152,8 @@ class _WorkspaceActor:
                     envelope.answer(error)
             case CancelJob():
                 envelope.answer(self._jobs.cancel(envelope.message.job_id))
+            case _:
+                assert_never(envelope.message)
 
     async def _serve(self, envelope: Envelope, query: Query) -> None:
         with structlog.contextvars.bound_contextvars(request_id=envelope.request_id):

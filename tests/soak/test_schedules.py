@@ -17,7 +17,11 @@ FIRST_SEED = 0
 
 FAULTS = {
     "skips the drain": ("supervisor.py", "            child.mailbox.drain(crashed_error())\n", ""),
-    "answers twice": ("workspace.py", "                if not envelope.is_answered:\n", "                if True:\n"),
+    "answers twice": (
+        "workspace.py",
+        "                self._in_flight -= 1\n                if not envelope.is_answered:\n",
+        "                self._in_flight -= 1\n                if True:\n",
+    ),
     "keeps the writer": ("workspace.py", "            await bench.close()\n", "            pass\n"),
     "evicts a busy child": ("residency.py", "        if resident.is_idle:\n", "        if True:\n"),
     "loses a restart": ("supervisor.py", '        child.move("starting")\n        return False\n', "        return True\n"),

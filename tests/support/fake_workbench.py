@@ -97,10 +97,7 @@ class FakeWorkbench:
         self._is_open = False
 
     async def look(self) -> Standing:
-        if not self._is_open:
-            assert self._id not in self._world.open, "two owners of one index"
-            self._world.open[self._id] = self
-            self._is_open = True
+        self._own()
         await self._spend(0.01)
         self._world.crash_if_due(self._id)
         return Standing(schema_status="compatible" if self._meta() else "not_indexed", meta=self._meta())
@@ -118,7 +115,7 @@ class FakeWorkbench:
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
 
     async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
-        assert self._world.open.get(self._id) is self, "a job of somebody who does not own the index"
+        self._own()
         assert self._id not in self._world.writing, "two writers of one index"
         self._world.writing.add(self._id)
         try:
@@ -206,6 +203,14 @@ class FakeWorkbench:
             source_bytes=0,
             rules_fingerprint="",
         )
+
+    def _own(self) -> None:
+        """Nobody else may have the index open, or have left it open: whoever comes first, a look or a job, opens it."""
+        if not self._is_open:
+            assert self._id not in self._world.open, "two owners of one index"
+            self._world.open[self._id] = self
+            self._is_open = True
+        assert self._world.open.get(self._id) is self, "work of somebody who does not own the index"
 
     async def _spend(self, seconds: float) -> None:
         await trio.sleep(self._world.random.random() * seconds)

@@ -1,0 +1,101 @@
+"""Asking a served workspace from a test: questions, jobs, and waiting for what it publishes."""
+
+import trio
+
+from codecompass.actors.messages import Query, StartJob
+from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.settings import IndexSettings, QuerySettings, ServerSettings, Settings
+from tests.support.workspace import TestWorkspace
+
+SECONDS = 60
+
+ONE_WORKER = Settings(
+    server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000), index=IndexSettings(workers=1)
+)
+"""A job goes through one process, which a test can stop."""
+
+HURRIED = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0), index=IndexSettings(workers=1))
+"""Questions wait for nothing."""
+
+
+def locate(name: str, **arguments) -> Query:
+    return Query(request=LocateSymbol(name=name, **arguments))
+
+
+def search(query: str, **arguments) -> Query:
+    return Query(request=SearchCode(query=query, **arguments))
+
+
+async def open_workspace(serving, workspace: TestWorkspace):
+    return serving.server.supervisor.route(await serving.ledger.register(workspace.root))
+
+
+async def index(handle, *, force: bool = False):
+    """Returns the end of a job."""
+    with trio.fail_after(SECONDS):
+        ticket = await handle.ask(StartJob(cause="test", force=force))
+        return await ticket.job.wait_end()
+
+
+async def until_indexed(handle) -> None:
+    state = await index(handle)
+    assert state.status == "published", state.error
+
+
+async def until(condition, what: str = "") -> None:
+    """Returns once `condition()` holds. What is published has no event to wait for."""
+    with trio.move_on_after(SECONDS) as scope:
+        while not condition():  # noqa: ASYNC110
+            await trio.sleep(0.005)
+    assert not scope.cancelled_caught, f"never came: {what or condition}"
+
+
+async def until_quiet(handle) -> None:
+    """Returns once nothing runs in a workspace and it is watched exactly."""
+    await until(
+        lambda: (
+            handle.observation.is_watched
+            and handle.observation.freshness_status == "fresh"
+            and not handle.observation.is_working
+            and not handle.observation.in_flight
+        ),
+        "a quiet workspace",
+    )
+
+
+async def until_evicted(serving, handle) -> None:
+    with trio.fail_after(SECONDS):
+        while not await serving.server.supervisor.evict(handle.project.project_id):  # noqa: ASYNC110
+            await trio.sleep(0.005)
+
+
+async def paths_of(handle, name: str, **arguments) -> list[str]:
+    """Returns where a symbol of exactly this name is."""
+    with trio.fail_after(SECONDS):
+        reply = await handle.ask(locate(name, **arguments))
+    return [result.path for result in reply.results if result.name == name]
+
+
+class Neighbour:
+    """A second workspace of the same server, which must notice nothing."""
+
+    def __init__(self, handle) -> None:
+        self.handle = handle
+        self.before = self._state()
+
+    def _state(self) -> tuple:
+        seen = self.handle.observation
+        return seen.generation, seen.restarts, seen.last_error, seen.last_job
+
+    async def check(self) -> None:
+        assert await paths_of(self.handle, "omega") == ["o.py"]
+        assert self._state() == self.before, "the neighbour noticed"
+
+
+async def open_neighbour(serving, top) -> Neighbour:
+    other = TestWorkspace(top / "neighbour", top / "home")
+    other.write({"o.py": "def omega(): pass\n"})
+    handle = await open_workspace(serving, other)
+    await until_indexed(handle)
+    await until_quiet(handle)
+    return Neighbour(handle)

@@ -1,0 +1,81 @@
+"""Faults as the world makes them: processes that are stopped or killed, files that are damaged, file systems that go away."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+def workers() -> list[int]:
+    """Returns the process ids of our worker processes."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError, IndexError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == os.getpid() and b"codecompass.worker" in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+@contextmanager
+def held_workers() -> Iterator[list[int]]:
+    """Stops the worker processes that there are: a job that needs them stays where it is, as long as the block lasts.
+
+    Needs a job to have run, because workers are started by the first one.
+    """
+    held = workers()
+    assert held, "no worker process has been started yet"
+    for pid in held:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield held
+    finally:
+        for pid in held:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def damage(path: Path, how: str) -> None:
+    """Cuts a file short (`emptied`, `halved`), or writes random bytes over it (`overwritten`), in place."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        match how:
+            case "emptied":
+                file.truncate(0)
+            case "halved":
+                file.truncate(size // 2)
+            case "overwritten":
+                file.write(random.Random(size).randbytes(size))
+            case _:
+                raise AssertionError(how)
+
+
+@contextmanager
+def small_file_system(path: Path, size: str) -> Iterator[None]:
+    """Mounts an empty file system of its own at `path`, and unmounts it whatever is open. Skips where we may not."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("mounting takes root on Linux")
+    path.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "codecompass-test", str(path)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"mounting is not allowed here: {done.stderr.decode(errors='replace').strip()}")
+    try:
+        yield
+    finally:
+        if os.path.ismount(path):
+            unmount(path)
+
+
+def unmount(path: Path) -> None:
+    """Takes a file system away under those who use it."""
+    subprocess.run(["umount", "-l", str(path)], check=True)
