@@ -55,8 +55,16 @@ class Snapshot(Struct, frozen=True):
     meta: IndexMeta
 
 
+class _Epoch(Struct, frozen=True):
+    """An epoch by its name and by its file: one that was deleted by somebody may have a successor of the same name."""
+
+    name: str
+    device: int
+    inode: int
+
+
 class _Connection(Struct, frozen=True):
-    epoch: str
+    epoch: _Epoch
     connection: sqlite3.Connection
 
 
@@ -70,9 +78,11 @@ class WorkspaceIndex:
         self._mapped_files = mapped_files
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
-        self._text: tuple[str, int, TextReader] | None = None
+        self._text: tuple[_Epoch, int, TextReader] | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
+        # Where nobody closes the index: connections that nobody closed are warned of since Python 3.13.
+        weakref.finalize(self, _close_all, self._idle)
 
     def compatibility(self) -> Compatibility:
         """Says whether there is an index and whether this program can read it. Reads one small file."""
@@ -88,13 +98,13 @@ class WorkspaceIndex:
         try:
             yield snapshot
         except Exception as error:
-            if self._has_faults(held.epoch):
+            if self._has_faults(held.epoch.name):
                 # Zeros where there was something make any kind of error.
                 raise _faulty(self.layout) from error
             raise
         finally:
             self._release(held)
-        if self._has_faults(held.epoch):
+        if self._has_faults(held.epoch.name):
             raise _faulty(self.layout)
 
     @property
@@ -109,11 +119,10 @@ class WorkspaceIndex:
     def close(self) -> None:
         """Closes what is kept open. Snapshots in use stay valid."""
         with self._lock:
-            idle, self._idle, self._text = self._idle, [], None
+            self._text = None
             self._reading = None
             self._let_go()
-        for item in idle:
-            item.connection.close()
+            _close_all(self._idle)
 
     def _begin(self) -> tuple[_Connection, Snapshot]:
         self._hold()
@@ -158,14 +167,16 @@ class WorkspaceIndex:
                 self._let_go = weakref.finalize(self, os.close, self._reading)
 
     def _connect(self, current: Current) -> _Connection:
+        path = self.layout.facts(current.epoch)
+        status = path.stat()
+        epoch = _Epoch(current.epoch, status.st_dev, status.st_ino)
         with self._lock:
             while self._idle:
                 held = self._idle.pop()
-                if held.epoch == current.epoch:
+                if held.epoch == epoch:
                     return held
                 held.connection.close()
-        path = self.layout.facts(current.epoch)
-        return _Connection(current.epoch, connect(path, mode="rw"))
+        return _Connection(epoch, connect(path, mode="rw"))
 
     def _snapshot(self, held: _Connection) -> Snapshot:
         held.connection.execute("BEGIN")
@@ -174,11 +185,11 @@ class WorkspaceIndex:
         text = self._open_text(held.epoch, meta.generation)
         return Snapshot(self.project_id, meta.generation, facts, text, meta)
 
-    def _open_text(self, epoch: str, generation: int) -> TextReader:
+    def _open_text(self, epoch: _Epoch, generation: int) -> TextReader:
         with self._lock:
             if self._text is not None and self._text[:2] == (epoch, generation):
                 return self._text[2]
-        text = TextReader(self.layout.text(epoch, generation))
+        text = TextReader(self.layout.text(epoch.name, generation))
         with self._lock:
             self._text = (epoch, generation, text)
         return text
@@ -194,6 +205,11 @@ class WorkspaceIndex:
                 self._idle.append(held)
                 return
         held.connection.close()
+
+
+def _close_all(idle: list[_Connection]) -> None:
+    while idle:
+        idle.pop().connection.close()
 
 
 def _nothing() -> None:
