@@ -63,6 +63,7 @@ async def test_curl_is_answered_as_the_contract_shows_it(home, project):
     }
     async with http_command(home, "--workspace", project) as server:
         health = await trio.to_thread.run_sync(curl, f"{server.url}/health")
+        await ask(server.port, "POST", "/", call("index_repo", {"wait_seconds": 50}))
         typed = await trio.to_thread.run_sync(
             curl, "-X", "POST", f"{server.url}/", "-H", "Content-Type: application/json", "-d", json.dumps(request)
         )

@@ -8,7 +8,7 @@ from tests.transport.http.client import JSON, ask, call, connect, initialize, me
 from tests.transport.http.serving import LARGE, large_answer, serving, wait_holding
 from tests.transport.sample_tools import sample_core
 
-QUICK = HttpLimits(head=0.2, idle=0.2, body=0.2, write=0.2, linger=0.2, stop=1)
+QUICK = HttpLimits(head=0.5, idle=0.5, body=0.3, write=0.2, linger=0.2, stop=1)
 MANY = 1100
 """More than hypercorn lets a connection have unless it is told otherwise."""
 
@@ -93,7 +93,7 @@ async def test_a_connection_with_a_request_under_way_is_never_idle():
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold"))
         await wait_holding(tools, 1)
-        await trio.sleep(3 * QUICK.idle)
+        await trio.sleep(2 * QUICK.idle)
         tools.released.set()
         assert (await client.head()).status == 200
 
