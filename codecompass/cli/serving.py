@@ -22,7 +22,6 @@ from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.log_stream import LogStream
 from codecompass.settings import LogLevel, ServerSettings, Settings
-from codecompass.transport.connection import ConnectionEnd
 from codecompass.transport.core import Core
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.listening_sockets import bound_url, open_sockets
@@ -58,7 +57,10 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
-    _require_tools(settings.server.tools)
+    wrong = _unknown_tools(settings.server.tools)
+    if wrong is not None:
+        # As it is: elsewhere the names of tools in an error stand for the commands that do the same.
+        return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
     if settings.server.transport == "http":
         return _serve_over_http(invocation, settings, rules, log_file)
@@ -142,15 +144,19 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
     log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
 
 
-def _require_tools(listing: str) -> None:
-    """Raises InvalidInput for tools that there are not. The default is right, and knowing others costs a tenth of a second."""
+def _unknown_tools(listing: str) -> str | None:
+    """Returns what is wrong with a list of tools. The default is right, and knowing others costs a tenth of a second."""
     if listing != ServerSettings().tools:
         from codecompass.transport.catalog import listed_names
 
-        listed_names(listing)
+        try:
+            listed_names(listing)
+        except InvalidInput as error:
+            return error.message
+    return None
 
 
-async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, pipes: Pipes) -> ConnectionEnd:
+async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, pipes: Pipes) -> None:
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
@@ -163,9 +169,8 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, core, nursery.cancel_scope)
         nursery.start_soon(server.run)
-        end = await serve_stdio(core, pipes, after_frame=server.want)
+        await serve_stdio(core, pipes, after_frame=server.want)
         nursery.cancel_scope.cancel()
-    return end
 
 
 async def _stop_on_signal(

@@ -1,7 +1,6 @@
 """`codecompass serve-mcp` as an editor starts it: the installed command, a process of its own, frames on its pipes."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -61,6 +60,13 @@ class Served(Line):
         """Sends bytes as they are."""
         super().push(data)
 
+    async def progress(self, word: str) -> dict:
+        """Returns the parameters of the next report of progress whose message has this word."""
+        while True:
+            params = (await self.until("notifications/progress"))["params"]
+            if word in params["message"]:
+                return params
+
     async def wait_exit(self) -> int:
         """Waits for the process to end; returns its exit code."""
         with trio.fail_after(END_SECONDS):
@@ -78,28 +84,39 @@ class Served(Line):
     async def read(self):
         """Carries lines from the process."""
         buffer = bytearray()
-        while data := await self.process.stdout.receive_some(65536):
-            buffer += data
-            *lines, rest = buffer.split(b"\n")
-            buffer = bytearray(rest)
-            for line in lines:
-                self._to_client.send_nowait(bytes(line))
+        try:
+            while data := await self.process.stdout.receive_some(65536):
+                buffer += data
+                *lines, rest = buffer.split(b"\n")
+                buffer = bytearray(rest)
+                for line in lines:
+                    self._to_client.send_nowait(bytes(line))
+        except trio.ClosedResourceError:
+            pass  # the test has had enough
         self.cut_off = bytes(buffer)
         self._to_client.close()
 
 
 @asynccontextmanager
 async def serving(
-    base: Path, *options: str | Path, cwd: Path | None = None, command: tuple[str, ...] = (COMMAND,), **variables: str
+    base: Path,
+    *options: str | Path,
+    cwd: Path | None = None,
+    command: tuple[str, ...] = (COMMAND,),
+    stderr: int | None = None,
+    **variables: str,
 ) -> AsyncIterator[Served]:
-    """Gives a server with its data below `base`; ends its input with the block, and fails where it does not end then."""
+    """Gives a server with its data below `base`; ends its input with the block, and fails where it does not end then.
+
+    `variables` are added to its environment. Its stderr is in `log`, unless a descriptor is given for it.
+    """
     errors = base / "stderr"
-    with errors.open("ab") as stderr:
+    with errors.open("ab") as kept:
         process = await trio.lowlevel.open_process(
             [*command, "serve-mcp", *map(str, options)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=stderr,
+            stderr=kept if stderr is None else stderr,
             cwd=cwd or base,
             env=environment(base, **variables),
         )
@@ -134,11 +151,6 @@ def processes_of(base: Path) -> list[str]:
     return found
 
 
-def ended_by(code: int, number: signal.Signals) -> bool:
-    """Whether an exit code is that of a process that a signal has ended."""
-    return code == -number
-
-
 def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """Makes the files of a tree; returns its root."""
     for path, content in files.items():
@@ -146,3 +158,11 @@ def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
     return root
+
+
+def spied(base: Path, code: str) -> dict[str, str]:
+    """Returns the variables that make all Python processes of a server call `seen(event, args)`, an audit hook of this code."""
+    spy = base / "spy"
+    spy.mkdir(exist_ok=True)
+    (spy / "sitecustomize.py").write_text(f"{code}\nimport sys\nsys.addaudithook(seen)\n")
+    return {"PYTHONPATH": str(spy)}
