@@ -14,7 +14,7 @@ from codecompass.units import MIB
 from tests.fuzz.fuzzed import fuzzed
 from tests.fuzz.mutations import damaged, frame, http_request
 from tests.support.sample import SAMPLE
-from tests.support.wire import JSON_HEADERS, http_connection
+from tests.support.wire import JSON_HEADERS, UPGRADE, http_connection, websocket_frame
 
 SEED = 500
 N_FRAMES = 2_000
@@ -188,17 +188,12 @@ async def test_damaged_messages_over_a_websocket_leave_the_connection_as_it_was(
 
 @pytest.mark.soak
 async def test_damaged_websocket_frames_end_their_own_connection_at_most(server, soak_scale):
-    opening = (
-        b"GET /ws HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
-        b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    )
-
     async def throw(rng):
         stream = await trio.open_tcp_stream("127.0.0.1", server.port)
         try:
-            await stream.send_all(opening)
+            await stream.send_all(UPGRADE)
             assert (await stream.receive_some(1 << 16)).startswith(b"HTTP/1.1 101 ")
-            frames = b"".join(masked(rng, frame(rng)) for _ in range(3))
+            frames = b"".join(websocket_frame(frame(rng), rng.randbytes(4)) for _ in range(3))
             await stream.send_all(damaged(rng, frames))
             if rng.random() < 0.5:
                 await stream.send_eof()
@@ -211,10 +206,3 @@ async def test_damaged_websocket_frames_end_their_own_connection_at_most(server,
             await trio.aclose_forcefully(stream)
 
     await in_parallel(N_MESSAGES * soak_scale // 5, throw)
-
-
-def masked(rng, payload):
-    """Returns a client's text frame."""
-    key = rng.randbytes(4)
-    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
-    return b"\x81" + length + key + bytes(byte ^ key[place % 4] for place, byte in enumerate(payload))

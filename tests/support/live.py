@@ -33,9 +33,9 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     }
 
 
-def command(*arguments: str | Path) -> list[str]:
-    """Returns the command line of `codecompass`."""
-    return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+def command(*arguments: str | Path, module: str = "codecompass") -> list[str]:
+    """Returns the command line of `codecompass`, or of a module that runs it."""
+    return [sys.executable, "-m", module, *map(str, arguments)]
 
 
 def free_port() -> int:
@@ -95,10 +95,12 @@ class Process:
 
 
 @asynccontextmanager
-async def started(*arguments: str | Path, home: Path, cwd: Path | None = None, **variables: str) -> AsyncIterator[Process]:
+async def started(
+    *arguments: str | Path, home: Path, cwd: Path | None = None, module: str = "codecompass", **variables: str
+) -> AsyncIterator[Process]:
     """Gives a running `codecompass` with pipes to it; it has ended when the block is over."""
     process = await trio.lowlevel.open_process(
-        command(*arguments),
+        command(*arguments, module=module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -120,11 +122,11 @@ async def started(*arguments: str | Path, home: Path, cwd: Path | None = None, *
 
 @asynccontextmanager
 async def http_server(
-    *arguments: str | Path, home: Path, port: int = 0, cwd: Path | None = None, **variables: str
+    *arguments: str | Path, home: Path, port: int = 0, cwd: Path | None = None, module: str = "codecompass", **variables: str
 ) -> AsyncIterator[Process]:
     """Gives a server that takes connections."""
     options = ("serve-mcp", "--transport", "http", "--port", str(port), "--no-prewarm", *arguments)
-    async with started(*options, home=home, cwd=cwd, **variables) as running:
+    async with started(*options, home=home, cwd=cwd, module=module, **variables) as running:
         await running.wait_listening()
         yield running
 

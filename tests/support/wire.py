@@ -284,6 +284,19 @@ class Posting:
         return await self._http.request("DELETE", self._target, b"", self._session)
 
 
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+"""A WebSocket by hand, for what a library does not do."""
+
+
+def websocket_frame(payload: bytes, key: bytes = b"\0\0\0\0") -> bytes:
+    """Returns a client's text frame."""
+    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return b"\x81" + length + key + bytes(byte ^ key[place % 4] for place, byte in enumerate(payload))
+
+
 @asynccontextmanager
 async def sse_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
     """Gives a client of the older HTTP+SSE transport: one stream down, a POST for each message up."""

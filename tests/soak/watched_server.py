@@ -1,0 +1,72 @@
+"""The real command, with its tasks counted, and with leaks where a test asks for them: python -m tests.soak.watched_server ...
+
+WATCH_FILE gets what is counted, some times a second. LEAKS names what each few requests over HTTP leave behind.
+"""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import trio
+
+from codecompass.cli.main import main
+from codecompass.transport.http_app import HttpApp
+
+PERIOD_SECONDS = 0.1
+LEAKED_BYTES = 100_000
+EVERY = 5
+"""A leaked task, thread or descriptor for so many requests."""
+
+run = trio.run
+kept = []
+
+
+async def watch(path):
+    path = Path(path)
+    while True:
+        counts = {"tasks": trio.lowlevel.current_statistics().tasks_living}
+        await trio.to_thread.run_sync(write, path, json.dumps(counts))
+        await trio.sleep(PERIOD_SECONDS)
+
+
+def write(path, text):
+    beside = path.with_suffix(".new")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def watched_run(main_task, *arguments, **options):
+    async def both():
+        trio.lowlevel.spawn_system_task(watch, os.environ["WATCH_FILE"])
+        return await main_task(*arguments)
+
+    return run(both, **options)
+
+
+def leaking(handle, leaks):
+    """Returns the handler of requests with what it forgets."""
+    n_handled = 0
+
+    async def handle_and_leak(self, *arguments):
+        nonlocal n_handled
+        n_handled += 1
+        if "memory" in leaks:
+            kept.append(os.urandom(LEAKED_BYTES))
+        if n_handled % EVERY == 0:
+            if "tasks" in leaks:
+                trio.lowlevel.spawn_system_task(trio.sleep_forever)
+            if "threads" in leaks:
+                threading.Thread(target=threading.Event().wait, daemon=True).start()
+            if "handles" in leaks:
+                kept.append(os.open(os.devnull, os.O_RDONLY))
+        await handle(self, *arguments)
+
+    return handle_and_leak
+
+
+if __name__ == "__main__":
+    trio.run = watched_run
+    HttpApp._http = leaking(HttpApp._http, os.environ.get("LEAKS", "").split())
+    sys.exit(main())
