@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_RUN: Final = re.compile(r"[^\W_]+")
 _SEPARATORS: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))
 
 LONG_WORD_BYTES: Final = 40
@@ -61,8 +62,10 @@ def split_identifier(name: str) -> list[str]:
 
     `getHTTPServer_v2` gives `get http server v 2`; letters outside ASCII stay together as one word.
     """
+    if name.isascii():
+        return " ".join(_HUMPS.findall(name)).lower().split()
     words: list[str] = []
-    for run in re.findall(r"[^\W_]+", name):
+    for run in _RUN.findall(name):
         if run.isascii():
             words.extend(hump.lower() for hump in _HUMPS.findall(run))
         else:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
-from codecompass.store.query.tokens import QueryWord, WantedWords, identifiers, inflections, name_parts, query_words
+from codecompass.store.query.tokens import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
 from codecompass.store.schema import CHUNK_RECORD
 from codecompass.store.text import ChunkHit, Filter
 
@@ -113,8 +113,11 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
     rows = facts.symbols_by_id([hit.symbol_id for hit in hits])
     found = {hit.symbol_id: NamedSymbol(rows[hit.symbol_id], hit.score) for hit in hits if hit.symbol_id in rows}
     allowed = None if where.file_ids is None else frozenset(where.file_ids)
-    for name in identifiers(query)[:MAX_NAMES]:
-        for row in facts.symbols_named((name_parts(name) or ("",))[-1], SAME_NAME_LIMIT):
+    names = [parts for parts in map(name_parts, identifiers(query)[:MAX_NAMES]) if parts]
+    for name in names:
+        if not could_name(name, len(names)):
+            continue
+        for row in facts.symbols_named(name[-1], SAME_NAME_LIMIT):
             if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)

@@ -17,7 +17,7 @@ from codecompass.store.query.candidates import Candidates, ChunkPlace, FileCandi
 from codecompass.store.query.filters import has_kind
 from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
-from codecompass.store.query.tokens import STOP_WORDS, WantedWords, is_code_name, name_parts
+from codecompass.store.query.tokens import STOP_WORDS, WantedWords, could_name, name_parts
 from codecompass.store.records import SymbolKind
 from codecompass.store.text import ChunkHit
 from codecompass.store.words import split_identifier
@@ -267,8 +267,7 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
     for name in names:
         if name[-1] != row.name:
             continue
-        # A plain word of a sentence is not a name, even where something bears it.
-        if len(names) == 1 or len(name) > 1 or is_code_name(name[-1]) or name[-1][:1].isupper():
+        if could_name(name, len(names)):
             exact = 1.0
         if len(name) > 1:
             parts = name_parts(row.qualified_name) if parts is None else parts

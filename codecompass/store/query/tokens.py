@@ -5,7 +5,7 @@ identifiers, which the index holds in fields of their own. Nothing here reads th
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -144,6 +144,12 @@ def word_bag(text: str) -> frozenset[str]:
 def same_word(one: str, other: str) -> bool:
     """Returns whether two lower-case words are the same but for their form."""
     return one == other or stem(one) == stem(other)
+
+
+def could_name(parts: Sequence[str], name_count: int) -> bool:
+    """Returns whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even where
+    something bears it."""
+    return name_count == 1 or len(parts) > 1 or is_code_name(parts[-1]) or parts[-1][:1].isupper()
 
 
 def stem(word: str) -> str:
