@@ -83,7 +83,7 @@ def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.P
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
         # A scan that was cut short has said so above.
-        terminal.warn("the answer is not complete: the index is still being built")
+        terminal.warn("the answer is not complete: some files have no symbols in the index yet")
     if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
         for action in reply.suggested_next_actions:
             terminal.note(f"try: {_command_line(action)}", "dim")

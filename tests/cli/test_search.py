@@ -361,4 +361,4 @@ def test_a_scan_that_ends_early_is_said_once(cli):
     done = cli("search", "--mode", "regex", "l.", "-n", "1")
 
     assert done.err.count("the scan ended") == 1
-    assert "still being built" not in done.err
+    assert "not complete" not in done.err
