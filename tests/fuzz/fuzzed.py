@@ -14,7 +14,7 @@ from codecompass.transport.listening_sockets import bound_url, open_sockets
 from tests.support.serving import open_serving
 from tests.support.wire import Posting, http_connection
 
-LIMITS = HttpLimits(sessions=32, session_idle=0.5, head=0.25, body=0.25, idle=0.5, linger=0.1, write=5, stop=1)
+LIMITS = HttpLimits(sessions=32, session_idle=0.5, head=0.25, body=0.25, idle=0.5, linger=0.1, comment=0.5, write=5, stop=1)
 """Deadlines that a test can wait for."""
 
 SETTLE_SECONDS = 30

@@ -22,7 +22,7 @@ N_REQUESTS = 1_500
 N_MESSAGES = 1_500
 """In CI; `make soak` multiplies all three by 20, which makes 100,000."""
 
-N_CLIENTS = 24
+N_CLIENTS = 40
 PATIENCE = 30
 
 STATUSES = {200, 202, 204, 400, 403, 404, 405, 406, 408, 413, 415, 421, 426, 429, 431, 501, 503, 505}
