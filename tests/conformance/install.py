@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARGUMENTS = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+ARGUMENTS = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 
 
 def npm() -> list[str]:
