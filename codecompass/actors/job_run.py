@@ -50,6 +50,10 @@ class JobRun:
         try:
             await bench.journal_begin(self.job.state)
             self._has_entry = True
+            # It runs once it has the writer lock, and until then another process's job may: that is not to be called lost.
+            while (state := self.job.state).status == "queued":
+                await self.job.wait_change(state)
+            await bench.journal_start(self.job.state)
             while True:
                 await trio.sleep(JOURNAL_SECONDS)
                 await bench.journal_progress(self.job.state)

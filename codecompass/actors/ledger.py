@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import trio
+from msgspec import Struct
 
 from codecompass.actors.limits import Limits
 from codecompass.store.evictions import Evictions
@@ -17,6 +18,14 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry, open_registry
 
 T = TypeVar("T")
+
+
+class ProjectStanding(Struct, frozen=True):
+    """A project and what the log of jobs says of it, whichever process its jobs are in."""
+
+    project: Project
+    active_job: Job | None
+    interruption: Interruption | None
 
 
 class Ledger:
@@ -93,15 +102,13 @@ class Ledger:
         """The job of that id, of any process."""
         return await self._run(lambda registry: JobLog(registry).find(job_id))
 
-    async def begin_job(self, project_id: str, mode: JobMode, *, cause: str, job_id: str) -> None:
-        """Enters a job that runs from now on."""
+    async def enter_job(self, project_id: str, mode: JobMode, *, cause: str, job_id: str) -> None:
+        """Enters a job that waits for its turn."""
+        await self._run(lambda registry: JobLog(registry).create(project_id, mode, cause=cause, job_id=job_id))
 
-        def begin(registry: Registry) -> None:
-            jobs = JobLog(registry)
-            jobs.create(project_id, mode, cause=cause, job_id=job_id)
-            jobs.start(job_id)
-
-        await self._run(begin)
+    async def start_job(self, job_id: str) -> None:
+        """Notes that a job runs from now on."""
+        await self._run(lambda registry: JobLog(registry).start(job_id))
 
     async def update_job(self, job_id: str, progress: JobProgress) -> None:
         """Overwrites how far a job is."""
@@ -139,6 +146,19 @@ class Ledger:
         def look(registry: Registry) -> tuple[Job | None, tuple[Job, ...], Interruption | None]:
             jobs = JobLog(registry)
             return jobs.active(project_id), jobs.recent(project_id, n_recent), jobs.interruption(project_id)
+
+        return await self._run(look)
+
+    async def standings(self) -> tuple[ProjectStanding, ...]:
+        """All projects by root, with the active job of each and what was interrupted, in one look."""
+
+        def look(registry: Registry) -> tuple[ProjectStanding, ...]:
+            jobs = JobLog(registry)
+            active, interruptions = jobs.all_active(), jobs.all_interruptions()
+            return tuple(
+                ProjectStanding(project, active.get(project.project_id), interruptions.get(project.project_id))
+                for project in registry.projects()
+            )
 
         return await self._run(look)
 

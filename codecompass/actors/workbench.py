@@ -104,6 +104,7 @@ class Workbench(Protocol):
     async def wait_unlocked(self) -> None: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def journal_begin(self, job: JobState) -> None: ...
+    async def journal_start(self, job: JobState) -> None: ...
     async def journal_progress(self, job: JobState) -> None: ...
     async def journal_end(self, job: JobState) -> None: ...
     async def close(self) -> None: ...
@@ -150,7 +151,8 @@ class IndexWorkbench:
         if isinstance(query.request, IndexStatus):
             active, recent, interruption = await self._ledger.jobs(self._project.project_id, RECENT_JOBS)
             jobs = jobs_state(active, recent, interruption)
-            if view.active_job is not None:
+            is_waiting_for_other = active is not None and active.status == "running" and _is_queued(view.active_job)
+            if view.active_job is not None and not is_waiting_for_other:
                 jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
             return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, limiter=self._limits.queries)
         return await trio.to_thread.run_sync(_tamed(self._answer), query, view, limiter=self._limits.queries)
@@ -215,8 +217,12 @@ class IndexWorkbench:
         return open_tree_watcher(self._project.root)
 
     async def journal_begin(self, job: JobState) -> None:
-        """Enters a job into the log of all processes."""
-        await self._ledger.begin_job(job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
+        """Enters a job into the log of all processes, as one that waits."""
+        await self._ledger.enter_job(job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
+
+    async def journal_start(self, job: JobState) -> None:
+        """Notes that it runs. Call it once the job has the writer lock: whatever ran before is over then."""
+        await self._ledger.start_job(job.job_id)
 
     async def journal_progress(self, job: JobState) -> None:
         """Writes down how far it is."""
@@ -304,3 +310,7 @@ def _tamed(work: Callable[P, T]) -> Callable[P, T]:
             ) from error
 
     return run
+
+
+def _is_queued(job: JobState | None) -> bool:
+    return job is not None and job.status == "queued"

@@ -9,7 +9,7 @@ the system releases however a process ends. The id only bridges the moments arou
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -76,6 +76,12 @@ class Interruption(Struct, frozen=True):
 _COLUMNS: Final = (
     "job_id, project_id, mode, status, cause, error, error_code, ref, pid, process_started, progress, files_scanned, "
     "files_total, files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
+)
+
+
+_OPEN_JOBS: Final = (
+    "SELECT job_id, project_id, status, pid, process_started, updated_at FROM jobs "
+    "WHERE status IN ('queued', 'running') ORDER BY sequence"
 )
 
 
@@ -183,28 +189,35 @@ class JobLog:
         )
 
     def recover(self, home: HomeLayout) -> tuple[Job, ...]:
-        """Notes as interrupted every open job that has nobody left to finish it, and returns those found now."""
-        lost: list[str] = []
-        if not self._registry.rows("SELECT 1 FROM jobs WHERE status IN ('queued', 'running') LIMIT 1"):
-            return ()
+        """Notes as interrupted every open job that has nobody left to finish it, and returns those found now.
+
+        Writes nothing where none is found: cheap enough to be called every second.
+        """
         now = time.time()
+        if not _lost(self._registry.rows(_OPEN_JOBS), home, now):
+            return ()
         with self._registry.transaction() as connection:
-            # Looked at inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
-            for job_id, project_id, status, pid, started, updated_at in connection.execute(
-                "SELECT job_id, project_id, status, pid, process_started, updated_at FROM jobs "
-                "WHERE status IN ('queued', 'running') ORDER BY sequence"
-            ).fetchall():
-                is_running = status == "running"
-                if is_running and is_locked(home.project(project_id)):
-                    continue
-                is_recent = not is_running or now - updated_at < UNLOCKED_GRACE_SECONDS
-                if is_recent and is_alive(ProcessMark(pid, started)):
-                    continue
-                lost.append(job_id)
-                connection.execute(
-                    "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?", (now, now, job_id)
-                )
+            # Looked at again inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
+            lost = _lost(connection.execute(_OPEN_JOBS).fetchall(), home, now)
+            connection.executemany(
+                "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?",
+                [(now, now, job_id) for job_id in lost],
+            )
         return tuple(self._require(job_id) for job_id in lost)
+
+    def all_active(self) -> Mapping[str, Job]:
+        """Returns the active job of each project that has one, by the project's id; see `active`."""
+        found = self._jobs("WHERE status IN ('queued', 'running') ORDER BY status, sequence DESC", ())
+        return {job.project_id: job for job in found}
+
+    def all_interruptions(self) -> Mapping[str, Interruption]:
+        """Returns what was interrupted since the last success, of each project that has such, by the project's id."""
+        rows = self._registry.rows(
+            "SELECT project_id, count(*), max(finished_at) FROM jobs AS lost WHERE status = 'interrupted' AND sequence > "
+            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = lost.project_id AND status = 'published'), 0) "
+            "GROUP BY project_id"
+        )
+        return {project_id: Interruption(count, last) for project_id, count, last in rows}
 
     def interruption(self, project_id: str) -> Interruption | None:
         """Returns what was interrupted since the project's last successful job, None where nothing was."""
@@ -250,6 +263,19 @@ class JobLog:
             )
             for row in self._registry.rows(f"SELECT {_COLUMNS} FROM jobs {rest}", arguments)
         )
+
+
+def _lost(rows: Sequence[tuple], home: HomeLayout, now: float) -> list[str]:  # type: ignore[type-arg]
+    lost = []
+    for job_id, project_id, status, pid, started, updated_at in rows:
+        is_running = status == "running"
+        if is_running and is_locked(home.project(project_id)):
+            continue
+        is_recent = not is_running or now - updated_at < UNLOCKED_GRACE_SECONDS
+        if is_recent and is_alive(ProcessMark(pid, started)):
+            continue
+        lost.append(job_id)
+    return lost
 
 
 def _counters(progress: JobProgress) -> tuple[int, ...]:

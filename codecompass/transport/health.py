@@ -24,7 +24,7 @@ from codecompass.protocol.replies import (
     WarmsetReport,
 )
 from codecompass.protocol.times import iso_time
-from codecompass.store.job_log import Interruption
+from codecompass.store.job_log import Interruption, Job
 from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
@@ -128,21 +128,16 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
         current = SCHEMA_VERSION
     else:
         current = entry.current_schema_version if entry is not None else 0
-    job = None
-    if seen.active_job is not None:
-        state = seen.active_job
-        job = HealthJob(
-            job_id=state.job_id,
-            project_id=seen.project_name,
-            mode=state.mode,
-            status=state.status,
-            changed_files=state.progress.files_total or None,
-            started_at=iso_time(state.started_at or state.created_at),
-        )
+    # Another process may write this index. What it has published is answered from; its workspace here need not know yet.
+    meta = None if entry is None else entry.meta
+    is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
+    job = _live_job(seen)
+    if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
+        job = _logged_job(entry.project, entry.active_job)
     state_of_index: IndexState
     if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema in ("reindex_required", "corrupt_manifest"):
         state_of_index = "error"
-    elif seen.active_job is not None or seen.indexing_status == "indexing":
+    elif job is not None or seen.indexing_status == "indexing":
         state_of_index = "indexing"
     elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
         state_of_index = "stale"
@@ -159,30 +154,22 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
             current_schema_version=current,
             required_schema_version=SCHEMA_VERSION,
             freshness_status=seen.freshness_status,
-            last_indexed_at="" if seen.last_indexed_at is None else iso_time(seen.last_indexed_at),
-            ref=seen.ref,
-            file_count=seen.file_count,
-            symbol_count=seen.symbol_count,
+            last_indexed_at=iso_time(meta.published_at) if meta and is_newer else _time(seen.last_indexed_at),
+            ref=meta.ref if meta and is_newer else seen.ref,
+            file_count=meta.file_count if meta and is_newer else seen.file_count,
+            symbol_count=meta.symbol_count if meta and is_newer else seen.symbol_count,
             restarts=seen.restarts,
             last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
         ),
         job=job,
-        interruption=seen.interruption,
+        # The log of jobs knows of all processes; the workspace knows what it was when it looked last.
+        interruption=seen.interruption if entry is None else entry.interruption,
         is_damaged=schema == "corrupt_manifest",
     )
 
 
 def _of_disk(known: KnownProject) -> _Standing:
-    job = None
-    if known.active_job is not None:
-        job = HealthJob(
-            job_id=known.active_job.job_id,
-            project_id=known.project.name,
-            mode=known.active_job.mode,
-            status=known.active_job.status,
-            changed_files=known.active_job.progress.files_total or None,
-            started_at=iso_time(known.active_job.started_at or known.active_job.created_at),
-        )
+    job = None if known.active_job is None else _logged_job(known.project, known.active_job)
     is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
     state: IndexState
     if job is not None:
@@ -216,6 +203,35 @@ def _of_disk(known: KnownProject) -> _Standing:
         interruption=known.interruption,
         is_damaged=is_damaged and known.exists,
     )
+
+
+def _live_job(seen: WorkspaceObservation) -> HealthJob | None:
+    state = seen.active_job
+    if state is None:
+        return None
+    return HealthJob(
+        job_id=state.job_id,
+        project_id=seen.project_name,
+        mode=state.mode,
+        status=state.status,
+        changed_files=state.progress.files_total or None,
+        started_at=iso_time(state.started_at or state.created_at),
+    )
+
+
+def _logged_job(project: Project, job: Job) -> HealthJob:
+    return HealthJob(
+        job_id=job.job_id,
+        project_id=project.name,
+        mode=job.mode,
+        status=job.status,
+        changed_files=job.progress.files_total or None,
+        started_at=iso_time(job.started_at or job.created_at),
+    )
+
+
+def _time(moment: float | None) -> str:
+    return "" if moment is None else iso_time(moment)
 
 
 def _urgency(entry: HealthProject) -> int:

@@ -4,7 +4,7 @@ Whoever answers for the state of the server reads what is published and never wa
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.actors.ledger import Ledger
+from codecompass.actors.ledger import Ledger, ProjectStanding
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
@@ -30,7 +30,7 @@ SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
 class KnownProject(Struct, frozen=True, kw_only=True):
     """A registered project as its files and the log of jobs tell. `meta` is None without a readable index.
 
-    `active_job` may be one of another process. `exists` says whether its directory is there.
+    `active_job` may be one of another process, then it is `is_elsewhere`. `exists` says whether its directory is there.
     """
 
     project: Project
@@ -38,6 +38,7 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     current_schema_version: int
     meta: IndexMeta | None = None
     active_job: Job | None = None
+    is_elsewhere: bool = False
     interruption: Interruption | None = None
     exists: bool = True
 
@@ -57,7 +58,7 @@ class Survey:
         self._ledger = ledger
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
-        self._seen: dict[str, Peek] = {}
+        self._seen: Mapping[str, Peek] = {}
         self._latest = Known()
         self._missing_grammars: tuple[str, ...] | None = None
 
@@ -66,35 +67,38 @@ class Survey:
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
-            known = []
-            for project in await self._ledger.projects():
-                active, _, interruption = await self._ledger.jobs(project.project_id, 0)
-                seen, exists = await trio.to_thread.run_sync(self._look, project, limiter=self._limiter)
-                known.append(
-                    KnownProject(
-                        project=project,
-                        schema_status=seen.found.status,
-                        current_schema_version=seen.found.current_schema_version,
-                        meta=seen.meta,
-                        active_job=active,
-                        interruption=interruption,
-                        exists=exists,
-                    )
-                )
+            await self._ledger.recover()
+            standings = await self._ledger.standings()
+            known = await trio.to_thread.run_sync(self._look, standings, limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = Known(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
             )
         else:
-            self._latest = Known(projects=tuple(known), missing_grammars=self._missing_grammars)
-            current = {entry.project.project_id for entry in known}
-            self._seen = {project_id: seen for project_id, seen in self._seen.items() if project_id in current}
+            self._latest = Known(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _look(self, project: Project) -> tuple[Peek, bool]:
-        seen = peek(self._home.project(project.project_id), self._seen.get(project.project_id))
-        self._seen[project.project_id] = seen
-        return seen, project.root.is_dir()
+    def _look(self, standings: Sequence[ProjectStanding]) -> tuple[KnownProject, ...]:
+        seen: dict[str, Peek] = {
+            each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
+            for each in standings
+        }
+        self._seen = seen
+        return tuple(_known(each, seen[each.project.project_id]) for each in standings)
+
+
+def _known(standing: ProjectStanding, seen: Peek) -> KnownProject:
+    job = standing.active_job
+    return KnownProject(
+        project=standing.project,
+        schema_status=seen.found.status,
+        current_schema_version=seen.found.current_schema_version,
+        meta=seen.meta,
+        active_job=job,
+        is_elsewhere=job is not None and job.process.pid != os.getpid(),
+        interruption=standing.interruption,
+        exists=standing.project.root.is_dir(),
+    )
 
 
 def missing_grammars() -> tuple[str, ...]:

@@ -175,6 +175,10 @@ class FakeWorkbench:
     async def journal_begin(self, job: JobState) -> None:
         await self._spend(0.01)
 
+    async def journal_start(self, job: JobState) -> None:
+        assert job.status != "queued", "a job that waits does not run"
+        await self._spend(0.01)
+
     async def journal_progress(self, job: JobState) -> None:
         await self._spend(0.01)
 

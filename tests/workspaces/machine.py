@@ -16,6 +16,7 @@ from typing import Any
 import trio
 
 from codecompass.store.identity import project_id
+from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
 
@@ -98,6 +99,13 @@ class Desk:
     async def health(self) -> dict[str, Any]:
         return (await self.call("health_check")).json
 
+    def stop(self) -> None:
+        """Keeps the process from doing anything until `go_on`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
     def kill(self) -> None:
         """As the system does when memory is short: nothing of the process gets to do anything any more."""
         os.kill(self.pid, signal.SIGKILL)
@@ -146,11 +154,6 @@ class Machine:
             (root / "pyproject.toml").write_text("")
         return root
 
-    def large(self, name: str, n_files: int, *, below: Path | None = None) -> Path:
-        """Makes a project that takes a while to index: about half a millisecond a file and more."""
-        body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(30))
-        return self.project(name, {f"lib/m{number:04}.py": body for number in range(n_files)}, below=below)
-
     def register(self, root: Path, *, alias: str | None = None, is_default: bool = False) -> Project:
         """As `codecompass init` does."""
         with open_registry(self.home) as registry:
@@ -159,6 +162,21 @@ class Machine:
     def projects(self) -> dict[Path, Project]:
         with open_registry(self.home) as registry:
             return {project.root: project for project in registry.projects()}
+
+    def heavy(self, name: str, n_files: int = 30) -> Path:
+        """Makes a project that takes some tenths of a second to index; with 100 files its text can be searched well before."""
+        body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(1000))
+        return self.project(name, {f"lib/m{number:03}.py": body for number in range(n_files)})
+
+    async def wait_job(self, root: Path) -> str:
+        """Returns the id of the job that runs in a project, as soon as the log of jobs has it."""
+        with trio.fail_after(WAIT_SECONDS):
+            while True:
+                with open_registry(self.home) as registry:
+                    job = JobLog(registry).active(project_id(root))
+                if job is not None and job.status == "running":
+                    return job.job_id
+                await trio.sleep(0.005)
 
     def obstruct(self, root: Path) -> None:
         """Makes it impossible to index a project, also for a user who may write anywhere."""

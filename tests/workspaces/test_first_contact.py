@@ -8,14 +8,8 @@ from tests.workspaces.machine import word
 pytestmark = pytest.mark.interaction
 
 
-def heavy(machine, name):
-    """A project whose text is indexed well before its symbols are."""
-    body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(1000))
-    return machine.project(name, {f"lib/m{number:03}.py": body for number in range(100)})
-
-
 async def test_text_can_be_searched_while_symbols_are_still_being_found(machine):
-    root = heavy(machine, "heavy")
+    root = machine.heavy("heavy", 100)
     async with machine.serve("--auto-workspace", "--allowed-root", machine.dev) as desk:
         first = await desk.call("search_code", query=word(root), workspace=root)
         found = await desk.until(lambda answer: answer.json["results"], "search_code", query=word(root), workspace=root)
