@@ -1,11 +1,15 @@
 """`index` and `sync`: what they do, say, and leave behind when they are stopped."""
 
 import fcntl
+import json
 import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import CommandLine, write
+from tests.support.processes import run_python
 
 
 def test_a_project_is_indexed_and_registered_on_first_contact(cli, shop):
@@ -195,6 +199,30 @@ def test_a_store_that_cannot_be_made_is_permission_denied(cli, shop):
     assert done.json["error"]["code"] == "permission_denied"
     assert done.json["error"]["data"]["path"] == str(cli.base / "file" / "data")
     assert "CODECOMPASS_HOME" in done.json["error"]["message"]
+
+
+@pytest.mark.parametrize("command", [("search", "cart"), ("locate", "Cart"), ("index",), ("sync",), ("status",)])
+def test_a_store_that_cannot_be_written_is_permission_denied_and_stays_as_it_is(cli, shop, command):
+    cli("index")
+    before = content_of(cli.home)
+    for path in (cli.home, *cli.home.rglob("*")):
+        path.chmod(path.stat().st_mode & ~0o222)
+
+    code = "import sys; from codecompass.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = run_python(code, *command, "--json", "--workspace", str(shop), environment=cli.environment)
+
+    assert done.returncode == 1, done
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "permission_denied"
+    assert error["data"]["suggested_action"]
+    assert content_of(cli.home) == before
+    for path in (cli.home, *cli.home.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
+    assert cli("locate", "Cart").code == 0
+
+
+def content_of(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_an_index_of_a_newer_program_is_refused_and_kept(cli, shop):

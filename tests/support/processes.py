@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,7 +13,9 @@ PR_CAPBSET_DROP = 24
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
-def run_python(code: str, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def run_python(
+    code: str, *arguments: str, timeout: float = 120, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs `code` with `arguments` in sys.argv[1:], bound by permissions even as root; never raises for its status."""
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -20,6 +23,7 @@ def run_python(code: str, *arguments: str, timeout: float = 120) -> subprocess.C
         text=True,
         timeout=timeout,
         cwd=ROOT,
+        env=environment,
         check=False,
         preexec_fn=_obey_permissions,
     )
