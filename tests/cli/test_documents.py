@@ -58,3 +58,24 @@ def test_commands_are_found_in_the_documents():
     assert "codecompass search how are url rules matched to view functions -n 2" in lines
     assert "codecompass status --path FILE" in lines
     assert len(lines) > 30
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+LINKING = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs/adr").glob("*.md"))]
+
+
+def anchors(path: Path) -> set[str]:
+    """Returns what the headings of a document can be linked by."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    for link in LINK.findall(document.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (document.parent / path).resolve() if path else document
+        assert target.exists(), f"{document.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{document.name}: {link}"
