@@ -7,6 +7,7 @@ as the Protocol `Workbench`, so that its schedules can be tested with work that 
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 import msgspec
@@ -299,6 +300,7 @@ class IndexWorkbench:
 def _tamed(work: Callable[P, T]) -> Callable[P, T]:
     """Makes an error of ours of a panic in one of the libraries, which is no Exception and would end the whole server."""
 
+    @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
         try:
             return work(*arguments, **options)

@@ -217,7 +217,7 @@ def test_when_the_time_is_up_the_answer_has_what_was_found_and_says_so(index_of,
 
     def is_expired():
         looks.append(1)
-        return len(looks) > 2
+        return len(looks) > 95
 
     reply = search_code(snapshot, SearchCode(query="needle", mode="literal", limit=100), state, is_expired=is_expired)
 

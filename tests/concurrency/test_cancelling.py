@@ -1,0 +1,90 @@
+"""A question that nobody waits for any more gives the processor back: measured in CPU time of this process."""
+
+import random
+import threading
+import time
+
+import pytest
+import trio
+
+from codecompass.units import MILLISECONDS
+from tests.support.asking import ONE_WORKER, open_workspace, search, until, until_indexed, until_quiet
+from tests.support.serving import open_serving
+from tests.support.workspace import TestWorkspace
+
+GIVEN_BACK_WITHIN = 100 * MILLISECONDS
+
+N_FILES, N_LINES = 100, 3000
+
+QUESTIONS = {
+    "a literal in a large tree": search(" q", mode="literal"),
+    "a pattern without words": search(r"(a|b)+[c-k]*(x+x+)+y", mode="regex"),
+    "a pattern made to be slow": search(r"(.{0,60}a.{0,60}b){0,6}z{3}", mode="regex"),
+}
+
+
+def thread_at_work() -> bool:
+    """Whether a question is being answered in some thread; trio names them after their work."""
+    return any(thread.name.startswith("_answer ") for thread in threading.enumerate())
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> TestWorkspace:
+    """18 MB of text in a few letters: nothing of it can be passed over, and every line has to be looked at."""
+    top = tmp_path_factory.mktemp("large")
+    tree = TestWorkspace(top / "project", top / "home")
+    draw = random.Random(7)
+    words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 9))) for _ in range(3000)]
+    tree.write({f"t{n}.txt": "\n".join(" ".join(draw.choices(words, k=9)) for _ in range(N_LINES)) for n in range(N_FILES)})
+    return tree
+
+
+async def test_a_question_that_is_cancelled_stops_within_100_ms_of_cpu(large):
+    async with open_serving(large.home, settings=ONE_WORKER) as serving:
+        handle = await open_workspace(serving, large)
+        await until_indexed(handle)
+        await until_quiet(handle)
+        for what, question in QUESTIONS.items():
+            if what != "a pattern made to be slow":  # all of it would take minutes
+                started = time.process_time()
+                await handle.ask(question)
+                whole = time.process_time() - started
+                assert whole > 10 * MILLISECONDS, f"{what} is no work at all"
+
+            scope = trio.CancelScope()
+
+            async def ask(question=question, scope=scope) -> None:
+                with scope:
+                    await handle.ask(question)
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await until(thread_at_work, f"{what}: at work")
+                scope.cancel()
+                cancelled_at = time.process_time()
+                await until(lambda: not thread_at_work(), f"{what}: given back")
+                spent = time.process_time() - cancelled_at
+
+            assert scope.cancelled_caught, f"{what} was over before it was cancelled"
+            assert spent < GIVEN_BACK_WITHIN, f"{what}: {spent * 1000:.0f} ms"
+            assert handle.observation.in_flight == 0
+
+
+async def test_a_hundred_questions_that_are_cancelled_cost_no_more_than_what_was_begun(large):
+    """Those that still wait for a thread never begin."""
+    async with open_serving(large.home, settings=ONE_WORKER) as serving:
+        handle = await open_workspace(serving, large)
+        await until_indexed(handle)
+        await until_quiet(handle)
+        question = QUESTIONS["a pattern made to be slow"]
+        async with trio.open_nursery() as nursery:
+            for _ in range(60):
+                nursery.start_soon(handle.ask, question)
+            await until(thread_at_work)
+            nursery.cancel_scope.cancel()
+        started = time.process_time()
+
+        await until(lambda: not thread_at_work())
+
+        assert time.process_time() - started < 4 * GIVEN_BACK_WITHIN, "four threads answer questions, so four had begun"
+        assert handle.observation.queued == handle.observation.in_flight == 0

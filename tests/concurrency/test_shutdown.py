@@ -1,0 +1,175 @@
+"""What is left when a server has ended, however busy it was: no task, no thread at work, no file, no process, no writer."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import tantivy
+import trio
+
+from codecompass.actors.messages import StartJob
+from codecompass.errors import CodeCompassError
+from codecompass.store.lock import is_locked
+from tests.support.asking import HURRIED, ONE_WORKER, locate, open_workspace, search, until, until_indexed, until_quiet
+from tests.support.faults import held_workers, workers
+from tests.support.sample import SAMPLE
+from tests.support.serving import open_serving
+from tests.support.workspace import TestWorkspace
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has open")
+
+TREE = {**SAMPLE, **{f"m{n}.py": "".join(f"def f{n}_{i}(x):\n    return x\n\n" for i in range(100)) for n in range(30)}}
+
+
+@pytest.fixture
+def tree(repository: TestWorkspace) -> TestWorkspace:
+    repository.write(TREE)
+    repository.commit()
+    return repository
+
+
+def tasks() -> list[str]:
+    """Returns the names of all tasks of this run but trio's own."""
+    found = []
+    waiting = [trio.lowlevel.current_root_task()]
+    while waiting:
+        task = waiting.pop()
+        found.append(task.name)
+        waiting += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
+    return sorted(name for name in found if not name.startswith(("<init>", "trio.", "<TrioToken")))
+
+
+def threads_at_work() -> list[str]:
+    """Returns the names of threads that do something; trio keeps idle ones for ten seconds, under a name of their own."""
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and not thread.name.startswith("Trio thread")
+    ]
+
+
+def native_threads() -> list[str]:
+    """Returns what threads of the libraries call themselves; the interpreter's own have the name of the process."""
+    names = [Path(f"/proc/self/task/{entry}/comm").read_text().strip() for entry in os.listdir("/proc/self/task")]
+    return sorted(name for name in names if name.startswith(("thrd-tantivy", "merge_thread", "segment_updater")))
+
+
+def open_files() -> list[str]:
+    found = []
+    for entry in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{entry}"))
+        except FileNotFoundError:
+            pass  # the one that lists this directory
+    return sorted(name for name in found if "/fd" not in name)
+
+
+def mapped_files(home: Path) -> list[str]:
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if str(home) in line]
+
+
+def check_writable(tree: TestWorkspace) -> None:
+    """Nobody holds the lock of the project, nor tantivy's in any of its directories."""
+    assert not is_locked(tree.layout)
+    for meta in tree.layout.root.rglob("meta.json"):
+        tantivy.Index.open(str(meta.parent)).writer(15_000_000, 1).rollback()
+
+
+async def idle(serving, tree: TestWorkspace) -> None:
+    handle = await open_workspace(serving, tree)
+    await until_indexed(handle)
+    await until_quiet(handle)
+
+
+async def asked(serving, tree: TestWorkspace) -> None:
+    """In the middle of questions."""
+    handle = await open_workspace(serving, tree)
+    await until_indexed(handle)
+
+    async def ask() -> None:
+        with trio.move_on_after(0):
+            await handle.ask(search(r"(a|b)+x", mode="regex"))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(20):
+            nursery.start_soon(ask)
+            nursery.start_soon(handle.ask, locate("Order"))
+        await until(lambda: handle.observation.in_flight > 0)
+        nursery.cancel_scope.cancel()
+
+
+async def indexing(serving, tree: TestWorkspace) -> None:
+    """In the middle of a job, with everything open that a job opens."""
+    handle = await open_workspace(serving, tree)
+    await until_indexed(handle)
+    await until_quiet(handle)
+    ticket = await handle.ask(StartJob(cause="test", force=True))
+    await until(lambda: ticket.job.state.progress.files_total > 0)
+
+
+async def starting(serving, tree: TestWorkspace) -> None:
+    """Before anything has begun."""
+    await open_workspace(serving, tree)
+
+
+@pytest.mark.parametrize("moment", [idle, asked, indexing, starting], ids=lambda moment: moment.__name__)
+async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_path):
+    home = tmp_path / "home"
+    async with open_serving(home, settings=ONE_WORKER) as serving:
+        await idle(serving, tree)  # what a process opens once and keeps is open by now
+    before = tasks(), open_files()
+
+    with trio.fail_after(60):
+        async with open_serving(home, settings=HURRIED if moment is starting else ONE_WORKER) as serving:
+            await moment(serving, tree)
+
+    assert (tasks(), open_files()) == before
+    assert threads_at_work() == []
+    assert native_threads() == []
+    assert workers() == []
+    assert mapped_files(home) == []
+    check_writable(tree)
+
+
+async def test_a_job_that_is_held_ends_with_the_server_and_questions_behind_it_are_answered(tree, tmp_path):
+    """A worker that does not even run must not keep the server."""
+    told = []
+
+    async def ask(handle) -> None:
+        try:
+            await handle.ask(locate("just_saved"))
+        except CodeCompassError as error:
+            told.append(error.code)
+
+    async with trio.open_nursery() as nursery:
+        with trio.fail_after(60):
+            async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
+                handle = await open_workspace(serving, tree)
+                await until_indexed(handle)
+                await until_quiet(handle)
+                with held_workers():
+                    tree.write({"saved.py": "def just_saved(): pass\n"})
+                    for _ in range(5):
+                        nursery.start_soon(ask, handle)
+                    await until(lambda: handle.observation.in_flight == 5)
+                    await serving.server.supervisor.stop(0.2)
+                with trio.fail_after(30):
+                    while len(told) < 5:  # noqa: ASYNC110 (they are told as the workspace ends)
+                        await trio.sleep(0.01)
+
+    assert told == ["internal_error"] * 5
+    assert threads_at_work() == []
+    assert workers() == []
+    check_writable(tree)
+
+
+async def test_servers_in_turn_open_no_more_files_than_one(tree, tmp_path):
+    counts = []
+    for _ in range(6):
+        async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
+            await asked(serving, tree)
+        counts.append(len(open_files()))
+
+    assert counts[1:] == [counts[1]] * 5, counts
