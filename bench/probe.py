@@ -6,6 +6,7 @@ the answer as JSON bytes. The questions come from the index itself, drawn by a s
 
 import argparse
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from msgspec import Struct
 from bench.job import layout_for
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
+from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode, SearchMode
 from codecompass.store.facts import SymbolRow
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
@@ -40,6 +41,9 @@ MIN_WORDS: Final = 4
 """Of a comment's sentence, to be a question in natural language."""
 
 
+LITERAL_CHARACTERS: Final = 24
+
+
 class Timings(Struct, frozen=True, kw_only=True):
     """One kind of query: milliseconds of each answer in the order asked, CPU milliseconds and bytes of a mean answer."""
 
@@ -58,11 +62,16 @@ class ProbeRun(Struct, frozen=True, kw_only=True):
 
 
 class Questions(Struct, frozen=True, kw_only=True):
-    """What is asked. `sentences` may be fewer than asked for, or none, where a repository has few comments."""
+    """What is asked. `sentences` may be fewer than asked for, or none, where a repository has few comments.
+
+    `literals` are names and pieces of code in turns, `patterns` regular expressions for calls and for families of names.
+    """
 
     names: tuple[str, ...]
     phrases: tuple[str, ...]
     sentences: tuple[str, ...]
+    literals: tuple[str, ...]
+    patterns: tuple[str, ...]
 
 
 def decode(stdout: bytes) -> ProbeRun:
@@ -90,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _time(index, "search_code, symbol names", [_search(name, state) for name in asked.names]),
         _time(index, "search_code, phrases", [_search(phrase, state) for phrase in asked.phrases]),
         _time(index, "search_code, natural language", [_search(sentence, state) for sentence in asked.sentences]),
+        _time(index, "search_code, literal", [_scan(text, "literal", state) for text in asked.literals]),
+        _time(index, "search_code, regex", [_scan(pattern, "regex", state) for pattern in asked.patterns]),
         _time(index, "get_file_outline", outlines * (options.queries // OUTLINE_FILES + 1)),
         _time(index, "get_code_context", [_context(phrase, state) for phrase in asked.phrases]),
         _time_openings(index, [_locate(name, state) for name in asked.names[:OPENINGS]]),
@@ -120,7 +131,11 @@ def questions(snapshot: Snapshot, source: random.Random, count: int) -> Question
         if len(sentences) < count and len(row.doc.split()) >= MIN_WORDS:
             sentences.append(row.doc.partition(". ")[0][:200])
     return Questions(
-        names=tuple(row.name for row in rows), phrases=tuple(_phrase(row) for row in rows), sentences=tuple(sentences)
+        names=tuple(row.name for row in rows),
+        phrases=tuple(_phrase(row) for row in rows),
+        sentences=tuple(sentences),
+        literals=tuple(_literal(row) if number % 2 else row.name for number, row in enumerate(rows)),
+        patterns=tuple(_pattern(row, is_call=number % 2 == 0) for number, row in enumerate(rows)),
     )
 
 
@@ -128,6 +143,18 @@ def _phrase(row: SymbolRow) -> str:
     """Two or three words of what the symbol is called and where it stands, as a person would type them."""
     parts = [part for name in row.qualified_name.replace("::", ".").replace("/", ".").split(".")[-2:] for part in _words(name)]
     return " ".join(parts[-3:]) or row.name
+
+
+def _literal(row: SymbolRow) -> str:
+    """A piece of code as a person would copy it: the beginning of a signature, of two words at least where it has them."""
+    return row.signature[:LITERAL_CHARACTERS].strip() or row.name
+
+
+def _pattern(row: SymbolRow, *, is_call: bool) -> str:
+    words = _words(row.name)
+    if is_call or len(words) < 2:
+        return rf"\b{re.escape(row.name)}\s*\("
+    return rf"(?i){re.escape(words[0])}\w*{re.escape(words[-1])}"
 
 
 def _words(name: str) -> list[str]:
@@ -145,6 +172,10 @@ def _locate(name: str, state: AnswerState) -> Query:
 
 def _search(query: str, state: AnswerState) -> Query:
     return lambda snapshot: search_code(snapshot, SearchCode(query=query), state)
+
+
+def _scan(text: str, mode: SearchMode, state: AnswerState) -> Query:
+    return lambda snapshot: search_code(snapshot, SearchCode(query=text, mode=mode), state)
 
 
 def _outline(path: str, state: AnswerState) -> Query:

@@ -3,7 +3,8 @@
 --truth is a directory with repos.jsonl and, in it or in its `dev`, semble.jsonl and nav.jsonl; --trees has a work tree
 for each repository under its name. Searches ask the index of the published sub-tree (--mode root, comparable with the
 published figures) or of the whole repository (--mode whole); lookups always ask the whole. Run files and scores go to
---out; --diff compares with the run files of an earlier --out.
+--out; --diff compares with the run files of an earlier --out. --rename-folders and --hide-names ask copies of the trees
+that are called something else: with --diff they show what rests on names.
 """
 
 import argparse
@@ -12,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.corpus import OUT
-from bench.quality import report
+from bench.quality import halves, report
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
+from bench.quality.disguise import hidden, renamed
 from bench.quality.harness import Mode, Tool, WorkTree, ask, ask_ripgrep, ask_semble, build, find_trees
 from codecompass.store.query.plan import SIGNALS
 
@@ -35,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not trees:
         print("nothing to measure", file=sys.stderr)
         return 1
+    if options.hide_names or options.rename_folders:
+        disguised = hidden if options.hide_names else renamed
+        trees = [disguised(tree, (out / "trees").absolute()) for tree in trees]
     present = {tree.repository.repo for tree in trees}
     run = _Run(trees, out, reuse=options.reuse)
     if options.only != "nav":
@@ -68,6 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ripgrep", help="the program to ask the same questions")
     parser.add_argument("--semble", help="a Python that has semble installed, to ask it the same questions")
     parser.add_argument("--ablate", action="store_true", help="search again without each signal of the ranking")
+    parser.add_argument("--rename-folders", action="store_true", help="copies in folders of another name; nothing may change")
+    parser.add_argument("--hide-names", action="store_true", help="copies with the repository's own name in no path")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst queries")
     return parser
 
@@ -129,6 +136,7 @@ class _Run:
 def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
     judged = report.judge_searches(truths, answers)
     print(f"\nsearch_code, mode {options.mode}; {report.latency_line(answers)}\n\n{report.search_table(judged)}")
+    print(f"\n{halves.halves_line(judged, report.search_figure)}")
     path = options.published or _data(options.truth, "published_by_repo.json")
     if path.is_file():
         published = read_published(path)
@@ -165,11 +173,13 @@ def _report_ablations(truths: Sequence[Truth], answers: Sequence[Answer], run: _
     judged = report.judge_searches(truths, answers)
     without = {signal: report.judge_searches(truths, run.answers_without(signal, truths, options.mode)) for signal in SIGNALS}
     print(f"\nNDCG@10 without each signal, mode {options.mode}:\n\n{report.ablation_table(judged, without)}")
+    print(f"\nShare of random halves of the repositories in which each signal earns:\n\n{halves.earning_table(judged, without)}")
 
 
 def _report_lookups(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
     judged = report.judge_lookups(truths, answers)
     print(f"\nlocate_symbol, whole repositories; {report.latency_line(answers)}\n\n{report.lookup_table(judged)}")
+    print(f"\nsuccess@1 in {halves.halves_line(judged, report.lookup_figure)}")
     if options.misses:
         print(f"\nworst lookups:\n{report.misses_table(judged, options.misses)}")
     if options.diff is not None:

@@ -20,11 +20,13 @@ Tool = Literal["search_code", "locate_symbol"]
 
 
 class WorkTree(Struct, frozen=True, kw_only=True):
-    """A repository's work tree. `is_pinned` is False where git says that another commit is checked out."""
+    """A repository's work tree. `is_pinned` is False where git says that another commit is checked out; `true_paths` are
+    those of a tree whose paths are disguised, by the paths that it has."""
 
     repository: Repository
     path: Path
     is_pinned: bool
+    true_paths: Mapping[str, str] = {}
 
     def workspace(self, mode: Mode) -> Path:
         """Returns the directory to index: the sub-tree of the published figures, or all."""
@@ -33,6 +35,13 @@ class WorkTree(Struct, frozen=True, kw_only=True):
     def prefix(self, mode: Mode) -> str:
         """Returns what makes a path of that workspace one of the repository."""
         return f"{self.repository.root}/" if mode == "root" and self.repository.root else ""
+
+    def restored(self, answer: Answer) -> Answer:
+        """Returns an answer with true paths."""
+        if not self.true_paths:
+            return answer
+        hits = tuple(msgspec.structs.replace(hit, path=self.true_paths.get(hit.path, hit.path)) for hit in answer.results)
+        return msgspec.structs.replace(answer, results=hits)
 
 
 class AskFailed(Exception):
@@ -77,7 +86,7 @@ def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[
 def ask_ripgrep(tree: WorkTree, mode: Mode, tool: Tool, questions: Iterable[Question], program: str) -> list[Answer]:
     """Returns what ripgrep finds for `questions` (see `ripgrep`)."""
     find = ripgrep.search if tool == "search_code" else ripgrep.lookup
-    return [find(program, tree.workspace(mode), tree.prefix(mode), question) for question in questions]
+    return [tree.restored(find(program, tree.workspace(mode), tree.prefix(mode), question)) for question in questions]
 
 
 def ask_semble(tree: WorkTree, mode: Mode, home: Path, questions: Sequence[Question], interpreter: str) -> list[Answer]:
@@ -97,7 +106,7 @@ def _answers(
     shown = b"".join(msgspec.json.encode(question) + b"\n" for question in questions)
     done = subprocess.run(command, input=shown, capture_output=True, check=False, env=dict(environment))
     decoder = msgspec.json.Decoder(Answer)
-    answers = [decoder.decode(line) for line in done.stdout.splitlines()]
+    answers = [tree.restored(decoder.decode(line)) for line in done.stdout.splitlines()]
     if done.returncode != 0 or len(answers) != len(questions):
         sys.stderr.buffer.write(done.stderr[-2000:])
         raise AskFailed(f"{tree.repository.repo}: {len(answers)} of {len(questions)} questions answered, exit {done.returncode}")
