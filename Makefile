@@ -24,13 +24,19 @@ test: $(VENV)/.ready  ## everything that CI runs: types, style, tests (TESTS='-k
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(TESTS)
 
-suite: $(VENV)/.suite  ## Node and the official conformance suite, which `make test` runs where they are installed
+suite: $(VENV)/.suite $(VENV)/.clients  ## Node, the official conformance suite and clients, which `make test` runs where they are
 
 $(VENV)/.suite: $(VENV)/.ready tests/conformance/package-lock.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,conformance]'
 	mkdir -p $(VENV)/node
 	cp tests/conformance/package.json tests/conformance/package-lock.json $(VENV)/node
 	$(BIN)/python -m tests.conformance.install $(VENV)/node
+	@touch $@
+
+$(VENV)/.clients: $(VENV)/.suite tests/clients/package-lock.json
+	mkdir -p $(VENV)/node-clients
+	cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/node-clients
+	$(BIN)/python -m tests.conformance.install $(VENV)/node-clients
 	@touch $@
 
 lint: $(VENV)/.ready

