@@ -1,0 +1,87 @@
+"""Seed 001, "Startup Compatibility Behavior": what is said, and done, about an index that this program cannot use."""
+
+import re
+
+import pytest
+import trio
+
+from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.schema import SCHEMA_VERSION
+from tests.contract.backend import BACKEND
+from tests.support.serving import open_serving
+
+IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
+
+
+async def indexed(repository):
+    """Indexes the repository with a server that then ends; returns the file that says what the index is."""
+    repository.write(BACKEND)
+    repository.commit()
+    async with open_serving(repository.home) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        await serving.call("index_repo", wait_seconds=50)
+    (current,) = repository.home.glob("projects/*/CURRENT")
+    return current
+
+
+def older(text):
+    return re.sub(r'"schema_version":\d+', '"schema_version":0', text)
+
+
+def torn(text):
+    return text[: len(text) // 2]
+
+
+@pytest.mark.parametrize(("damage", "status", "version"), [(older, "reindex_required", 0), (torn, "corrupt_manifest", None)])
+async def test_health_tells_the_state_and_what_to_do(repository, damage, status, version):
+    current = await indexed(repository)
+    current.write_text(damage(current.read_text()))
+
+    async with open_serving(repository.home, settings=IMPATIENT) as serving:
+        with trio.fail_after(20):
+            while (check := (await serving.call("health_check"))["startup_checks"]["index"])["status"] == "not_indexed":  # noqa: ASYNC110
+                await trio.sleep(0.01)
+        health = await serving.call("health_check")
+
+    assert (check["status"], check["required_schema_version"]) == (status, SCHEMA_VERSION)
+    assert version is None or check["current_schema_version"] == version
+    assert "codecompass index --force" in check["message"]
+    assert health["projects"][0]["schema_status"] == status
+
+
+@pytest.mark.parametrize("damage", [older, torn])
+async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_again(repository, damage):
+    """The seed refuses until somebody forces an index; here the workspace builds it again by itself meanwhile."""
+    current = await indexed(repository)
+    current.write_text(damage(current.read_text()))
+
+    async with open_serving(repository.home, settings=IMPATIENT) as serving:
+        found = []
+        with trio.fail_after(20):
+            while not found:
+                answer = await serving.answer("locate_symbol", name="validate_token")
+                if answer.error is not None:
+                    error = serving.refusal_of(answer)["error"]
+                    assert error["code"] == "index_incompatible"
+                    assert "codecompass index --force" in error["message"]
+                else:
+                    reply = await serving.call("locate_symbol", name="validate_token")
+                    found = reply["results"]
+                    assert found or reply["metadata"]["result_completeness"] == "partial"
+                await trio.sleep(0.01)
+
+    assert found[0]["path"] == "src/auth/jwt.rs"
+
+
+async def test_where_nothing_is_indexed_yet_answers_may_be_empty_and_say_so(repository):
+    """`not_indexed`: query tools may return empty or partial results until indexing completes."""
+    repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
+    async with open_serving(repository.home, settings=IMPATIENT) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, as_default=True)
+
+        reply = await serving.call("locate_symbol", name="function_7")
+
+    assert reply["metadata"]["indexing_status"] == "indexing"
+    assert reply["metadata"]["result_completeness"] == "partial"
