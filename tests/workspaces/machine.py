@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -221,12 +221,12 @@ class Machine:
         self,
         *flags: str | Path,
         cwd: Path | None = None,
-        roots: tuple[str, ...] | None = None,
+        roots: Sequence[str] | None = None,
         mode: str = "legacy",
         program: tuple[str, ...] = PROGRAM,
         **variables: str,
     ) -> AsyncIterator[Desk]:
-        """Gives a client that is connected to a server of its own. `roots` are the URIs that it names when asked."""
+        """Gives a client that is connected to a server of its own. `roots` are the URIs that it names whenever it is asked."""
         from mcp import Client, StdioServerParameters, stdio_client
         from mcp.types import ListRootsResult, Root
 
