@@ -176,8 +176,9 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 async def _stop_on_signal(
     core: "Core | Bridge", everything: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """The first signal lets what is in flight end, the second one does not."""
-    with trio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+    """The first signal lets what is in flight end, the second one does not. What nohup has us ignore stays ignored."""
+    heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    with trio.open_signal_receiver(*heeded) as signals:
         task_status.started()
         async for _ in signals:
             if core.stopping.is_set():

@@ -90,6 +90,7 @@ class HttpConnection:
         self._limits = limits
         self._write_lock = trio.Lock()
         self._phase: Phase = "idle"
+        self._since = trio.current_time()
         self._reading = trio.CancelScope()
         self._deadline = math.inf
         self._is_closing = False
@@ -99,7 +100,7 @@ class HttpConnection:
     @property
     def idle_since(self) -> float | None:
         """The trio time since which there is no request on it; None while there is one."""
-        return self._deadline if self._phase == "idle" else None
+        return self._since if self._phase == "idle" else None
 
     async def serve(self) -> None:
         """Returns when the connection is closed. Cancelled, it closes at once."""
@@ -218,5 +219,6 @@ class HttpConnection:
 
     def _enter(self, phase: Phase, seconds: float) -> None:
         self._phase = phase
-        self._deadline = trio.current_time() + seconds
+        self._since = trio.current_time()
+        self._deadline = self._since + seconds
         self._reading.deadline = self._deadline

@@ -75,6 +75,7 @@ class HttpSessions:
         self._core = core
         self._limits = limits
         self._sessions: dict[str, HttpSession] = {}
+        self._n_opening = 0
         self._nursery: trio.Nursery | None = None
         self._log = get_logger(__name__)
         self.n_opened = 0
@@ -93,10 +94,14 @@ class HttpSessions:
 
     async def open(self) -> HttpSession:
         """Returns a new session. Raises TooManySessions where all are in use."""
-        if len(self._sessions) >= self._limits.sessions:
+        if len(self._sessions) + self._n_opening >= self._limits.sessions:
             self._make_room()
         assert self._nursery is not None, "the sessions are held before the first request comes"
-        session: HttpSession = await self._nursery.start(self._hold)
+        self._n_opening += 1
+        try:
+            session: HttpSession = await self._nursery.start(self._hold)
+        finally:
+            self._n_opening -= 1
         return session
 
     def find(self, id_: str) -> HttpSession | None:

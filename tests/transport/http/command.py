@@ -25,8 +25,11 @@ class Command(Struct):
 
 
 @asynccontextmanager
-async def http_command(home, *options, cwd=None, environment=None):
-    """Gives a server over an empty store, on a free port. It must end with status 0 when it is told to."""
+async def http_command(home, *options, cwd=None, environment=None, ignored=()):
+    """Gives a server over an empty store, on a free port. It must end with status 0 when it is told to.
+
+    `ignored` are signals that it is started with ignoring.
+    """
     command = Command()
     said, listening = trio.Event(), re.compile(r"Listening on (http://\S+:(\d+))\.")
     env = {**os.environ, "CODECOMPASS_HOME": str(home), "COLUMNS": "200", **(environment or {})}
@@ -39,6 +42,7 @@ async def http_command(home, *options, cwd=None, environment=None):
             stderr=subprocess.STDOUT,
             cwd=str(cwd or home),
             env=env,
+            preexec_fn=lambda: [signal.signal(each, signal.SIG_IGN) for each in ignored],
         )
 
         command.process = process

@@ -164,3 +164,18 @@ async def test_a_second_signal_ends_it_at_once(home):
             await trio.sleep(0.2)
         with trio.fail_after(20):
             await server.process.wait()
+
+
+async def test_a_server_that_was_started_with_nohup_outlives_its_terminal(home):
+    async with http_command(home, ignored=(signal.SIGHUP,)) as server:
+        assert (await ask(server.port, "GET", "/health")).status == 200
+        server.process.send_signal(signal.SIGHUP)
+        assert (await ask(server.port, "GET", "/health")).status == 200
+
+
+async def test_one_that_was_not_ends_with_its_terminal(home):
+    async with http_command(home) as server:
+        assert (await ask(server.port, "GET", "/health")).status == 200
+        server.process.send_signal(signal.SIGHUP)
+        with trio.fail_after(20):
+            assert await server.process.wait() == 0

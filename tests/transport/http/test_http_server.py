@@ -53,6 +53,21 @@ async def test_one_that_is_not_used_makes_room():
         assert (await used.request("POST", "/", message("ping"))).status == 200
 
 
+async def test_one_that_has_only_just_come_does_not():
+    core, _tools = sample_core()
+    async with (
+        serving(core, limits=HttpLimits(connections=2, head=5, idle=60, stop=1)) as server,
+        connect(server.port) as idle,
+    ):
+        assert (await idle.request("POST", "/", message("ping"))).status == 200
+        async with connect(server.port) as fresh:
+            await server.wait_load(connections=2)
+            async with connect(server.port) as late:
+                assert (await late.request("POST", "/", message("ping"))).status == 200
+            assert (await fresh.request("POST", "/", message("ping"))).status == 200
+            assert await idle.wait_closed() == b""
+
+
 async def test_an_idle_server_stops_at_once():
     core, _tools = sample_core()
     async with serving(core, limits=HttpLimits(stop=60)) as server, connect(server.port) as client, connect(server.port):

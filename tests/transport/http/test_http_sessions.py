@@ -99,6 +99,24 @@ async def test_a_session_too_many_takes_the_place_of_the_one_that_was_idle_for_l
     assert found == [200, 404, 200]
 
 
+async def test_sessions_that_are_opened_together_are_not_too_many_either():
+    core, _tools = sample_core()
+
+    async def open_one():
+        statuses.add((await ask(server.port, "POST", "/mcp", message("initialize", params), **JSON)).status)
+        most.append(server.transport.load().sessions)
+
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    most, statuses = [], set()
+    async with serving(core, limits=HttpLimits(sessions=5, linger=0.1, stop=1)) as server:
+        async with trio.open_nursery() as nursery:
+            for _ in range(30):
+                nursery.start_soon(open_one)
+
+    assert max(most) == 5
+    assert statuses <= {200, 503}
+
+
 async def test_a_session_too_many_is_refused_while_all_are_in_use():
     core, tools = sample_core()
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
