@@ -108,10 +108,9 @@ async def test_sessions_that_are_opened_together_are_not_too_many_either():
 
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     most, statuses = [], set()
-    async with serving(core, limits=HttpLimits(sessions=5, linger=0.1, stop=1)) as server:
-        async with trio.open_nursery() as nursery:
-            for _ in range(30):
-                nursery.start_soon(open_one)
+    async with serving(core, limits=HttpLimits(sessions=5, linger=0.1, stop=1)) as server, trio.open_nursery() as nursery:
+        for _ in range(30):
+            nursery.start_soon(open_one)
 
     assert max(most) == 5
     assert statuses <= {200, 503}
