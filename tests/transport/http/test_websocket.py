@@ -6,6 +6,7 @@ import pytest
 import trio
 from trio_websocket import open_websocket_url
 
+from codecompass.transport.core import SessionLimits
 from codecompass.transport.http_limits import HttpLimits
 from tests.transport.harness import modern
 from tests.transport.http.client import UPGRADE, call, connect, masked, message
@@ -105,6 +106,20 @@ async def test_requests_run_beside_each_other():
         await wait_holding(tools, 1)
         await socket.send_message(message("ping", id_=2).decode())
         assert (await received(socket))["id"] == 2
+
+
+async def test_too_many_requests_on_one_socket_are_refused_and_pings_are_not():
+    core, tools = sample_core(SessionLimits(in_flight=2))
+    async with serving(core) as server, open_socket(server) as socket:
+        for id_ in (1, 2):
+            await socket.send_message(call("hold", id_=id_).decode())
+        await wait_holding(tools, 2)
+        await socket.send_message(call("echo", id_=3).decode())
+        refused = await received(socket)
+        assert await result(socket, message("ping", id_=4)) == {}
+
+    assert (refused["id"], refused["error"]["code"]) == (3, 1429)
+    assert refused["error"]["data"]["retry_after_ms"] > 0
 
 
 async def test_a_client_that_goes_takes_its_requests_with_it():
