@@ -1,25 +1,46 @@
-"""`get_code_context`: the best code for a question, as much as fits into a number of tokens."""
+"""`get_code_context`: the best code for a question, as much as fits into a number of tokens.
 
-from collections.abc import Sequence
+First the best hits in product code, then the signatures of what these need, then the other hits. A part of the budget is
+kept for what is needed: a body is easier to understand with the signatures that it uses than beside one more body.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem
 from codecompass.protocol.requests import GetCodeContext, SearchCode
+from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
 from codecompass.store.query.finding import find
+from codecompass.store.query.needs import needs_of
+from codecompass.store.query.paths import PathReader
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
 from codecompass.store.query.source import excerpt, lines_of
 
 CANDIDATES: Final = 50
+BEST_HITS: Final = 6
+"""Hits, at most, that come first and whose needs are looked up."""
+
+BEST_SHARE: Final = 0.5
+"""Share of the best hit's score from which a hit is one of them."""
+
+MAX_NEEDS: Final = 10
+NEEDS_SHARE: Final = 0.2
+"""Share of the budget that is kept for what the best hits need, and that it may take."""
+
+NEED_SCALE: Final = 0.5
+"""Score of what a hit needs, against its own."""
+
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
@@ -37,7 +58,8 @@ def get_code_context(
     state: AnswerState,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
 ) -> CodeContextReply:
-    """Returns signatures (`breadth`) or bodies (`depth`), best first; an item that does not fit makes room for the next.
+    """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
+    item that does not fit makes room for the next.
 
     The whole encoded answer stays within `max_tokens` as `budget` counts them. Where not one item fits whole, the best that
     fits is named by its place alone.
@@ -46,7 +68,8 @@ def get_code_context(
     """
     search = SearchCode(query=request.query, language=request.language)
     hits = find(snapshot, search, CANDIDATES, settings)
-    candidates = [_item(snapshot, shown.place, with_body=request.strategy == "depth") for shown in hits.shown]
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], with_body=request.strategy == "depth")
+    candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
     envelope = estimate_tokens(encode(_reply(snapshot, request, state, (), len(candidates), widest)))
@@ -60,12 +83,67 @@ def get_code_context(
             minimum=envelope,
         )
     free = request.max_tokens - envelope
-    kept = _fitting(candidates, free)
+    kept = _filling(groups, free)
     is_brief = bool(candidates) and not kept
     if is_brief:
         kept = _fitting([_brief(item) for item in candidates], free)[:1]
     used = envelope + sum(_cost(item) for item in kept)
     return _reply(snapshot, request, state, tuple(kept), len(candidates), used, is_brief=is_brief)
+
+
+class _Groups(Struct, frozen=True):
+    best: tuple[ContextItem, ...]
+    needs: tuple[ContextItem, ...]
+    others: tuple[ContextItem, ...]
+
+
+def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], *, with_body: bool) -> _Groups:
+    paths = PathReader()
+    enough = BEST_SHARE * places[0].final_score if places else 0.0
+    product = [place for place in places if place.final_score >= enough and paths.role(place.place.path).rank == 0]
+    best = product[:BEST_HITS] or list(places[:1])
+    others = [place for place in places if place not in best]
+    needs = [_need(snapshot, row, by) for row, by in needs_of(snapshot, best)[:MAX_NEEDS]]
+    items = {
+        _identity(item): item
+        for item in (
+            *(_item(snapshot, place, with_body=with_body) for place in others),
+            *needs,
+            *(_item(snapshot, place, with_body=with_body) for place in best),
+        )
+    }
+    # The same definition may be needed and be a hit: it is listed once, where it comes first.
+    taken: set[tuple[str, int, int]] = set()
+
+    def once(wanted: Iterable[tuple[str, int, int]]) -> tuple[ContextItem, ...]:
+        fresh = [key for key in dict.fromkeys(wanted) if key not in taken]
+        taken.update(fresh)
+        return tuple(items[key] for key in fresh)
+
+    return _Groups(once(map(_span, best)), once(map(_identity, needs)), once(map(_span, others)))
+
+
+def _span(place: RankedPlace) -> tuple[str, int, int]:
+    return place.place.path, place.line_start, place.line_end
+
+
+def _identity(item: ContextItem) -> tuple[str, int, int]:
+    return item.path, item.line_start, item.line_end
+
+
+def _filling(groups: _Groups, free: int) -> list[ContextItem]:
+    """What of the groups fits into `free` tokens, in their order."""
+    # The best hit comes before what it needs, also where it leaves no room for that.
+    best = _fitting(groups.best[:1], free)
+    left = free - sum(map(_cost, best))
+    reserve = min(int(free * NEEDS_SHARE), sum(map(_cost, groups.needs)))
+    best += _fitting(groups.best[1:], left - reserve)
+    left = free - sum(map(_cost, best))
+    needs = _fitting(groups.needs, min(left, int(free * NEEDS_SHARE)))
+    left -= sum(map(_cost, needs))
+    kept = {_identity(item) for item in best}
+    others = _fitting([item for item in (*groups.best, *groups.others) if _identity(item) not in kept], left)
+    return [*best, *needs, *others]
 
 
 def _fitting(items: Sequence[ContextItem], free: int) -> list[ContextItem]:
@@ -106,6 +184,22 @@ def _reply(
         suggestion=SUGGESTION if is_cut else "",
     )
     return CodeContextReply(context_items=items, estimated_tokens=tokens, truncated=is_cut, metadata=metadata)
+
+
+def _need(snapshot: Snapshot, row: SymbolRow, by: RankedPlace) -> ContextItem:
+    return ContextItem(
+        path=row.path,
+        line_start=row.line_start,
+        line_end=row.line_end,
+        kind=row.kind,
+        name=row.name,
+        qualified_name=row.qualified_name,
+        signature=row.signature,
+        language=row.language,
+        symbol_id=symbol_handle(snapshot, row),
+        symbol_stable_id=stable_handle(row),
+        score=round(NEED_SCALE * by.final_score, 4),
+    )
 
 
 def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:

@@ -13,8 +13,8 @@ from codecompass.store.query.tokens import word_set
 from codecompass.store.words import split_identifier
 
 TEST_DIRECTORIES: Final = word_set(
-    "test tests __tests__ testing testdata test-data test_data testsuite spec specs e2e integration-tests unittests "
-    "__mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark benchmarks"
+    "test tests __tests__ testing testdata test-data test_data testsuite test-suite test_suite spec specs e2e integration-tests "
+    "unittests __mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark benchmarks"
 )
 EXAMPLE_DIRECTORIES: Final = word_set(
     "example examples sample samples demo demos doc docs documentation man website www tutorial tutorials playground "

@@ -126,3 +126,48 @@ def test_the_estimate_of_parts_is_not_below_that_of_the_whole():
     parts = sum(estimate_tokens(text[start : start + 40]) for start in range(0, len(text), 40))
 
     assert whole <= parts
+
+
+LEDGER = """\
+from money import Money
+
+
+class Ledger:
+    def settle_invoice(self, invoice):
+        total = Money(invoice.cents)
+        return book_entry(total)
+
+
+def book_entry(total):
+    return total
+"""
+MONEY = "class Money:\n    def __init__(self, cents):\n        self.cents = cents\n"
+TEST = "def test_settle_invoice():\n    assert settle_invoice(1)\n"
+
+
+def test_the_best_hits_come_first_then_the_signatures_of_what_they_need_then_the_rest(index_of, state):
+    snapshot = index_of({"ledger.py": LEDGER, "money.py": MONEY, "tests/test_ledger.py": TEST})
+
+    reply = get_code_context(snapshot, GetCodeContext(query="settle invoice", strategy="depth"), state)
+
+    names = [item.name for item in reply.context_items]
+    assert names[0] == "settle_invoice"
+    assert set(names[1:3]) == {"Money", "book_entry"}
+    assert [bool(item.body) for item in reply.context_items[:3]] == [True, False, False]
+    assert reply.context_items[3].path == "tests/test_ledger.py"
+    assert len({(item.path, item.line_start, item.line_end) for item in reply.context_items}) == len(names)
+
+
+def test_the_best_hit_has_room_before_what_it_needs(index_of, state):
+    calls = "".join(f"    total_{number} = reconcile_{number}(account)\n" for number in range(30))
+    parts = "".join(f"def reconcile_{number}(account):\n    return account\n\n\n" for number in range(30))
+    snapshot = index_of({"a.py": f"def settle_accounts(account):\n{calls}", "b.py": parts, "c.py": f"from b import *\n\n{calls}"})
+    whole = get_code_context(snapshot, GetCodeContext(query="settle accounts", strategy="depth"), state)
+    first = estimate_tokens(encode(whole.context_items[0]))
+
+    tight = get_code_context(snapshot, GetCodeContext(query="settle accounts", strategy="depth", max_tokens=first + 250), state)
+
+    assert tight.context_items[0] == whole.context_items[0]
+    assert whole.context_items[0].name == "settle_accounts"
+    needed = [item.name for item in whole.context_items if item.path == "b.py" and not item.body]
+    assert needed[:3] == ["reconcile_0", "reconcile_1", "reconcile_2"]
