@@ -6,6 +6,7 @@ first, each new stage and the end at once, however short the job is.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import PurePath
 from typing import Final
 
 import trio
@@ -57,7 +58,7 @@ class ProgressTrack:
         step = min(_SMALLEST_STEP, (TOTAL - self._last) * _SMALLEST_STEP)
         self._last = max(float(state.progress.percentage), self._last + step)
         text = state.progress.message
-        value = ProgressValue("report", f"Indexing project: {state.project_name}", text, int(self._last))
+        value = ProgressValue("report", f"Indexing project: {_called(state)}", text, int(self._last))
         return self._frame(state, self._last, text, value)
 
     def end(self, state: JobState) -> ProgressParams:
@@ -90,7 +91,13 @@ def ending(state: JobState) -> tuple[str, str]:
             title, text = "Indexing cancelled", "Cancelled. The index is as it was before."
         case _:
             title, text = "Indexing failed", f"Error: {state.error or 'the job was interrupted'}"
-    return f"{title}: {state.project_name}", text
+    return f"{title}: {_called(state)}", text
+
+
+def _called(state: JobState) -> str:
+    """Returns what people call the project: the name they gave it, else its directory."""
+    has_name = state.project_name != state.project_id
+    return state.project_name if has_name else PurePath(state.root).name or state.project_name
 
 
 def status_text(state: JobState) -> str:

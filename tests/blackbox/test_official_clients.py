@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from tests.blackbox.official import MODES, connected
-from tests.support.served import COMMAND, PATIENCE, environment, spied, write_tree
+from tests.support.served import COMMAND, environment, holding, reached, write_tree
 from tests.transport.official import Judge
 
 pytestmark = pytest.mark.blackbox
@@ -27,16 +27,6 @@ TEN = [
 ]
 
 OLD_SCRIPT = Path(__file__).with_name("old_client.py")
-
-HELD = """
-import os, time
-BASE = {base!r}
-def seen(event, args):
-    if event == "open" and str(args[0]).rstrip("'").endswith("held.py"):
-        open(BASE + "/reached", "w").close()
-        while not os.path.exists(BASE + "/go") and os.getppid() != 1:
-            time.sleep(0.01)
-"""
 
 
 def content_of(answer):
@@ -115,13 +105,11 @@ async def test_the_project_that_is_open_in_the_editor_answers(place, mode):
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_call_that_is_cancelled_is_not_answered_and_stops_no_job(tmp_path, mode):
     root = write_tree(tmp_path / "slow", {"held.py": "def held(): pass\n"})
-    spy = spied(tmp_path, HELD.format(base=str(tmp_path)))
+    spy = holding(tmp_path)
     async with connected(mode, tmp_path, "--workspace", root, variables=spy) as (client, frames):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.call_tool, "index_repo", {"wait_seconds": 50})
-            with trio.fail_after(PATIENCE):
-                while not (tmp_path / "reached").exists():  # noqa: ASYNC110 (another process: nothing wakes us)
-                    await trio.sleep(0.01)
+            await reached(tmp_path)
             nursery.cancel_scope.cancel()
 
         assert content_of(await client.call_tool("health_check", {}))["active_job"]["status"] == "running"
@@ -138,7 +126,7 @@ async def test_a_call_that_is_cancelled_is_not_answered_and_stops_no_job(tmp_pat
 def test_the_older_client_gets_the_same_answers(place, asked, old_python, tmp_path):
     """It runs in a process of its own, and hands back all that it has seen."""
     root = write_tree(tmp_path / "slow", {"held.py": "def held(): pass\n"})
-    held = {**environment(tmp_path), **spied(tmp_path, HELD.format(base=str(tmp_path)))}
+    held = {**environment(tmp_path), **holding(tmp_path)}
     work = {
         "command": COMMAND,
         "environment": environment(place.base),

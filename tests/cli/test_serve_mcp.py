@@ -13,19 +13,8 @@ import trio
 
 from codecompass.settings import LogLevel
 from tests.support.sample import SAMPLE
-from tests.support.served import END_SECONDS, PATIENCE, processes_of, serving, spied, write_tree
+from tests.support.served import END_SECONDS, PATIENCE, holding, processes_of, reached, serving, spied, write_tree
 from tests.transport.harness import modern
-
-HOLDING = """
-import os, time
-BASE = {base!r}
-def seen(event, args):
-    # A worker that reads this file stays there until the test lets it go on.
-    if event == "open" and str(args[0]).rstrip("'").endswith("held.py"):
-        open(BASE + "/reached", "w").close()
-        while not os.path.exists(BASE + "/go") and os.getppid() != 1:
-            time.sleep(0.01)
-"""
 
 NOISE = """
 import ctypes, os, subprocess
@@ -65,17 +54,11 @@ def held(tmp_path):
     return write_tree(tmp_path / "slow", {"held.py": "def held(): pass\n", "other.py": "def other(): pass\n"})
 
 
-def holding(base):
-    return spied(base, HOLDING.format(base=str(base)))
-
-
 async def start_held_job(line, base, **arguments):
     """Returns the id of a request that follows a job, which is at work now and does not end."""
     id_ = line.ask("tools/call", {"name": "index_repo", "arguments": arguments, "_meta": {"progressToken": "p"}})
     await line.progress("Parsing")
-    with trio.fail_after(PATIENCE):
-        while not (base / "reached").exists():  # noqa: ASYNC110 (another process: nothing wakes us)
-            await trio.sleep(0.01)
+    await reached(base)
     return id_
 
 

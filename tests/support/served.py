@@ -166,3 +166,23 @@ def spied(base: Path, code: str) -> dict[str, str]:
     spy.mkdir(exist_ok=True)
     (spy / "sitecustomize.py").write_text(f"{code}\nimport sys\nsys.addaudithook(seen)\n")
     return {"PYTHONPATH": str(spy)}
+
+
+def holding(base: Path) -> dict[str, str]:
+    """Returns the variables that make a worker stay in the file `held.py` until `base/go` is there; `base/reached` tells."""
+    code = f"""
+import os, sys, time
+def seen(event, args):
+    if event == "open" and str(args[0]).rstrip("'").endswith("held.py") and "codecompass.worker" in sys.orig_argv:
+        open("{base}/reached", "w").close()
+        while not os.path.exists("{base}/go") and os.getppid() != 1:
+            time.sleep(0.01)
+"""
+    return spied(base, code)
+
+
+async def reached(base: Path) -> None:
+    """Returns once a worker stays in `held.py`."""
+    with trio.fail_after(PATIENCE):
+        while not (base / "reached").exists():  # noqa: ASYNC110 (another process: nothing wakes us)
+            await trio.sleep(0.01)

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -14,8 +15,6 @@ from tests.transport.sample_tools import advance, finish, new_job, sample_core
 
 
 def encoded(params):
-    import msgspec
-
     return json.loads(msgspec.json.encode(params))
 
 
@@ -38,6 +37,24 @@ def test_a_frame_carries_the_standard_members_and_those_of_the_seed():
         },
         "_meta": {"dev.codecompass/jobId": "abc123"},
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "called"),
+    [
+        ("backend", "/srv/checkout", "backend"),
+        ("0123456789abcdef", "/srv/checkout", "checkout"),
+        ("0123456789abcdef", "/", "0123456789abcdef"),
+    ],
+)
+def test_a_project_is_called_by_the_name_it_was_given_else_by_its_directory(name, root, called):
+    job = new_job()
+    job.update(msgspec.structs.replace(job.state, project_name=name, root=root))
+    first = ProgressTrack("t").report(job.state)
+    finish(job)
+
+    assert first.value.title == f"Indexing project: {called}"
+    assert ProgressTrack("t").end(job.state).value.title == f"Indexing complete: {called}"
 
 
 def test_the_stages_read_as_the_seed_says():

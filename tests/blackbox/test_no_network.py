@@ -1,0 +1,63 @@
+"""What the command asks of the operating system, as strace sees it: no network at all, and nothing before the first answer."""
+
+import re
+
+import pytest
+
+from tests.conftest import tool
+from tests.support.sample import SAMPLE
+from tests.support.served import COMMAND, serving, write_tree
+from tests.transport.harness import modern
+
+pytestmark = pytest.mark.blackbox
+
+ADDRESS_FAMILY = re.compile(r"\b(AF_\w+|PF_\w+)\b")
+
+
+def traced(trace, calls: str) -> tuple[str, ...]:
+    """Returns the command under strace, with all its children."""
+    return (tool("strace"), "-f", "-qq", "-s", "200", "-e", f"trace={calls}", "-o", str(trace), COMMAND)
+
+
+async def test_no_socket_of_any_network_is_made_by_the_server_or_its_children(tmp_path):
+    trace = tmp_path / "trace"
+    root = write_tree(tmp_path / "shop", SAMPLE)
+    async with serving(tmp_path, "--workspace", root, command=traced(trace, "%network,execve")) as line:
+        await line.initialize(roots={})
+        assert (await line.tool("index_repo", {"wait_seconds": 50}))["structuredContent"]["status"] == "published"
+        for name, arguments in (
+            ("search_code", {"query": "validate tokens"}),
+            ("locate_symbol", {"name": "Order"}),
+            ("get_file_outline", {"path": "src/auth.rs"}),
+            ("get_symbol_hierarchy", {"symbol_name": "validate_token"}),
+            ("find_related_symbols", {"symbol_name": "total_price"}),
+            ("get_code_context", {"query": "price"}),
+            ("index_status", {}),
+            ("health_check", {}),
+        ):
+            assert not (await line.tool(name, arguments)).get("isError")
+        write_tree(root, {"src/new.py": "def new(): pass\n"})
+        assert (await line.tool("sync_repo", {"wait_seconds": 50}))["structuredContent"]["status"] == "published"
+
+    told = trace.read_text()
+    assert line.process.returncode == 0
+    assert "codecompass.worker" in told, "workers are seen, too"
+    assert "socketpair(AF_UNIX" in told, "what there is of sockets is seen"
+    assert set(ADDRESS_FAMILY.findall(told)) <= {"AF_UNIX"}
+
+
+@pytest.mark.parametrize("is_modern", [False, True], ids=["initialize", "server/discover"])
+async def test_the_first_answer_comes_before_anything_is_opened(tmp_path, is_modern):
+    trace = tmp_path / "trace"
+    root = write_tree(tmp_path / "shop", SAMPLE)
+    async with serving(tmp_path, "--workspace", root, command=traced(trace, "openat,mkdir,execve,write")) as line:
+        await (line.result("server/discover", modern()) if is_modern else line.initialize())
+        await line.tool("health_check")
+
+    calls = trace.read_text().splitlines()
+    answered = next(index for index, call in enumerate(calls) if "write(" in call and "jsonrpc" in call)
+    opened = [index for index, call in enumerate(calls) if f'"{tmp_path / "data"}' in call or "tantivy" in call]
+    assert opened, "the store is opened in the end"
+    assert min(opened) > answered
+    assert not [call for call in calls[:answered] if "codecompass.worker" in call]
+    assert not [call for call in calls[:answered] if f'openat(AT_FDCWD, "{root}' in call and ".codecompass" not in call]
