@@ -113,6 +113,11 @@ def facts_guard() -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
 
 
+MAX_MATCHED: Final = 4096
+"""Characters beyond which nothing can be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes, in
+words that do not tell it from a broken file."""
+
+
 class FactsReader:
     """Point reads and short lists over one connection. Not thread-safe; the owner of the connection calls it."""
 
@@ -155,6 +160,8 @@ class FactsReader:
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""
+        if len(suffix) > MAX_MATCHED:
+            return []
         pattern = _like(suffix)
         return [
             path
@@ -247,6 +254,8 @@ class FactsReader:
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
         """Returns imports that bring `name` in, as name, alias or module, by path and line. Scans the imports."""
+        if len(name) > MAX_MATCHED:
+            return []
         endings = tuple(f"%{separator}{_like(name)}" for separator in ("/", ".", ":", "\\\\"))
         is_module = " OR ".join(["i.spec = ?", *["i.spec LIKE ? ESCAPE '\\'"] * len(endings)])
         return self._imports(

@@ -112,3 +112,11 @@ def test_importers_are_looked_up_in_the_index(facts: Facts, language: str):
 
     assert any("imports_target" in row[3] for row in plan)
     assert not any(row[3].startswith("SCAN") for row in plan)
+
+
+@pytest.mark.parametrize("text", ["a" * 70_000, "%" * 60_000, "/" * 100_000])
+def test_what_is_too_long_for_a_pattern_is_not_found_and_no_sign_of_damage(facts, text):
+    facts.file("src/a.py", "python", "src/b.py")
+
+    assert facts.reader.paths_ending(text, 10) == []
+    assert facts.reader.imports_named(text, 10) == []
