@@ -5,12 +5,13 @@
 Whoever needs the connection while there is none makes the next attempt begin at once, and learns how it ended.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
 from msgspec import Struct
-from trio_websocket import ConnectionClosed, HandshakeError, WebSocketConnection, open_websocket
+from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError, WebSocketConnection, wrap_client_stream
 from wsproto.utilities import LocalProtocolError
 
 from codecompass.log import get_logger
@@ -73,6 +74,7 @@ class BridgeLink:
         self._socket: WebSocketConnection | None = None
         self.trouble = unreachable(target, TimeoutError("it has not been asked yet"))
         self._scope = trio.CancelScope()
+        self._is_used = False
         self._wanted = trio.Event()
         self._changed = trio.Event()
         self._n_begun = 0
@@ -129,37 +131,54 @@ class BridgeLink:
 
     async def _connect(self) -> bool:
         """Makes one connection and uses it up. Returns whether it was open."""
+        failure: Exception | None = None
+        self._is_used = False
+        with trio.CancelScope() as self._scope:
+            try:
+                await self._connect_and_use()
+            except Exception as error:  # noqa: BLE001 (the boundary: whatever a server says costs one connection)
+                failure = _cause(error)
+        self._socket = None
+        if self._is_used:
+            self._down_since = trio.current_time()
+            self._set_trouble(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
+            await self._on_lost(lost(self._target))
+        elif isinstance(failure, Refused):
+            self._set_trouble(failure.trouble)
+        else:
+            self._set_trouble(unreachable(self._target, failure or TimeoutError("it ended the connection")))
+        return self._is_used
+
+    async def _connect_and_use(self) -> None:
+        """The library's own way to connect neither closes the socket after every failure nor ends in bounded time."""
         target, limits = self._target, self._limits
-        was_open = False
-        try:
-            with trio.CancelScope() as self._scope:
-                async with open_websocket(
-                    target.host,
-                    target.port,
-                    target.resource,
-                    use_ssl=target.is_encrypted,
-                    subprotocols=[WEBSOCKET_SUBPROTOCOL],
-                    max_message_size=limits.message_bytes,
-                    connect_timeout=limits.connect,
-                    disconnect_timeout=limits.close,
-                ) as socket:
-                    with trio.fail_after(limits.connect):
-                        await self._opening(socket)
-                    was_open = True
+        with trio.fail_after(limits.connect) as opening:
+            stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
+            if target.is_encrypted:
+                stream = await trio.open_ssl_over_tcp_stream(target.host, target.port, https_compatible=True)
+            else:
+                stream = await trio.open_tcp_stream(target.host, target.port)
+            try:
+                async with trio.open_nursery() as reader:
+                    socket = await wrap_client_stream(
+                        reader,
+                        stream,
+                        target.authority,
+                        target.resource,
+                        subprotocols=[WEBSOCKET_SUBPROTOCOL],
+                        max_message_size=limits.message_bytes,
+                    )
+                    await self._opening(socket)
+                    opening.deadline = math.inf
+                    self._is_used = True
                     self._open(socket)
-                    try:
-                        await self._use(socket)
-                    finally:
-                        self._socket, self._down_since = None, trio.current_time()
-        except Refused as refused:
-            self._set_trouble(refused.trouble)
-        except (trio.TooSlowError, *_GONE) as error:
-            if not was_open:
-                self._set_trouble(unreachable(target, error))
-        if was_open:
-            self._set_trouble(unreachable(target, ConnectionResetError(0, "the connection was lost")))
-            await self._on_lost(lost(target))
-        return was_open
+                    await self._use(socket)
+                    with trio.move_on_after(limits.close):
+                        await socket.aclose()
+                    reader.cancel_scope.cancel()
+            finally:
+                with trio.CancelScope(shield=True):
+                    await trio.aclose_forcefully(stream)
 
     def _open(self, socket: WebSocketConnection) -> None:
         self._log.info("server_connected", url=self._target.url, attempts=self._n_begun)
@@ -204,6 +223,14 @@ class BridgeLink:
                     self._log.info("server_silent", url=self._target.url)
                     nursery.cancel_scope.cancel()
                     return
+
+
+def _cause(error: Exception) -> Exception:
+    """Returns what there is to tell of a failure: of several at once, what the server said."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    causes = [_cause(each) for each in error.exceptions]
+    return next((each for each in causes if isinstance(each, Refused | ConnectionRejected)), causes[0])
 
 
 async def _ping(socket: WebSocketConnection, answered: trio.Event) -> None:

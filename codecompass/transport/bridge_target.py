@@ -43,6 +43,12 @@ class BridgeTarget(Struct, frozen=True, kw_only=True):
         return self.path if self.project is None else f"{self.path}?project_path={quote(os.fsencode(self.project))}"
 
     @property
+    def authority(self) -> str:
+        """Host and port, as the header Host has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS["https" if self.is_encrypted else "http"] else f"{host}:{self.port}"
+
+    @property
     def is_local(self) -> bool:
         """Whether the server is on this machine, or is reached through a port of it."""
         return self.host in _LOCAL_HOSTS

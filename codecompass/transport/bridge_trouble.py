@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 import trio
 from msgspec import Struct
-from trio_websocket import ConnectionRejected, ConnectionTimeout
+from trio_websocket import ConnectionRejected
 
 from codecompass.transport.bridge_target import BridgeTarget
 from codecompass.transport.jsonrpc import Fault
@@ -57,10 +57,7 @@ def unreachable(target: BridgeTarget, cause: BaseException) -> Trouble:
     """Returns the trouble of an attempt to connect that failed."""
     if isinstance(cause, ConnectionRejected):
         return _rejected(target, cause)
-    if isinstance(cause, ConnectionTimeout | trio.TooSlowError):
-        reason = "it accepts the connection, but does not answer" if isinstance(cause, trio.TooSlowError) else "no answer in time"
-    else:
-        reason = _cause_text(cause)
+    reason = "it did not answer in time" if isinstance(cause, trio.TooSlowError) else _cause_text(cause)
     todo = (
         f"Start it with: codecompass serve-mcp --transport http --port {target.port}"
         if target.is_local and target.path == "/ws"

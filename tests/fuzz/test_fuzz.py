@@ -67,6 +67,7 @@ async def in_parallel(n_cases, work):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)  # `make soak` takes twenty times as long
 async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(server, soak_scale):
     seen = Counter()
 
@@ -93,6 +94,7 @@ async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(ser
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)  # `make soak` takes twenty times as long
 async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(server, soak_scale):
     seen = Counter()
 
@@ -164,6 +166,7 @@ async def first_answer(stream, method):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)  # `make soak` takes twenty times as long
 async def test_damaged_messages_over_a_websocket_leave_the_connection_as_it_was(server, soak_scale):
     n_in_one = 25
 
@@ -187,6 +190,7 @@ async def test_damaged_messages_over_a_websocket_leave_the_connection_as_it_was(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)  # `make soak` takes twenty times as long
 async def test_damaged_websocket_frames_end_their_own_connection_at_most(server, soak_scale):
     async def throw(rng):
         stream = await trio.open_tcp_stream("127.0.0.1", server.port)

@@ -76,6 +76,7 @@ async def test_random_calls_over_this_package_are_answered_alike_on_every_transp
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, soak_scale):
     """With CODECOMPASS_TEST_TREE=/path/to/django, which is only read."""
     path = os.environ.get("CODECOMPASS_TEST_TREE")
