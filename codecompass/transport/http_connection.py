@@ -3,30 +3,23 @@
     idle --first byte--> head --complete--> busy --answered--> idle          ends: client | a deadline | the server's stop
 
 hypercorn's own TCP server shields its writes from cancellation and never gives one up: one client that does not read would
-hold up the end of the server for ever. Its protocol classes are sound, so they are used and the socket is ours. What
-they leave open is closed here: no HTTP/2, no compressed WebSocket frames, a connection that is only refused ends.
+hold up the end of the server for ever. Its protocol classes are sound, so they are used (`http_protocol.py`) and the socket
+is ours.
 """
 
 import math
 from typing import Final, Literal
 
-import h11
 import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
-from hypercorn.protocol.events import Event as StreamEvent
-from hypercorn.protocol.events import StreamClosed
-from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper
-from hypercorn.typing import ConnectionState as HypercornState
-from wsproto.connection import ConnectionState
-from wsproto.events import CloseConnection
-from wsproto.frame_protocol import CloseReason
 
 from codecompass.log import get_logger
 from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http_protocol import Http11
 from codecompass.transport.http_tasks import ConnectionTasks
 from codecompass.units import KIB, MIB
 
@@ -37,44 +30,6 @@ LINGER_BYTES: Final = 16 * MIB
 """What is read and thrown away of a client that was refused and goes on sending, so that it gets to read why."""
 
 Phase = Literal["idle", "head", "busy"]
-
-_UNSPECIFIED: Final = ("", 0)
-
-
-HEAD_TOO_LARGE: Final = 431
-
-
-class Http11(H11Protocol):
-    """HTTP/1.1 alone, with heads of a bounded size, and WebSockets that are not compressed."""
-
-    async def _check_protocol(self, event: h11.Request) -> None:
-        """Ignores a wish for HTTP/2: it has streams of its own, which would escape all that is counted per connection."""
-
-    async def _create_stream(self, request: h11.Request) -> None:
-        n_bytes = len(request.target) + sum(len(name) + len(value) for name, value in request.headers)
-        if n_bytes > self.config.h11_max_incomplete_size:
-            # h11 looks at the size only as long as the head is not complete, and it can come in one piece.
-            await self._send_error_response(HEAD_TOO_LARGE)
-            await self.send(Closed())
-            return
-        # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.
-        headers = [(name, value) for name, value in request.headers if name != b"sec-websocket-extensions"]
-        if len(headers) != len(request.headers):
-            request = h11.Request(
-                method=request.method, target=request.target, headers=headers, http_version=request.http_version
-            )
-        await super()._create_stream(request)
-
-    async def stream_send(self, event: StreamEvent) -> None:
-        """Tells a client whose frames cannot be read that this is the reason: hypercorn would leave without a word."""
-        stream = self.stream
-        if isinstance(event, StreamClosed) and isinstance(stream, WSStream) and _is_conversing(stream):
-            await self.send(RawData(stream.connection.send(CloseConnection(code=CloseReason.PROTOCOL_ERROR))))
-        await super().stream_send(event)
-
-
-def _is_conversing(stream: WSStream) -> bool:
-    return stream.handshake.accepted and stream.connection.state is ConnectionState.OPEN
 
 
 class HttpConnection:
@@ -108,17 +63,8 @@ class HttpConnection:
         try:
             async with trio.open_nursery() as helpers:
                 async with trio.open_nursery() as handlers:
-                    self._protocol = Http11(
-                        self._app,
-                        self._config,
-                        self._context,
-                        ConnectionTasks(handlers, helpers),
-                        HypercornState({}),
-                        False,
-                        _UNSPECIFIED,
-                        _UNSPECIFIED,
-                        self._send,
-                    )
+                    tasks = ConnectionTasks(handlers, helpers)
+                    self._protocol = Http11(self._app, self._config, self._context, tasks, self._send)
                     await self._read()
                     await self._protocol.handle(Closed())
                 helpers.cancel_scope.cancel()
