@@ -72,7 +72,7 @@ class BridgeLink:
         self._deliver = deliver
         self._on_lost = on_lost
         self._socket: WebSocketConnection | None = None
-        self.trouble = unreachable(target, TimeoutError("it has not been asked yet"))
+        self.trouble = unreachable(target, TimeoutError("it has not answered yet"))
         self._scope = trio.CancelScope()
         self._is_used = False
         self._wanted = trio.Event()
@@ -159,6 +159,8 @@ class BridgeLink:
             else:
                 stream = await trio.open_tcp_stream(target.host, target.port)
             try:
+                if isinstance(stream, trio.SSLStream):
+                    await stream.do_handshake()  # the library would wait on when the certificate is refused
                 async with trio.open_nursery() as reader:
                     socket = await wrap_client_stream(
                         reader,
