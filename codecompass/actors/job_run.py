@@ -20,11 +20,15 @@ JOURNAL_SECONDS: Final = 500 * MILLISECONDS
 
 
 class JobRun:
-    """A job as its workspace runs it. `taken` are the changes that it covers, `scope` is where it is cancelled."""
+    """A job as its workspace runs it. `taken` are the changes that it covers, `scope` is where it is cancelled.
+
+    `force` is what was asked for, `is_rebuild` what it came to.
+    """
 
     def __init__(self, job: OwnedJob, *, force: bool, is_visible: bool) -> None:
         self.job = job
         self.force = force
+        self.is_rebuild = force
         self.scope = trio.CancelScope()
         self.taken: Pending | None = None
         self.ending: JobState | None = None

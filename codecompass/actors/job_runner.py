@@ -223,10 +223,11 @@ class JobRunner:
         while True:
             self._tracking.drain()
             run.taken = self._changes.take()
+            run.is_rebuild = run.force or bool(self.standing.damage)
             order = Order(
                 job_id=job.state.job_id,
-                force=run.force or bool(self.standing.damage),
-                directories=None if run.force or self.standing.meta is None else run.taken.directories,
+                force=run.is_rebuild,
+                directories=None if run.is_rebuild or self.standing.meta is None else run.taken.directories,
             )
             try:
                 return await self._bench.index(order, on_progress)
@@ -235,6 +236,8 @@ class JobRunner:
                 self._changes.put_back(run.taken)
                 run.taken = None
                 await self._bench.wait_unlocked()
+                if self.standing.damage:
+                    await self.look()
 
     async def _see_first(self) -> None:
         """Takes in the first generation as soon as it is there, while the job goes on."""
@@ -274,6 +277,9 @@ class JobRunner:
             self._failures += 1
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self._failures - 1))
             self._retry_at = trio.current_time() + pause
+        elif self.standing.damage and not run.is_rebuild:
+            # It began before the damage was known, and touched nothing of what is damaged.
+            self._launch("the index is damaged", force=True, is_explicit=True)
         elif self._is_wanted and not self._changes.is_current:
             self._launch(self._is_wanted, force=False, is_explicit=False)
         self._progress()
