@@ -38,9 +38,13 @@ CALLS = [
     ("search_code", {}),
 ]
 CLIENTS = (
-    *["POST /"] * 12, *["/mcp"] * 12, *["/mcp, modern"] * 14, *["SSE"] * 8, *["/ws"] * 8, *["/ws, modern"] * 6, *["bridge"] * 4,
+    *["stdio"] * 2,
+    *["POST /"] * 10, *["/mcp"] * 12, *["/mcp, modern"] * 14, *["SSE"] * 8, *["/ws"] * 8, *["/ws, modern"] * 6, *["bridge"] * 4,
 )  # fmt: skip
 """64 of them."""
+
+PROCESSES = ("stdio", "bridge")
+"""Clients that stay as long as there is anything to ask: each takes a process."""
 
 RETRYABLE = {"session_busy", "workspace_busy"}
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, ConnectionClosed)
@@ -80,7 +84,7 @@ class Load:
         way, _, era = kind.partition(", ")
         while self.n_begun < self.n_requests:
             async with connected(way, self.url, self.home, is_modern=bool(era)) as client:
-                for _ in range(rng.randrange(20, 200 if way != "bridge" else 100_000)):
+                for _ in range(self.n_requests if way in PROCESSES else rng.randrange(20, 200)):
                     if self.n_begun >= self.n_requests:
                         break
                     await self._ask(client, kind, rng, is_wrapped=bool(era) and way == "/ws")
@@ -148,6 +152,9 @@ async def connected(way, url, home, *, is_modern):
     """Gives a client that has opened its session, if it needs one."""
     async with AsyncExitStack() as stack:
         match way:
+            case "stdio":  # a server of its own, over the same indexes
+                server = await stack.enter_async_context(started("serve-mcp", "--no-prewarm", home=home))
+                client = await stack.enter_async_context(pipe_client(server))
             case "bridge":
                 bridge = await stack.enter_async_context(started("serve-mcp", "--connect", url, home=home))
                 client = await stack.enter_async_context(pipe_client(bridge))

@@ -14,7 +14,7 @@ from codecompass.transport.routing_rules import RoutingRules
 from tests.fuzz.mutations import damaged, frame
 
 SEED = 45
-N_CONNECTIONS = 400
+N_CONNECTIONS = 150
 LIMITS = LinkLimits(connect=0.3, silence=0.05, pong=0.05, close=0.1, first_pause=0.0001, longest_pause=0.0002)
 ACCEPT_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """RFC 6455, section 1.3."""
