@@ -14,7 +14,7 @@ from codecompass.transport.listening_sockets import open_sockets
 from codecompass.transport.routing_rules import RoutingRules
 from tests.support.serving import SETTINGS, open_serving
 from tests.transport.harness import modern
-from tests.transport.http.client import JSON, ask, call, connect, initialize, message, modern_headers
+from tests.transport.http.client import JSON, UPGRADE, ask, call, connect, initialize, message, modern_headers
 
 SOURCE = "def validate_token(token):\n    return token\n"
 
@@ -160,6 +160,9 @@ async def test_a_project_path_that_is_not_there_is_a_bad_request_on_every_route(
             "relative": await client.request("POST", "/?project_path=bad/path", call("index_status")),
             "empty": await client.request("POST", "/?project_path=", call("index_status")),
         }
+        async with connect(port) as socket:
+            await socket.send("GET", f"/ws{bad}", **UPGRADE)
+            answers["websocket"] = await socket.head()
         good = await client.request("POST", f"/?project_path={project}", call("index_status"))
 
     assert {name: answer.status for name, answer in answers.items()} == dict.fromkeys(answers, 400)
