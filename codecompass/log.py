@@ -46,7 +46,8 @@ def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool 
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(target),
+        # One write a line: what else is written to the descriptor comes between lines, not into them.
+        logger_factory=structlog.WriteLoggerFactory(target),
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(level=max(logging.WARNING, LEVELS[level]), stream=target, force=True, format="%(name)s: %(message)s")

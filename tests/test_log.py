@@ -34,6 +34,23 @@ def test_a_file_or_pipe_gets_one_json_object_a_line():
     assert event["timestamp"].endswith("Z")
 
 
+def test_a_line_is_written_in_one_piece():
+    """Whatever else writes to the same descriptor must not come between a line and its end."""
+    pieces = []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            pieces.append(text)
+            return len(text)
+
+    log.configure("info", stream=Stream())
+
+    structlog.get_logger("x").info("one")
+    log.get_logger("y").warning("two")
+
+    assert [piece.endswith("}\n") for piece in pieces] == [True, True]
+
+
 @pytest.mark.parametrize("is_colored", [True, False])
 def test_a_terminal_gets_text(is_colored):
     stream = Terminal()

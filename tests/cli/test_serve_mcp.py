@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -15,6 +17,9 @@ from codecompass.settings import LogLevel
 from tests.support.sample import SAMPLE
 from tests.support.served import END_SECONDS, PATIENCE, holding, processes_of, reached, serving, spied, write_tree
 from tests.transport.harness import modern
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+PONG = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 NOISE = """
 import ctypes, os, subprocess
@@ -290,6 +295,42 @@ def test_an_input_that_is_empty_is_no_failure(cli):
     assert (done.code, done.raw, done.err) == (0, b"", "")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_missing_is_no_failure(cli, closed):
+    """Its number must not go to the first file that is opened."""
+    script = f'exec "$@" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *cli.command(["serve-mcp", "--log-level", "debug"])],
+        cwd=cli.cwd,
+        env=cli.environment,
+        input=PING,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in (b"", PONG)
+    assert (done.stdout == PONG) == (closed == "2>&-")
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_pair_of_sockets_is_as_good_as_pipes(cli):
+    """Some hosts are connected by sockets, the same one for input and output."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.settimeout(PATIENCE)
+        with theirs:
+            process = subprocess.Popen(cli.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=theirs, stdout=theirs)
+        ours.send(PING)
+        answer = ours.recv(1000)
+        ours.shutdown(socket.SHUT_WR)
+
+        assert process.wait(END_SECONDS) == 0
+        assert answer == PONG
+        assert ours.recv(1000) == b""
+
+
 def test_people_are_told_what_it_waits_for(cli):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -423,8 +464,6 @@ def test_a_signal_ends_it_for_a_client_that_does_not_read(cli):
 
 
 def _is_writable(pipe) -> bool:
-    import select
-
     return bool(select.select([], [pipe], [], 0.5)[1])
 
 
