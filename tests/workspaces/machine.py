@@ -122,6 +122,7 @@ class Machine:
         self.user.mkdir()
         self.dev.mkdir()
         self._n_servers = 0
+        self.program = PROGRAM
         path = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
         self.environment = {
             **path,
