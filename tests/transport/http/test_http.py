@@ -201,6 +201,25 @@ async def test_a_workspace_outside_the_allowed_roots_keeps_its_code(places):
     assert answer.said()["error"]["code"] == "workspace_not_allowed"
 
 
+async def test_an_index_of_a_newer_program_keeps_its_code_and_health_is_an_error(places):
+    home, project = places
+    async with http_server(home, rules=RoutingRules(pinned=(project,))) as (_serving, port):
+        await ask(port, "POST", "/", call("index_repo", {"wait_seconds": 30}))
+    (current,) = home.glob("projects/*/CURRENT")
+    current.write_text(current.read_text().replace('"schema_version":1', '"schema_version":99'))
+
+    async with http_server(home, rules=RoutingRules(pinned=(project,))) as (_serving, port):
+        answer = await ask(port, "POST", "/", call("search_code", {"query": "validate_token"}))
+
+        async def is_an_error():
+            return (await health_of(port))["status"] == "error"
+
+        await until(is_an_error)
+
+    assert answer.status == 200
+    assert answer.said()["error"]["code"] == "index_incompatible"
+
+
 async def test_a_server_that_others_can_reach_says_so_loudly(places):
     home, _project = places
     with structlog.testing.capture_logs() as logs:
