@@ -12,7 +12,17 @@ import trio
 from codecompass.actors.messages import StartJob
 from codecompass.errors import CodeCompassError
 from codecompass.store.lock import is_locked
-from tests.support.asking import HURRIED, ONE_WORKER, locate, open_workspace, search, until, until_indexed, until_quiet
+from tests.support.asking import (
+    HURRIED,
+    ONE_WORKER,
+    locate,
+    open_workspace,
+    paths_of,
+    search,
+    until,
+    until_indexed,
+    until_quiet,
+)
 from tests.support.faults import held_workers, workers
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
@@ -173,3 +183,29 @@ async def test_servers_in_turn_open_no_more_files_than_one(tree, tmp_path):
         counts.append(len(open_files()))
 
     assert counts[1:] == [counts[1]] * 5, counts
+
+
+async def test_two_servers_live_in_one_process_and_end_in_any_order(tree, tmp_path):
+    """Each with a data directory of its own, over the same tree; the first one ends first."""
+
+    async def serve(home: str, stop: trio.Event, task_status) -> None:
+        async with open_serving(tmp_path / home, settings=ONE_WORKER) as serving:
+            task_status.started(serving)
+            await stop.wait()
+
+    stops = trio.Event(), trio.Event()
+    async with trio.open_nursery() as nursery:
+        servers = [await nursery.start(serve, f"home {number}", stop) for number, stop in enumerate(stops)]
+        handles = [await open_workspace(serving, tree) for serving in servers]
+        for handle in handles:
+            await until_indexed(handle)
+        tree.write({"saved.py": "def just_saved(): pass\n"})
+        assert [await paths_of(handle, "just_saved") for handle in handles] == [["saved.py"], ["saved.py"]]
+
+        stops[0].set()
+        await until(lambda: len(nursery.child_tasks) == 1)
+
+        tree.write({"saved_again.py": "def saved_again(): pass\n"})
+        assert await paths_of(handles[1], "saved_again") == ["saved_again.py"]
+        stops[1].set()
+    assert workers() == []

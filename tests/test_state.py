@@ -1,0 +1,67 @@
+"""What the actors rest on, read from the source: a loop that awaits nothing, bounded queues, no state of modules."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import codecompass
+
+PACKAGE = Path(codecompass.__file__).parent
+MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "deque", "defaultdict", "OrderedDict", "Counter", "Lock", "Event", "count"}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def function(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    (found,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name]
+    return found
+
+
+def called(node: ast.Call) -> str:
+    """Returns the last name of what is called."""
+    target = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+
+
+def test_the_loop_of_a_workspace_awaits_its_mailbox_and_nothing_else():
+    tree = dict(modules())["actors/workspace.py"]
+
+    awaited = [ast.unparse(node.value) for node in ast.walk(function(tree, "_loop")) if isinstance(node, ast.Await)]
+
+    assert awaited == ["self._mailbox.receive()"]
+    assert isinstance(function(tree, "_take"), ast.FunctionDef), "what the loop does with a message cannot wait"
+
+
+def test_retiring_a_workspace_is_one_step():
+    assert isinstance(function(dict(modules())["actors/supervisor.py"], "_retire"), ast.FunctionDef)
+
+
+def test_every_channel_between_tasks_is_bounded():
+    channels = [
+        (name, ast.unparse(node))
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and called(node) == "open_memory_channel"
+    ]
+
+    assert channels, "nothing was found, so nothing was tested"
+    assert [each for each in channels if "inf" in each[1]] == []
+
+
+def test_no_module_has_state():
+    """What a module holds never changes: it is declared Final, and nothing is declared global."""
+    found = []
+    for name, tree in modules():
+        found += [f"{name}: global {node.names}" for node in ast.walk(tree) if isinstance(node, ast.Global)]
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign) and "Final" in ast.unparse(node.annotation):
+                continue
+            value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if isinstance(value, MUTABLE) or (isinstance(value, ast.Call) and called(value) in MUTABLE_CALLS):
+                found.append(f"{name}:{node.lineno}: {ast.unparse(node)[:60]}")
+
+    assert [each for each in found if "__all__" not in each] == []
