@@ -18,17 +18,18 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from bench import indexing, latency, serving, serving_rows
+from bench import indexing, latency, serving, serving_rows, switching, switching_rows
 from bench.corpus import OUT, Tree, given_tree, synthetic_tree
 from bench.figures import Figure
 from bench.indexing import Plan, TreeRuns
 from bench.serving import ServingRuns
+from bench.switching import SwitchRuns, WarmsetRuns
 from bench.table import figures_table
 
 SMALL_FILES: Final = 5_000
 LARGE_TIMES: Final = 4
 QUICK_FILES: Final = 500
-PARTS: Final = ("indexing", "latency", "start", "serving")
+PARTS: Final = ("indexing", "latency", "start", "serving", "switching")
 MIDDLE_TIMES: Final = 2
 LIBRARIES: Final = ("tantivy", "tree-sitter", "tree-sitter-language-pack", "trio", "msgspec")
 
@@ -51,6 +52,7 @@ class Report(Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...]
     trees: tuple[TreeRuns, ...]
     serving: ServingRuns | None
+    switching: tuple[SwitchRuns, WarmsetRuns] | None
     remarks: tuple[str, ...]
 
 
@@ -59,6 +61,7 @@ class Results(Struct):
 
     trees: list[TreeRuns] = []
     serving: ServingRuns | None = None
+    switching: tuple[SwitchRuns, WarmsetRuns] | None = None
     remarks: list[str] = []
 
 
@@ -94,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         figures=figures,
         trees=tuple(results.trees),
         serving=results.serving,
+        switching=results.switching,
         remarks=tuple(results.remarks),
     )
     print(_heading(machine), figures_table(figures), *results.remarks, sep="\n\n")
@@ -123,6 +127,12 @@ def _measure(options: argparse.Namespace, results: Results) -> Iterator[Figure]:
                 yield from latency.figures_of(latency.measure(trees[-1].root, home, queries=queries), trees[-1].root)
             if "serving" in parts:
                 yield from _measure_serving(trees, home, options, results)
+    if "switching" in parts:
+        _say("going from workspace to workspace")
+        with TemporaryDirectory(prefix="codecompass-bench-") as directory:
+            plan_of_switches = switching.QUICK if options.quick else switching.Plan()
+            results.switching = switching.measure(Path(directory), plan_of_switches)
+            yield from switching_rows.figures_of(*results.switching)
     if "start" in parts:
         _say("starting the command line")
         yield from latency.start_figures()

@@ -1,0 +1,185 @@
+"""What it costs to go from one workspace to another: to one that is live, to one on disk, to one that nobody has seen.
+
+One server, many small projects, named by their paths. Also what many of them leave behind, and what the warmset gives and costs.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from bench import indexing, synthetic
+from bench.client import Connection, serving
+from bench.corpus import SEED
+from bench.measure import memory_of
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import open_registry
+
+FILES: Final = 100
+"""Files of each project: enough to have an index of several segments, few enough to be made quickly."""
+
+MAX_LIVE: Final = 8
+DEADLINE_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 0.002
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """How many projects there are, and how often each thing is measured."""
+
+    active: int = 30
+    registered: int = 200
+    rounds: int = 4
+    questions: int = 300
+    cold: int = 10
+    starts: int = 7
+
+
+QUICK: Final = Plan(active=10, registered=20, rounds=2, questions=40, cold=2, starts=2)
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """What the server holds after a round through all active workspaces."""
+
+    handles: int
+    threads: int
+    rss: int
+
+
+class SwitchRuns(Struct, frozen=True, kw_only=True):
+    """Milliseconds. `same` and `live` are questions to one and to several live workspaces in turn; `routed` is an answer from
+    memory for a workspace that is named, `unrouted` the same for none; `disk` opens an index, `cold` builds one of FILES files.
+    """
+
+    same: tuple[float, ...]
+    live: tuple[float, ...]
+    routed: tuple[float, ...]
+    unrouted: tuple[float, ...]
+    disk: tuple[float, ...]
+    cold: tuple[float, ...]
+    held: tuple[Held, ...]
+    registered: int
+    active: int
+
+
+class WarmsetRuns(Struct, frozen=True, kw_only=True):
+    """Seconds until `initialize` was answered, and milliseconds of the first question once the server calls itself warm."""
+
+    start: tuple[float, ...]
+    start_without: tuple[float, ...]
+    first: tuple[float, ...]
+    first_without: tuple[float, ...]
+
+
+class _Metadata(Struct, frozen=True):
+    indexing_status: str = ""
+
+
+class _Answer(Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    prewarm_status: str = ""
+
+
+def measure(home: Path, plan: Plan) -> tuple[SwitchRuns, WarmsetRuns]:
+    """Makes the projects below `home`, measures, and leaves what it made to whoever removes `home`."""
+    projects = [_project(home / "projects" / f"p{number:03}", number) for number in range(plan.active + plan.cold)]
+    store = home / "switching"
+    for project in projects[: plan.active]:
+        indexing.index(project, store)
+    with open_registry(HomeLayout(store.resolve())) as registry:
+        for number in range(plan.registered - plan.active):
+            empty = home / "more" / f"e{number:03}"
+            empty.mkdir(parents=True)
+            registry.register(empty.resolve())
+    return _switches(projects, store, plan), _warmset(projects[:3], store, plan)
+
+
+def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
+    known, unknown = projects[: plan.active], projects[plan.active :]
+    config = store / "bench.toml"
+    roots = str(projects[0].parent)
+    config.write_text(f"[server]\nmax_live_workspaces = {MAX_LIVE}\nmax_auto_workspaces = 100\nprewarm = false\n")
+    flags = ("--config", str(config), "--auto-workspace", "--allowed-root", roots, "--allowed-root", str(store.parent))
+    with serving(known[0], store, *flags) as server:
+        server.initialize()
+        disk, held = [], []
+        for _ in range(plan.rounds):
+            disk += [_ask(server, root) for root in known]
+            held.append(_held(server.pid))
+        live = known[-4:]
+        for root in live:
+            _ask(server, root)
+        same = [_ask(server, live[0]) for _ in range(plan.questions)]
+        turns = [_ask(server, live[number % len(live)]) for number in range(plan.questions)]
+        routed = [_milliseconds(server, "health_check", workspace=str(live[n % len(live)])) for n in range(plan.questions)]
+        unrouted = [_milliseconds(server, "health_check") for _ in range(plan.questions)]
+        cold = [_first_contact(server, root) for root in unknown]
+    return SwitchRuns(
+        same=tuple(same),
+        live=tuple(turns),
+        routed=tuple(routed),
+        unrouted=tuple(unrouted),
+        # The first round opens what the system has not read yet, and grows what a server needs once.
+        disk=tuple(disk[len(known) :]),
+        cold=tuple(cold),
+        held=tuple(held),
+        registered=plan.registered,
+        active=plan.active,
+    )
+
+
+def _warmset(projects: Sequence[Path], store: Path, plan: Plan) -> WarmsetRuns:
+    times: dict[str, list[float]] = {name: [] for name in ("start", "start_without", "first", "first_without")}
+    for _ in range(plan.starts):
+        # In turns, so that what else the machine does falls on both.
+        for suffix, flags in (("", ()), ("_without", ("--no-prewarm",))):
+            with serving(projects[0], store, *flags) as server:
+                times["start" + suffix].append(server.initialize())
+                _wait_warm(server)
+                times["first" + suffix].append(_ask(server, projects[0]))
+    return WarmsetRuns(**{name: tuple(values) for name, values in times.items()})
+
+
+def _project(root: Path, number: int) -> Path:
+    shutil.rmtree(root, ignore_errors=True)
+    for source in synthetic.source_files(SEED + number, FILES):
+        path = root / source.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source.text)
+    return root.resolve()
+
+
+def _ask(server: Connection, root: Path) -> float:
+    return _milliseconds(server, "locate_symbol", name="nobody_is_called_this", workspace=str(root))
+
+
+def _milliseconds(server: Connection, tool: str, **arguments: str) -> float:
+    return server.call(tool, arguments).seconds * 1000
+
+
+def _first_contact(server: Connection, root: Path) -> float:
+    began = time.monotonic()
+    while time.monotonic() - began < DEADLINE_SECONDS:
+        answer = server.call("locate_symbol", {"name": "nobody_is_called_this", "workspace": str(root)})
+        if msgspec.json.decode(answer.result, type=_Answer).metadata.indexing_status == "ready":
+            return (time.monotonic() - began) * 1000
+        time.sleep(POLL_SECONDS)
+    raise TimeoutError(f"{root} was not indexed within {DEADLINE_SECONDS:.0f} s")
+
+
+def _wait_warm(server: Connection) -> None:
+    began = time.monotonic()
+    while time.monotonic() - began < DEADLINE_SECONDS:
+        answer = server.call("health_check")
+        if msgspec.json.decode(answer.result, type=_Answer).prewarm_status in ("complete", "skipped"):
+            return
+        time.sleep(POLL_SECONDS)
+    raise TimeoutError("the server does not become warm")
+
+
+def _held(pid: int) -> Held:
+    return Held(handles=len(os.listdir(f"/proc/{pid}/fd")), threads=len(os.listdir(f"/proc/{pid}/task")), rss=memory_of(pid).rss)
