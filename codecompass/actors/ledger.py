@@ -12,6 +12,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.limits import Limits
+from codecompass.errors import IndexDamaged
 from codecompass.store.evictions import Evictions
 from codecompass.store.job_log import FinalStatus, Interruption, Job, JobLog, JobMode, JobProgress
 from codecompass.store.layout import HomeLayout
@@ -37,6 +38,7 @@ class Ledger:
         self._busy_timeout_ms = busy_timeout_ms
         self._stack = ExitStack()
         self._opened: Registry | None = None
+        self._file: tuple[int, int] | None = None
 
     async def projects(self) -> tuple[Project, ...]:
         """All projects by root."""
@@ -167,12 +169,31 @@ class Ledger:
         await trio.to_thread.run_sync(self._stack.close, limiter=self._limiter)
 
     async def _run(self, work: Callable[[Registry], T]) -> T:
-        def run() -> T:
-            if self._opened is None:
-                self._opened = self._stack.enter_context(open_registry(self._home, busy_timeout_ms=self._busy_timeout_ms))
-            return work(self._opened)
+        return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
 
-        return await trio.to_thread.run_sync(run, limiter=self._limiter)
+    def _work(self, work: Callable[[Registry], T]) -> T:
+        if self._opened is not None and self._file != self._file_there():
+            # Moved away, as is the remedy for a damaged one, or deleted: what is written to it nobody finds again.
+            self._forget()
+        if self._opened is None:
+            self._opened = self._stack.enter_context(open_registry(self._home, busy_timeout_ms=self._busy_timeout_ms))
+            self._file = self._file_there()
+        try:
+            return work(self._opened)
+        except IndexDamaged:
+            self._forget()
+            raise
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            status = self._home.registry.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _forget(self) -> None:
+        self._opened = None
+        self._stack.close()
 
 
 @asynccontextmanager

@@ -169,6 +169,8 @@ async def test_a_full_disk_fails_the_job_and_answers_go_on_until_there_is_room(s
 
             assert (failed.status, failed.error_code) == ("failed", "permission_denied")
             assert "free disk space" in failed.error
+            told = await serving.refusal("index_repository", repo_path=small.root)
+            assert told["error"]["code"] == "permission_denied"
             reply = await handle.ask(locate("alpha", freshness_policy="best_effort"))
             assert [result.path for result in reply.results] == ["a.py"]
             ballast.unlink()
