@@ -7,6 +7,7 @@ import trio
 from codecompass.transport.catalog import TOOLS
 from codecompass.transport.core import Core
 from codecompass.transport.prompts import ProductPrompts
+from tests.conformance import official_suite
 from tests.conformance.conftest import Tally
 from tests.conformance.official_suite import checks_in, installed_suite, listed_scenarios
 from tests.conformance.scenarios import MODERN, OF_THE_PRODUCT, REVISIONS, WHY_NOT, WITHOUT_FIXTURE
@@ -129,3 +130,14 @@ Run and reported, but never scored:
         "tasks-lifecycle": "extension",
         "http-header-validation": "pending",
     }
+
+
+def test_without_the_suite_the_tests_are_skipped_with_a_reason_and_fail_in_ci(monkeypatch, tmp_path):
+    monkeypatch.setattr(official_suite, "PACKAGE", tmp_path)
+
+    monkeypatch.delenv("CODECOMPASS_REQUIRE_TOOLS", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="make suite installs it"):
+        installed_suite()
+    monkeypatch.setenv("CODECOMPASS_REQUIRE_TOOLS", "1")
+    with pytest.raises(pytest.fail.Exception, match="is required here: make suite"):
+        installed_suite()
