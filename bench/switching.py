@@ -115,8 +115,11 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
             _ask(server, root)
         same = [_ask(server, live[0]) for _ in range(plan.questions)]
         turns = [_ask(server, live[number % len(live)]) for number in range(plan.questions)]
-        routed = [_milliseconds(server, "health_check", workspace=str(live[n % len(live)])) for n in range(plan.questions)]
-        unrouted = [_milliseconds(server, "health_check") for _ in range(plan.questions)]
+        routed, unrouted = [], []
+        for number in range(plan.questions):
+            # In turns, so that what else the machine does falls on both.
+            routed.append(_milliseconds(server, "health_check", workspace=str(live[number % len(live)])))
+            unrouted.append(_milliseconds(server, "health_check"))
         cold = [_first_contact(server, root) for root in unknown]
     return SwitchRuns(
         same=tuple(same),

@@ -12,12 +12,16 @@ class ErrorReport(Struct, frozen=True):
 
 
 class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A project as `--json` prints it. Times are ISO 8601 in UTC, sizes in bytes."""
+    """A project as `--json` prints it. Times are ISO 8601 in UTC, sizes in bytes.
+
+    `residency` is `live` while a server has its index open, `on_disk` where there is one, and left out where there is none.
+    """
 
     project_id: str
     name: str
     repo_root: str
     state: str
+    residency: str = ""
     is_default: bool = False
     auto_discovered: bool = False
     file_count: int = 0

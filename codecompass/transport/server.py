@@ -20,12 +20,14 @@ from msgspec import Struct
 
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
+from codecompass.actors.messages import Query
 from codecompass.actors.residency import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError
+from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
@@ -47,6 +49,10 @@ from codecompass.units import MILLISECONDS, SECONDS
 SURVEY_SECONDS: Final = 0.7 * SECONDS
 """How often the known projects are looked at again: another process may have registered or indexed one, or died at it, and
 within a second that is to be seen. A look costs about 10 us of CPU a project where nothing has changed."""
+
+
+PREWARM_QUERY: Final = "main init error"
+"""Words that most repositories hold."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -127,7 +133,13 @@ class Server:
         chosen = there[: self.launch.settings.server.warmset_capacity]
         self._warmset = tuple(project.project_id for project in chosen)
         for project in chosen:
-            await self.supervisor.route(project).wait_open()
+            handle = self.supervisor.route(project)
+            await handle.wait_open()
+            try:
+                # A first question costs what later ones do not: modules, pages of the index, a look at the tree.
+                await handle.ask(Query(request=SearchCode(query=PREWARM_QUERY, limit=1, freshness_policy="balanced")))
+            except CodeCompassError as error:
+                self._log.info("prewarm_question_failed", project=project.project_id, cause=error.message)
         self._prewarm_status = "complete"
 
 

@@ -1,7 +1,9 @@
 """Several programs on one store: one writes at a time, all read, each sees what the others do, and nobody's death is a loss."""
 
+import json
 import os
 import signal
+import socket
 import sqlite3
 import sys
 from contextlib import AsyncExitStack
@@ -10,7 +12,7 @@ import pytest
 import trio
 
 from codecompass.store.lock import is_locked, is_read
-from tests.workspaces.machine import word
+from tests.workspaces.machine import Desk, word
 
 pytestmark = pytest.mark.interaction
 
@@ -249,3 +251,59 @@ async def test_a_store_whose_registry_a_newer_program_wrote_is_refused_and_left_
     assert "newer codecompass" in refused.message
     assert "newer codecompass" in health.json["sqlite_error"]
     assert ready.names == {word(root)}
+
+
+async def test_the_list_of_projects_tells_who_is_live_on_disk_or_not_indexed(machine):
+    live, resting, unindexed = (machine.project(name) for name in ("live", "resting", "unindexed"))
+    for root in (live, resting, unindexed):
+        machine.register(root)
+    machine.index(resting)
+    async with machine.serve("--no-prewarm") as desk:
+        await desk.ready(word(live), workspace=live)
+        listed = machine.run("projects", "list", "--json")
+        shown = machine.run("projects", "list")
+        health = await desk.until(lambda answer: answer.json["total_projects"] == 3, "health_check")
+
+    found = {project["repo_root"]: project.get("residency") for project in json.loads(listed.stdout)["projects"]}
+    assert found == {str(live): "live", str(resting): "on_disk", str(unindexed): None}
+    assert "ready, live" in shown.stdout
+    residency = {project["repo_root"]: project["residency"] for project in health.json["projects"]}
+    assert residency == {str(live): "live", str(resting): "on_disk", str(unindexed): "on_disk"}
+
+
+async def test_a_server_over_http_and_one_over_stdio_share_an_index(machine):
+    from mcp import Client
+
+    root = machine.project("shop")
+    machine.register(root, is_default=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = machine.start("serve-mcp", "--transport", "http", "--port", str(port))
+    try:
+        with trio.fail_after(30):
+            while True:
+                try:
+                    await (await trio.open_tcp_stream("127.0.0.1", port)).aclose()
+                    break
+                except OSError:
+                    await trio.sleep(0.02)
+        async with machine.serve(cwd=root) as desk, Client(f"http://127.0.0.1:{port}/mcp", mode="legacy") as client:
+            over_http = Desk(client, machine.base / "none.pid", machine.base / "none.log")
+            await over_http.ready(word(root))
+            named(root, "added_later")
+            texts = [
+                (
+                    await each.until(
+                        lambda answer: answer.names == {"added_later"}, "locate_symbol", name="added_later", workspace=root
+                    )
+                ).json["results"]
+                for each in (desk, over_http)
+            ]
+            jobs = [(await each.call("index_status", workspace=root)).json["recent_jobs"] for each in (desk, over_http)]
+    finally:
+        server.terminate()
+        server.wait()
+
+    assert texts[0] == texts[1]
+    assert {job["status"] for job in jobs[1]} == {"published"}
+    assert server.returncode == 0

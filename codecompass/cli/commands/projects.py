@@ -15,6 +15,7 @@ from codecompass.cli.terminal import Style, printable
 from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
+    from codecompass.store.layout import ProjectLayout
     from codecompass.store.registry import Project, Registry
 
 HELP = """
@@ -62,7 +63,8 @@ _STATE_WORDS: Final = {
 
 @make_command(
     "list",
-    text="List all projects with their state, size on disk and last use. An asterisk marks the default project.",
+    text="List all projects with their state, size on disk and last use. An asterisk marks the default project; "
+    "live are those that a server has open.",
     examples=(
         Example("codecompass projects list", "all projects"),
         Example("codecompass projects list --json | jq -r '.projects[].repo_root'", "their directories"),
@@ -74,9 +76,12 @@ def list_projects(invocation: Invocation) -> None:
     from codecompass.cli.project_state import project_state
     from codecompass.protocol.encode import encode
     from codecompass.store.housekeeping import disk_usage
+    from codecompass.store.lock import is_read
 
     with invocation.registry() as registry:
         projects = registry.projects()
+    # Before this command opens them itself.
+    live = {project.project_id: is_read(invocation.home.project(project.project_id)) for project in projects}
     entries = []
     for project in projects:
         state = project_state(invocation.home, project)
@@ -87,6 +92,7 @@ def list_projects(invocation: Invocation) -> None:
                 name=project.name,
                 repo_root=str(project.root),
                 state=state.name,
+                residency=_residency(invocation.home.project(project.project_id), live[project.project_id]),
                 is_default=project.is_default,
                 auto_discovered=project.is_auto_discovered,
                 file_count=0 if meta is None else meta.file_count,
@@ -111,7 +117,10 @@ def list_projects(invocation: Invocation) -> None:
         rows.append(
             [
                 Cell(entry.name + (" *" if entry.is_default else ""), ("bold",)),
-                Cell(_STATE_WORDS.get(entry.state, entry.state), _STATE_STYLES.get(entry.state, ("yellow",))),
+                Cell(
+                    _STATE_WORDS.get(entry.state, entry.state) + (", live" if entry.residency == "live" else ""),
+                    _STATE_STYLES.get(entry.state, ("yellow",)),
+                ),
                 Cell(f"{entry.file_count:,}", is_right=True),
                 Cell(f"{entry.symbol_count:,}", is_right=True),
                 Cell(amounts.size(entry.disk_bytes), is_right=True),
@@ -222,9 +231,7 @@ def gc(invocation: Invocation, dry_run: bool) -> None:
             gone.append(str(project.root))
         leftovers = orphans(home, frozenset(project.project_id for project in registry.projects()))
     for orphan in leftovers:
-        freed += orphan.n_bytes
-        if not dry_run:
-            remove_orphan(orphan)
+        freed += orphan.n_bytes if dry_run else remove_orphan(orphan)
     removal = Removal(projects=tuple(gone), leftovers=tuple(str(o.path) for o in leftovers), freed_bytes=freed, dry_run=dry_run)
     if invocation.options.as_json:
         terminal.json(encode(removal))
@@ -235,6 +242,12 @@ def gc(invocation: Invocation, dry_run: bool) -> None:
     for path in removal.leftovers:
         terminal.line(f"{verb} {printable(path)}, which belongs to no project")
     terminal.line(f"{amounts.size(freed)} {'to free' if dry_run else 'freed'}" if gone or leftovers else "nothing to clean up")
+
+
+def _residency(layout: "ProjectLayout", is_live: bool) -> str:
+    if is_live:
+        return "live"
+    return "on_disk" if layout.current.exists() else ""
 
 
 def _find(registry: "Registry", name: str) -> "Project":
