@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.chores import keep_at
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
@@ -108,6 +109,14 @@ class Server:
 
     async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
+        await keep_at("start", self._begin)
+        async with trio.open_nursery() as nursery:
+            if self._prewarm_status == "pending":
+                nursery.start_soon(keep_at, "prewarm", self._prewarm)
+            nursery.start_soon(keep_at, "storage care", self.storage_care.work)
+            nursery.start_soon(keep_at, "survey", self._keep_surveying)
+
+    async def _begin(self) -> None:
         try:
             lost = await self.ledger.recover()
             if lost:
@@ -116,13 +125,11 @@ class Server:
         except CodeCompassError as error:
             self._log.error("registry_unavailable", cause=error.message)
         self._known = await self._survey.refresh()
-        async with trio.open_nursery() as nursery:
-            if self._prewarm_status == "pending":
-                nursery.start_soon(self._prewarm)
-            nursery.start_soon(self.storage_care.work)
-            while True:
-                await trio.sleep(SURVEY_SECONDS)
-                self._known = await self._survey.refresh()
+
+    async def _keep_surveying(self) -> None:
+        while True:
+            await trio.sleep(SURVEY_SECONDS)
+            self._known = await self._survey.refresh()
 
     async def _prewarm(self) -> None:
         """Starts the workspaces that are likely to be asked first; each opens its index by itself."""
