@@ -25,10 +25,10 @@ def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdent
     directory is empty and lies on another file system than before. Without that an index would be emptied, to be built
     anew when the file system is back.
     """
-    if canonical_root(root) != root:
-        # Not where to: whoever asks need not be allowed to know what lies there.
-        raise _lost(root, f"the directory {root} is a link to elsewhere now")
     try:
+        if canonical_root(root) != root:
+            # Not where to: whoever asks need not be allowed to know what lies there.
+            raise _lost(root, f"the directory {root} is a link to elsewhere now")
         status = os.stat(root, follow_symlinks=False)
         with os.scandir(root) as entries:
             is_empty = next(entries, None) is None

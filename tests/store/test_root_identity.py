@@ -4,6 +4,7 @@ import pytest
 
 from codecompass.errors import ProjectNotFound
 from codecompass.store.root_identity import RootIdentity, identify_root, require_same_root
+from codecompass.store.scan.vcs import Head, read_head
 
 
 def test_a_directory_is_the_same_under_another_name(workspace):
@@ -69,3 +70,16 @@ def test_another_directory_in_the_same_place_is_not_the_same(workspace):
 
     with pytest.raises(ProjectNotFound, match="moved or replaced while it was being indexed"):
         require_same_root(workspace.root, before)
+
+
+def test_a_root_that_goes_between_two_system_calls_is_gone(tmp_path, monkeypatch):
+    """`realpath` asks what a path is and then where the link leads: in between it can be swapped."""
+
+    def vanish(path):
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr("os.path.realpath", vanish)
+
+    with pytest.raises(ProjectNotFound, match="is gone"):
+        identify_root(tmp_path)
+    assert read_head(str(tmp_path)) == Head("live", None)

@@ -13,11 +13,13 @@ from codecompass.actors.progress import Progress
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.store.identity import project_id
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption
+from codecompass.store.job_log import Interruption, Job, JobProgress
+from codecompass.store.processes import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.health import MAX_PROJECTS, Moment, health
 from codecompass.transport.known import Known, KnownProject
+from codecompass.transport.storage_care import StorageState
 
 CALM = Moment(uptime_seconds=3600.9, prewarm_status="complete", prewarm_enabled=True, warmset_capacity=3)
 
@@ -278,3 +280,39 @@ def test_without_a_project_the_startup_check_says_so():
 
     assert (check["status"], check["current_schema_version"]) == ("not_indexed", 0)
     assert check["message"]
+
+
+def test_a_store_over_its_quota_is_told_and_one_within_it_is_not_mentioned():
+    full = replace(CALM, storage=StorageState(used_bytes=20, max_bytes=10, report="too much. Remove something."))
+
+    assert health(CALM, metadata=bare_metadata()).storage is None
+    told = health(full, metadata=bare_metadata()).storage
+    assert (told.used_bytes, told.max_bytes, told.message) == (20, 10, "too much. Remove something.")
+
+
+def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too():
+    theirs = Job(
+        job_id="j9",
+        project_id=project_id(Path("/srv/a")),
+        mode="full",
+        status="running",
+        cause="test",
+        error="",
+        error_code="",
+        ref="",
+        process=ProcessMark(1, "x"),
+        progress=JobProgress(files_total=7),
+        changed_files=0,
+        duration_ms=None,
+        created_at=1.0,
+        started_at=2.0,
+        finished_at=None,
+    )
+    newer = known("a", meta=replace(META, published_at=4e9, file_count=77), active_job=theirs, is_elsewhere=True)
+    moment = with_known(newer, live=(live("a"),))
+
+    seen = health(moment, metadata=bare_metadata())
+
+    assert (seen.projects[0].file_count, seen.projects[0].index_status, seen.active_job.job_id) == (77, "indexing", "j9")
+    ours = with_known(replace(newer, is_elsewhere=False), live=(live("a"),))
+    assert health(ours, metadata=bare_metadata()).active_job is None

@@ -122,7 +122,11 @@ def tracked_files(repository: Repository, directory: str, *, is_cancelled: Calla
 def read_head(root: str) -> Head:
     """Returns what HEAD of the repository around `root` says, from files; git is asked only for what files do not tell
     (reftable, a HEAD that is a symbolic link). Never raises: a broken repository reads like none."""
-    repository = find_repository(os.path.realpath(root))
+    try:
+        repository = find_repository(os.path.realpath(root))
+    except OSError:
+        # A directory on the way became a link, or went, between two system calls.
+        repository = None
     if repository is None:
         return Head(NO_REF)
     head_file = os.path.join(repository.git_directory, "HEAD")

@@ -240,7 +240,10 @@ def skip_reason(workspace: Workspace, path: str, status: os.stat_result) -> Skip
     if not is_utf8(path):
         return "path_not_utf8"
     if S_ISLNK(status.st_mode):
-        target = os.path.realpath(os.path.join(workspace.root, path))
+        try:
+            target = os.path.realpath(os.path.join(workspace.root, path))
+        except OSError:
+            return "symlink_outside_root"  # a link on the way changed between two system calls: nobody knows where to
         is_inside = target == workspace.root or target.startswith(workspace.root.rstrip("/") + "/")
         return "symlink" if is_inside else "symlink_outside_root"
     if not S_ISREG(status.st_mode):
