@@ -22,6 +22,7 @@ from wsproto.frame_protocol import CloseReason
 
 _FIRST_FINAL: Final = 200
 _HEAD_TOO_LARGE: Final = 431
+_NO_METHOD: Final = b"UNKNOWN"
 _UNSPECIFIED: Final = ("", 0)
 
 
@@ -74,10 +75,10 @@ class Http11(H11Protocol):
             return
         # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.
         headers = [(name, value) for name, value in request.headers if name != b"sec-websocket-extensions"]
-        if len(headers) != len(request.headers):
-            request = h11.Request(
-                method=request.method, target=request.target, headers=headers, http_version=request.http_version
-            )
+        # Methods are case-sensitive. hypercorn takes `hEAD` for HEAD and leaves the body out, which h11 then misses.
+        method = request.method if request.method.isupper() else _NO_METHOD
+        if len(headers) != len(request.headers) or method != request.method:
+            request = h11.Request(method=method, target=request.target, headers=headers, http_version=request.http_version)
         await super()._create_stream(request)
 
 

@@ -48,6 +48,17 @@ async def test_what_looks_like_a_broken_response_is_refused_in_words(server):
                 assert answer.message()["error"]["message"]
 
 
+async def test_methods_are_case_sensitive(server):
+    """Found by the tests below: to `hEAD` the head of the answer came without its body."""
+    for method in ("hEAD", "get", "Post"):
+        async with http_connection(server.url) as http:
+            answer = await http.request(method, "/health")
+
+            assert answer.status == 405
+            assert answer.headers["allow"] == "GET"
+            assert answer.message()["error"]["message"]
+
+
 async def in_parallel(n_cases, work):
     """Calls `work(rng)` for each case, by many clients at once; the seed of a case that fails is in the failure."""
     waiting = iter(range(n_cases))
