@@ -5,6 +5,7 @@ else, not even whether it exists.
 """
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,8 +56,10 @@ def look(path: str, allowed: Sequence[Path], never: frozenset[Path]) -> Place:
         return Place(path=_TOP, directory=_TOP, is_allowed=not allowed)
     if not is_within(real, allowed):
         return Place(path=real, directory=real, is_allowed=False)
-    is_directory = os.path.isdir(real)
-    if not is_directory and not os.path.exists(real):
+    try:
+        # Asked once: what comes and goes between two looks would be neither a directory nor missing.
+        is_directory = stat.S_ISDIR(os.stat(real).st_mode)
+    except (ValueError, OSError):
         return Place(path=real, directory=real)
     directory = real if is_directory else real.parent
     # A file that is an allowed root itself must not open its directory.
