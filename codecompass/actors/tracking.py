@@ -18,7 +18,7 @@ from codecompass.actors.workbench import Workbench
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.watching import TreeWatcher
+    from codecompass.actors.watching.watcher import TreeWatcher
 
 DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 """An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""

@@ -51,7 +51,7 @@ from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.watching import TreeWatcher
+    from codecompass.actors.watching.watcher import TreeWatcher
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -213,7 +213,7 @@ class IndexWorkbench:
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
         """Watches the tree."""
-        from codecompass.actors.watching import open_tree_watcher  # only where something is watched
+        from codecompass.actors.watching.watcher import open_tree_watcher  # only where something is watched
 
         return open_tree_watcher(self._project.root)
 

@@ -22,16 +22,16 @@ from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.log_stream import LogStream
 from codecompass.settings import LogLevel, ServerSettings, Settings
-from codecompass.transport.core import Core
 from codecompass.transport.deferred import DeferredServer
-from codecompass.transport.listening_sockets import bound_url, open_sockets
-from codecompass.transport.product import product_surface
-from codecompass.transport.routing_rules import RoutingRules, routing_rules
+from codecompass.transport.http.listening_sockets import bound_url, open_sockets
+from codecompass.transport.mcp.core import Core
+from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.routing.rules import RoutingRules, routing_rules
 from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
 
 if TYPE_CHECKING:
-    from codecompass.transport.bridge import Bridge
-    from codecompass.transport.bridge_target import BridgeTarget
+    from codecompass.transport.bridge.relay import Bridge
+    from codecompass.transport.bridge.target import BridgeTarget
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
@@ -86,7 +86,7 @@ def _serve_over_http(invocation: Invocation, settings: Settings, rules: RoutingR
 
 
 async def _serve_http(invocation: Invocation, settings: Settings, rules: RoutingRules, sockets: Sequence[socket.socket]) -> None:
-    from codecompass.transport.http import serve_http
+    from codecompass.transport.http.service import serve_http
     from codecompass.transport.server import Launch, open_server
 
     launch = Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
@@ -103,7 +103,7 @@ def bridge(
 
     Raises InvalidInput for options that make no sense here, PermissionDenied for a log file that cannot be written.
     """
-    from codecompass.transport.bridge_target import bridge_target
+    from codecompass.transport.bridge.target import bridge_target
 
     for key in sorted(flags.keys() - BRIDGE_SETTINGS):
         name = key.rpartition(".")[2]
@@ -130,7 +130,7 @@ def bridge(
 
 
 async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
-    from codecompass.transport.bridge import Bridge
+    from codecompass.transport.bridge.relay import Bridge
 
     bridge = Bridge(target)
     async with trio.open_nursery() as nursery:
@@ -147,7 +147,7 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
 def _unknown_tools(listing: str) -> str | None:
     """Returns what is wrong with a list of tools. The default is right, and knowing others costs a tenth of a second."""
     if listing != ServerSettings().tools:
-        from codecompass.transport.catalog import listed_names
+        from codecompass.transport.tools.catalog import listed_names
 
         try:
             listed_names(listing)

@@ -15,7 +15,7 @@ from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
 if TYPE_CHECKING:
     from codecompass.actors.jobs import JobView
     from codecompass.store.job_log import Job
-    from codecompass.transport.job_directory import ServerJobs
+    from codecompass.transport.product.job_directory import ServerJobs
     from codecompass.transport.server import Launch, Server
 
 _SERVER_MODULE: Final = "codecompass.transport.server"
@@ -37,7 +37,7 @@ class DeferredServer:
         await self._wanted.wait()
         # Beside the session, which goes on answering.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
-        from codecompass.transport.job_directory import ServerJobs
+        from codecompass.transport.product.job_directory import ServerJobs
         from codecompass.transport.server import open_server
 
         async with open_server(self._launch()) as server:
@@ -53,13 +53,13 @@ class DeferredServer:
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
         """See `calls.Tools`. Needs the descriptions, not the server."""
-        from codecompass.transport.catalog import describe
+        from codecompass.transport.tools.catalog import describe
 
         return describe(self._listing)
 
     def knows(self, name: str) -> bool:
         """See `calls.Tools`."""
-        from codecompass.transport.catalog import GROUPS
+        from codecompass.transport.tools.catalog import GROUPS
 
         return name in GROUPS["all"]
 

@@ -29,8 +29,8 @@ from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.known import Known, KnownProject
-from codecompass.transport.storage_care import StorageState
+from codecompass.transport.routing.known import Known, KnownProject
+from codecompass.transport.routing.storage_care import StorageState
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""

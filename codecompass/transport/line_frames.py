@@ -7,8 +7,8 @@ A line that is too long is reported once, when that is known, and dropped up to 
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.transport.connection import Input
-from codecompass.transport.jsonrpc import oversized
+from codecompass.transport.mcp.connection import Input
+from codecompass.transport.mcp.jsonrpc import oversized
 from codecompass.units import KIB
 
 KEPT_BYTES: Final = 64 * KIB

@@ -33,18 +33,18 @@ from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project
-from codecompass.transport.catalog import Catalog
-from codecompass.transport.core import Core, SessionLimits
-from codecompass.transport.eviction import AutoWorkspaces
 from codecompass.transport.health import Moment, PrewarmStatus
-from codecompass.transport.job_directory import ServerJobs
-from codecompass.transport.known import Known, Survey
+from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import MeasuredTools, Measures
-from codecompass.transport.product import product_surface
-from codecompass.transport.router import Router
-from codecompass.transport.routing_rules import RoutingRules
-from codecompass.transport.storage_care import StorageCare
-from codecompass.transport.toolkit import Services
+from codecompass.transport.product.job_directory import ServerJobs
+from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.routing.eviction import AutoWorkspaces
+from codecompass.transport.routing.known import Known, Survey
+from codecompass.transport.routing.router import Router
+from codecompass.transport.routing.rules import RoutingRules
+from codecompass.transport.routing.storage_care import StorageCare
+from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 SURVEY_SECONDS: Final = 0.7 * SECONDS

@@ -19,9 +19,9 @@ from typing import Final, Protocol
 import trio
 from msgspec import Struct
 
-from codecompass.transport.connection import ConnectionEnd, Input, Receive, serve_connection
-from codecompass.transport.core import Core
 from codecompass.transport.line_frames import LineFrames
+from codecompass.transport.mcp.connection import ConnectionEnd, Input, Receive, serve_connection
+from codecompass.transport.mcp.core import Core
 from codecompass.units import KIB
 
 READ_BYTES: Final = 64 * KIB

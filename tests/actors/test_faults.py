@@ -193,7 +193,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
 
 @pytest.mark.parametrize("step", ["drain", "update", "wait_change"])
 async def test_a_crash_of_the_watcher_makes_questions_look_by_themselves(step, small, tmp_path, monkeypatch):
-    inotify = pytest.importorskip("codecompass.actors.inotify")
+    inotify = pytest.importorskip("codecompass.actors.watching.inotify")
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         crash_once(monkeypatch, inotify.InotifyWatcher, step, OSError("the descriptor is bad"))
@@ -209,7 +209,7 @@ async def test_a_crash_of_the_watcher_makes_questions_look_by_themselves(step, s
 
 
 async def test_a_watcher_that_crashed_is_replaced(small, tmp_path, monkeypatch):
-    inotify = pytest.importorskip("codecompass.actors.inotify")
+    inotify = pytest.importorskip("codecompass.actors.watching.inotify")
     monkeypatch.setattr("codecompass.actors.tracking.REPLACE_WATCHER_SECONDS", 0.01)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, small)

@@ -3,7 +3,7 @@
 import json
 import random
 
-from codecompass.transport.protocol import MODERN_REVISION
+from codecompass.transport.mcp.protocol import MODERN_REVISION
 from tests.support.wire import modern, opening
 
 TOKENS = [

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, open_websocket_url
 
-from codecompass.transport.jsonrpc import Request, parse
+from codecompass.transport.mcp.jsonrpc import Request, parse
 from codecompass.units import MIB
 from tests.fuzz.fuzzed import fuzzed
 from tests.fuzz.mutations import damaged, frame, http_request

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import trio
 from trio_websocket import ConnectionClosed
 
-from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http.limits import HttpLimits
 from tests.support.live import started
 from tests.support.wire import (
     JSON_HEADERS,

@@ -111,7 +111,7 @@ async def test_64_clients_lose_nothing_and_leave_nothing_behind(tmp_path, soak_s
 @pytest.mark.soak
 async def test_leaks_that_are_put_in_on_purpose_are_found(tmp_path):
     async with watched(tmp_path, LEAKS="memory tasks threads handles") as server:
-        _, samples = await run_load(server, 1_000)
+        _, samples = await run_load(server, 2_000)
 
     assert set(leaks(samples, Allowance())) == {"memory", "tasks", "threads", "handles"}, growth(samples)
 

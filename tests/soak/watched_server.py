@@ -12,11 +12,11 @@ from pathlib import Path
 import trio
 
 from codecompass.cli.main import main
-from codecompass.transport.http_app import HttpApp
+from codecompass.transport.http.app import HttpApp
 
 PERIOD_SECONDS = 0.1
 LEAKED_BYTES = 100_000
-EVERY = 5
+EVERY = 4
 """A leaked task, thread or descriptor for so many requests."""
 
 run = trio.run

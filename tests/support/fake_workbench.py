@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codecompass.actors.changes import Changes
 from codecompass.actors.indexing import JobReport
 from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
+from codecompass.actors.watching.changes import Changes
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
 from codecompass.protocol.metadata import AnswerState

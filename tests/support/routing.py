@@ -14,9 +14,9 @@ from codecompass.actors.observation import WorkspaceObservation
 from codecompass.protocol.decode import decode
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.calls import TransportName
-from codecompass.transport.eviction import AutoWorkspaces
-from codecompass.transport.router import Routed, Router
-from codecompass.transport.routing_rules import RoutingRules
+from codecompass.transport.routing.eviction import AutoWorkspaces
+from codecompass.transport.routing.router import Routed, Router
+from codecompass.transport.routing.rules import RoutingRules
 
 
 class Client:

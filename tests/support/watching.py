@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.actors.watching import TreeWatcher, open_tree_watcher
+from codecompass.actors.watching.watcher import TreeWatcher, open_tree_watcher
 from codecompass.store.scan import builtin
 from tests.support.processes import ROOT
 
@@ -43,7 +43,7 @@ IN_NAMESPACE = """
 import sys, subprocess, trio
 from pathlib import Path
 from tests.support.watching import directories_below, watching
-from codecompass.actors.watching import open_tree_watcher
+from codecompass.actors.watching.watcher import open_tree_watcher
 root = Path(sys.argv[1])
 def sh(command):
     subprocess.run(command, shell=True, check=True, cwd=root)

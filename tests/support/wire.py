@@ -12,7 +12,7 @@ import h11
 import trio
 from trio_websocket import open_websocket_url
 
-from codecompass.transport.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
+from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
 from tests.support.live import Process
 
 PATIENCE = 60

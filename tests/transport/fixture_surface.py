@@ -4,10 +4,10 @@ import msgspec
 import trio
 from msgspec import Struct
 
-from codecompass.transport.jsonrpc import Fault
-from codecompass.transport.protocol import INVALID_PARAMS
-from codecompass.transport.surface import InputRequired, ResourceText, Surface
-from codecompass.transport.wire import (
+from codecompass.transport.mcp.jsonrpc import Fault
+from codecompass.transport.mcp.protocol import INVALID_PARAMS
+from codecompass.transport.mcp.surface import InputRequired, ResourceText, Surface
+from codecompass.transport.mcp.wire import (
     GetPromptResult,
     Implementation,
     Prompt,

@@ -7,13 +7,13 @@ import msgspec
 import trio
 from msgspec import Raw
 
-from codecompass.transport.envelope import missing_capability
-from codecompass.transport.jsonrpc import Fault
-from codecompass.transport.protocol import INTERNAL_ERROR, TASKS_EXTENSION
-from codecompass.transport.surface import InputRequired, TaskStarted, ToolResult
-from codecompass.transport.tasks import TaskState
-from codecompass.transport.tool_results import rendered
-from codecompass.transport.wire import InputRequest
+from codecompass.transport.mcp.envelope import missing_capability
+from codecompass.transport.mcp.jsonrpc import Fault
+from codecompass.transport.mcp.protocol import INTERNAL_ERROR, TASKS_EXTENSION
+from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolResult
+from codecompass.transport.mcp.tasks import TaskState
+from codecompass.transport.mcp.tool_results import rendered
+from codecompass.transport.mcp.wire import InputRequest
 from tests.transport.fixture_tools import NAME, content_of, elicitation, text
 
 Work = Callable[["FixtureTask"], Awaitable[ToolResult]]

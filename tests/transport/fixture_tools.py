@@ -14,12 +14,12 @@ import trio
 from msgspec import Raw, Struct
 
 from codecompass.transport.calls import ToolDescription
-from codecompass.transport.client_requests import ClientRefused
-from codecompass.transport.envelope import missing_capability
-from codecompass.transport.exchange import Exchange
-from codecompass.transport.progress import ProgressParams
-from codecompass.transport.surface import InputRequired, ToolOutcome, ToolResult
-from codecompass.transport.wire import InputRequest, TextContent, is_declared
+from codecompass.transport.mcp.client_requests import ClientRefused
+from codecompass.transport.mcp.envelope import missing_capability
+from codecompass.transport.mcp.exchange import Exchange
+from codecompass.transport.mcp.progress import ProgressParams
+from codecompass.transport.mcp.surface import InputRequired, ToolOutcome, ToolResult
+from codecompass.transport.mcp.wire import InputRequest, TextContent, is_declared
 
 STEP_SECONDS = 0.05
 CLIENT_SECONDS = 10.0

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import trio
 import trio.testing
 
-from codecompass.transport.connection import Input, serve_connection
-from codecompass.transport.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
+from codecompass.transport.mcp.connection import Input, serve_connection
+from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
 from tests.transport.official import Judge
 
 PATIENCE = 5

@@ -3,7 +3,7 @@
 import json
 from functools import cache
 
-from codecompass.transport import protocol
+from codecompass.transport.mcp import protocol
 
 TASK_METHODS = {protocol.TASKS_GET, protocol.TASKS_CANCEL, protocol.TASKS_UPDATE}
 TASK_STATUSES = {"working", "input_required", "completed", "cancelled", "failed"}

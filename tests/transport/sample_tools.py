@@ -11,8 +11,8 @@ from codecompass.actors.progress import Progress
 from codecompass.errors import ErrorBody
 from codecompass.store.writer import WriteCounts
 from codecompass.transport.calls import ToolAnswer, ToolDescription
-from codecompass.transport.core import Core
-from codecompass.transport.product import product_surface
+from codecompass.transport.mcp.core import Core
+from codecompass.transport.product.product_surface import product_surface
 
 REPORT = JobReport(
     mode="full",

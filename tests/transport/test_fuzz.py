@@ -8,8 +8,8 @@ import trio.testing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codecompass.transport.connection import Input, serve_connection
-from codecompass.transport.jsonrpc import Request, parse
+from codecompass.transport.mcp.connection import Input, serve_connection
+from codecompass.transport.mcp.jsonrpc import Request, parse
 from tests.transport.harness import modern
 from tests.transport.sample_tools import sample_core
 

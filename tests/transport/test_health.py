@@ -18,8 +18,8 @@ from codecompass.store.processes import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.health import MAX_PROJECTS, Moment, health
-from codecompass.transport.known import Known, KnownProject
-from codecompass.transport.storage_care import StorageState
+from codecompass.transport.routing.known import Known, KnownProject
+from codecompass.transport.routing.storage_care import StorageState
 
 CALM = Moment(uptime_seconds=3600.9, prewarm_status="complete", prewarm_enabled=True, warmset_capacity=3)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from codecompass.transport.connection import Input, serve_connection
+from codecompass.transport.mcp.connection import Input, serve_connection
 from tests.transport.sample_tools import advance, finish, sample_core
 
 pytestmark = pytest.mark.interaction

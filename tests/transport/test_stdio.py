@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.transport.core import SessionLimits
+from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.stdio import Pipes, open_stream, serve_stdio
 from tests.support.processes import ROOT, run_python
 from tests.transport.harness import Line

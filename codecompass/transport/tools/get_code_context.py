@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.asking import ask_index
-from codecompass.transport.schemas import arguments, choice, integer, result, text
-from codecompass.transport.toolkit import Tool
+from codecompass.transport.tools.asking import ask_index
+from codecompass.transport.tools.schemas import arguments, choice, integer, result, text
+from codecompass.transport.tools.toolkit import Tool
 
 RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500_000}
 """The caller sets the size with `max_tokens`; a host must not cut it again."""

@@ -3,9 +3,9 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.asking import ask_index
-from codecompass.transport.schemas import arguments, choice, integer, result, text
-from codecompass.transport.toolkit import Tool
+from codecompass.transport.tools.asking import ask_index
+from codecompass.transport.tools.schemas import arguments, choice, integer, result, text
+from codecompass.transport.tools.toolkit import Tool
 
 TOOL: Final = Tool(
     name="get_file_outline",

@@ -5,8 +5,8 @@ from typing import Final
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.requests import HealthCheck
 from codecompass.transport.health import MAX_PROJECTS, health
-from codecompass.transport.schemas import arguments, result
-from codecompass.transport.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.schemas import arguments, result
+from codecompass.transport.tools.toolkit import Call, Outcome, Tool
 
 
 async def run(call: Call) -> Outcome:

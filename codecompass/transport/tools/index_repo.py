@@ -5,9 +5,9 @@ from typing import Final
 from codecompass.protocol import requests
 from codecompass.protocol.replies import IndexRepoReply
 from codecompass.protocol.requests import IndexRepo
-from codecompass.transport.ordering import Ordered, order
-from codecompass.transport.schemas import arguments, boolean, integer, result
-from codecompass.transport.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.ordering import Ordered, order
+from codecompass.transport.tools.schemas import arguments, boolean, integer, result
+from codecompass.transport.tools.toolkit import Call, Outcome, Tool
 
 
 async def run(call: Call) -> Outcome:

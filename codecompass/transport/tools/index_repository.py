@@ -6,9 +6,9 @@ from codecompass.errors import error_of
 from codecompass.protocol import requests
 from codecompass.protocol.replies import IndexRepositoryReply
 from codecompass.protocol.requests import IndexRepository
-from codecompass.transport.ordering import Ordered, order
-from codecompass.transport.schemas import NEW_NAME, arguments, result, text
-from codecompass.transport.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.ordering import Ordered, order
+from codecompass.transport.tools.schemas import NEW_NAME, arguments, result, text
+from codecompass.transport.tools.toolkit import Call, Outcome, Tool
 
 _NUMBER_DIGITS: Final = 12
 """Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""

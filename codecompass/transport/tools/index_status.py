@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from codecompass.transport.asking import ask_index
-from codecompass.transport.schemas import arguments, result, text
-from codecompass.transport.toolkit import Tool
+from codecompass.transport.tools.asking import ask_index
+from codecompass.transport.tools.schemas import arguments, result, text
+from codecompass.transport.tools.toolkit import Tool
 
 TOOL: Final = Tool(
     name="index_status",

@@ -6,9 +6,9 @@ from codecompass.errors import IndexInProgress, SyncInProgress
 from codecompass.protocol import requests
 from codecompass.protocol.replies import SyncRepoReply
 from codecompass.protocol.requests import SyncRepo
-from codecompass.transport.ordering import Ordered, order
-from codecompass.transport.schemas import arguments, boolean, integer, result
-from codecompass.transport.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.ordering import Ordered, order
+from codecompass.transport.tools.schemas import arguments, boolean, integer, result
+from codecompass.transport.tools.toolkit import Call, Outcome, Tool
 
 
 async def run(call: Call) -> Outcome:

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 import trio
 from msgspec import Struct
 
-from codecompass.transport.guards import guard
-from codecompass.transport.http_limits import HttpLimits
-from codecompass.transport.http_transport import HttpTransport
-from codecompass.transport.listening_sockets import bound_url, open_sockets
+from codecompass.transport.http.guards import guard
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.listening_sockets import bound_url, open_sockets
+from codecompass.transport.http.transport import HttpTransport
 from codecompass.transport.measures import Measures
 from tests.transport.sample_tools import said
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.transport.guards import guard, host_name, is_loopback
+from codecompass.transport.http.guards import guard, host_name, is_loopback
 
 LOCAL = guard(bound=("127.0.0.1",), hosts=(), origins=())
 PUBLIC = guard(bound=("0.0.0.0",), hosts=(), origins=())

@@ -4,8 +4,8 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codecompass.transport.core import SessionLimits
-from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.mcp.core import SessionLimits
 from tests.transport.http.client import JSON, ask, call, connect, message
 from tests.transport.http.serving import large_answer, serving, wait_holding
 from tests.transport.sample_tools import finish, sample_core

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http.limits import HttpLimits
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, ask, call, connect, initialize, message, modern_headers, send_modern
 from tests.transport.http.serving import serving, wait_holding

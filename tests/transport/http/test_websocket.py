@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio_websocket import open_websocket_url
 
-from codecompass.transport.core import SessionLimits
-from codecompass.transport.http_limits import HttpLimits
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.mcp.core import SessionLimits
 from tests.transport.harness import modern
 from tests.transport.http.client import UPGRADE, call, connect, masked, message
 from tests.transport.http.serving import serving, wait_holding

@@ -8,7 +8,7 @@ import trio
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.identity import project_id
-from codecompass.transport.routing_rules import RoutingRules
+from codecompass.transport.routing.rules import RoutingRules
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving

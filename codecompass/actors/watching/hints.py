@@ -1,0 +1,128 @@
+"""A watcher that hears of changes late and says so: macOS, through watchfiles (FSEvents).
+
+Its thread collects events for a while before it delivers, and FSEvents itself promises neither an order nor a time. So it
+says when to look, never that there is nothing to see. Works wherever watchfiles does, which is how it is tested.
+"""
+
+import os
+import threading
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import structlog
+import trio
+
+from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.points import RULE_NAMES
+from codecompass.settings import project_file
+from codecompass.store.scan import builtin
+
+GATHERING_MS: Final = 200
+STEP_MS: Final = 50
+"""Events are delivered after a pause of STEP, or after GATHERING at the latest; the thread ends within STEP."""
+
+_GIT_RULES: Final = frozenset({".git", ".git/index", ".git/info/exclude"})
+_LIMITATION: Final = "this system reports changes with a delay, so each answer looks at the tree"
+
+_log = structlog.get_logger()
+
+
+class HintWatcher:
+    """A `TreeWatcher` that is never exact. Made by `open_hint_watcher`."""
+
+    is_exact = False
+
+    def __init__(self, root: str) -> None:
+        self.limitation = _LIMITATION
+        self._root = root
+        self._failure = ""
+        self._changes = ChangeCollector()
+        self._changes.add_everything("watching has just begun")
+        self._arrived = trio.Event()
+        self._settings = os.path.relpath(project_file(Path(root)), root)
+
+    def drain(self) -> Changes:
+        """Returns what has been delivered; always everything, once nothing is delivered any more."""
+        self._arrived = trio.Event()
+        if self._failure:
+            self._changes.add_everything(self._failure)
+        return self._changes.take()
+
+    async def wait_change(self) -> None:
+        """Returns once something has been delivered. Safe to cancel."""
+        await trio.lowlevel.checkpoint()
+        while self._changes.is_empty:
+            await self._arrived.wait()
+
+    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+        """Does nothing: the whole tree is watched, what never counts is passed over."""
+        await trio.lowlevel.checkpoint()
+
+    def deliver(self, paths: Iterable[str]) -> None:
+        """Takes absolute paths in which, or to which, something happened."""
+        for path in paths:
+            self._take(os.path.relpath(path, self._root))
+        if not self._changes.is_empty:
+            self._arrived.set()
+
+    def fail(self, reason: str) -> None:
+        """Takes note that nothing more will be delivered."""
+        self.limitation = self._failure = reason
+        _log.warning("watching_ended", root=self._root, reason=reason)
+        self._changes.add_everything(reason)
+        self._arrived.set()
+
+    def _take(self, path: str) -> None:
+        components = path.split("/")
+        if path == "." or components[0] == "..":
+            self._changes.add_everything("the root was moved, deleted or replaced")
+        elif components[0] == ".git":
+            in_refs = components[1:2] in (["HEAD"], ["refs"], ["packed-refs"], ["reftable"])
+            self._changes.add_effects(rules=path in _GIT_RULES, head=path == ".git" or in_refs)
+        elif ".git" not in components[:-1] and builtin.ALWAYS.isdisjoint(components):
+            if components[-1] in RULE_NAMES or path in (self._settings, os.path.dirname(self._settings)):
+                self._changes.add_effects(rules=True)
+            self._changes.add("/".join(components[:-1]))
+            # Whether it is a directory, and was, is not told.
+            self._changes.add(path)
+
+
+@asynccontextmanager
+async def open_hint_watcher(root: str) -> AsyncIterator[HintWatcher]:
+    """Yields a watcher of the directory `root` (absolute, without symbolic links), and ends its thread afterwards."""
+    watcher = HintWatcher(root)
+    stop = threading.Event()
+    token = trio.lowlevel.current_trio_token()
+    thread = threading.Thread(target=_listen, args=(root, watcher, token, stop), name="watch-hints", daemon=True)
+    thread.start()
+    try:
+        yield watcher
+    finally:
+        stop.set()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(thread.join)
+
+
+def _listen(root: str, watcher: HintWatcher, token: trio.lowlevel.TrioToken, stop: threading.Event) -> None:
+    import watchfiles
+
+    try:
+        for changes in watchfiles.watch(
+            root,
+            watch_filter=None,
+            debounce=GATHERING_MS,
+            step=STEP_MS,
+            stop_event=stop,
+            raise_interrupt=False,
+            ignore_permission_denied=False,
+        ):
+            token.run_sync_soon(watcher.deliver, tuple(path for _, path in changes))
+    except trio.RunFinishedError:
+        return
+    except Exception as error:  # noqa: BLE001  the thread has nobody above it; whoever waits is told
+        try:
+            token.run_sync_soon(watcher.fail, f"watching has ended: {error}")
+        except trio.RunFinishedError:
+            return

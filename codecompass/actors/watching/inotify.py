@@ -1,0 +1,359 @@
+"""The exact watcher of Linux: after `drain` nothing is unknown that was finished before it.
+
+    events --> WatchTable.read --> the directory they are in --> ChangeCollector --> Changes
+                                   \\--> directories that came or went --> watches
+
+What keeps it true. inotify queues an event before the call that causes it returns, so reading what is queued is a
+barrier. A new directory is first watched, then listed. Since its own creation is queued in the parent, whatever a listing
+shows and later loses is corrected by an event further on. Where the map from watches to paths cannot be relied on any more
+(events were lost, the root is another one, mounts have changed) the watcher is in *trouble*: it says "everything" until
+`update` has set the watches anew. What it cannot be exact about for longer is a *limitation*.
+
+Not seen by inotify, hence by nobody here: writes through a second name (hard link) that lies outside the watched
+directories, and writes through a shared mapping for as long as the mapping lasts. docs/adr/0005 has the experiments.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import trio
+from inotify_simple import Event, flags
+
+from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.mounts import MountTable
+from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
+from codecompass.actors.watching.table import WatchTable
+from codecompass.settings import project_file
+from codecompass.store.scan import builtin
+from codecompass.store.scan.walk import is_utf8
+
+SLICE_DIRECTORIES: Final = 512
+"""So many watches are set between two looks at cancellation: 2 to 4 ms."""
+
+MAX_ADOPTED: Final = 512
+"""New directories that are watched while events are read, which keeps the event loop waiting 10 us for each. Beyond that
+the scan that follows finds them, and `update` watches them in a thread."""
+
+MAX_MOVED: Final = 64
+"""Directories that may be moved away within one reading; each costs a look at every watched path."""
+
+_CREATE: Final = int(flags.CREATE)
+_MOVED_TO: Final = int(flags.MOVED_TO)
+_MOVED_FROM: Final = int(flags.MOVED_FROM)
+_ATTRIB: Final = int(flags.ATTRIB)
+_DELETE: Final = int(flags.DELETE)
+_IS_DIRECTORY: Final = int(flags.ISDIR)
+_OVERFLOW: Final = int(flags.Q_OVERFLOW)
+_UNMOUNT: Final = int(flags.UNMOUNT)
+_IGNORED: Final = int(flags.IGNORED)
+_OF_ITSELF: Final = int(flags.DELETE_SELF | flags.MOVE_SELF)
+
+
+class InotifyWatcher:
+    """A `TreeWatcher`. `root` is absolute and has no symbolic link in it; nothing is watched before the first `update`.
+
+    Owns two descriptors, hence `close`. Raises OSError when the kernel has no inotify instance to give.
+    """
+
+    def __init__(self, root: str, *, max_watches: int) -> None:
+        self._root = root
+        self._max_watches = max_watches
+        self._table = WatchTable(root)
+        self._mounts = MountTable(root)
+        self._changes = ChangeCollector()
+        self._points: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._wanted: frozenset[str] = frozenset()
+        self._repositories: frozenset[str] = frozenset()
+        self._are_points_old = False
+        self._identity: tuple[int, int] | None = None
+        self._limitation = ""
+        self._trouble = ""
+        self._n_adopted = 0
+        self._n_moved = 0
+        self._gone: set[str] = set()
+        self._settings_directory = project_file(Path()).parent.name
+        self._get_into_trouble("watching has just begun")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the last `drain` was a barrier: what it did not name is as it was."""
+        return not self._limitation and not self._trouble
+
+    @property
+    def limitation(self) -> str:
+        """Why it cannot be exact in this place, with the remedy; nothing where it can."""
+        return self._limitation
+
+    def drain(self) -> Changes:
+        """Returns what happened up to now and begins anew. Does not wait; costs a few microseconds when nothing did."""
+        self._read()
+        if not self._trouble and self._identity != self._identity_of_root():
+            self._get_into_trouble("the root was moved, deleted or replaced")
+        if not self._trouble and self._mounts.has_changed():
+            self._get_into_trouble("file systems were mounted or unmounted in the workspace")
+        if self._trouble:
+            self._changes.add_everything(self._trouble)
+        return self._changes.take()
+
+    async def wait_change(self) -> None:
+        """Returns once there is something to drain. Safe to cancel."""
+        await trio.lowlevel.checkpoint()
+        while self._changes.is_empty:
+            await trio.lowlevel.wait_readable(self._table.descriptor)
+            self._read()
+
+    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+        """Watches these directories and no others. What is new among them is reported by the next `drain`, because it
+        was not watched when it was scanned. Cancelled, it leaves the watcher in trouble and can be called again."""
+        wanted = frozenset(directories) | {""}
+        is_anew = bool(self._trouble)
+        self._trouble = self._trouble or "the update of the watches was interrupted"
+        # A repository that was being made when the tree was scanned is known from its events alone.
+        self._repositories = frozenset(repositories) | (self._repositories & wanted)
+        self._wanted = wanted
+        self._limitation = ""
+        if is_anew:
+            await self._forget_everything()
+        watched = self._tree_keys()
+        await _in_slices(sorted(watched - wanted), self._table.remove_all)
+        new = sorted(wanted - watched)
+        # Shallow ones first: a limit then costs detail, not whole parts of the tree.
+        new.sort(key=_depth)
+        room = max(self._max_watches - len(watched & wanted), 0)
+        if len(new) > room:
+            self._limit(
+                f"the workspace has more than {self._max_watches} directories, so not all are watched "
+                "(the bound includes half of fs.inotify.max_user_watches)"
+            )
+        await _in_slices(new[:room], self._watch)
+        had_points = self._point_keys()
+        await trio.to_thread.run_sync(self._watch_points)
+        self._limitation = self._limitation or self._mounts.shortfall(wanted)
+
+        self._trouble = ""
+        if self._point_keys() - had_points:
+            self._changes.add_effects(rules=True, head=True)
+        if "" not in self._table:
+            self._get_into_trouble("the root is gone")
+        elif is_anew:
+            self._changes.add_everything("the watches were set anew")
+
+    def close(self) -> None:
+        """Ends watching. May be called again."""
+        self._table.close()
+        self._mounts.close()
+
+    # Setting watches. These run in a thread while `update` waits, so nothing else touches the watcher.
+
+    async def _forget_everything(self) -> None:
+        def forget(keys: Sequence[str]) -> None:
+            self._table.remove_all(keys)
+            self._table.read()  # Each removal is an event too; without this they would overflow the queue.
+
+        await _in_slices(sorted(self._table.all_keys()), forget)
+        self._gone.clear()
+        self._mounts.has_changed()
+        self._identity = self._identity_of_root()
+
+    def _watch(self, directories: Sequence[str]) -> None:
+        for directory in directories:
+            self._changes.add(directory)
+            if not self._add(directory):
+                break
+
+    def _add(self, key: str) -> bool:
+        """Watches a directory if it is there. Returns whether to go on: not where there are no more watches to be had."""
+        try:
+            self._table.add(key)
+        except OSError as error:
+            # Gone, no directory any more, or closed to us: an event in the parent says so too.
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP):
+                self._table.remove(key)
+                return True
+            if error.errno == errno.ENOSPC:
+                self._limit("the system has no more watches for this user: raise fs.inotify.max_user_watches (sysctl)")
+                return False
+            self._limit(f"{key or 'the root'} cannot be watched: {os.strerror(error.errno or 0)}")
+            return error.errno != errno.ENOMEM
+        return True
+
+    def _limit(self, reason: str) -> None:
+        if not self._limitation:
+            self._limitation = reason
+
+    def _watch_points(self) -> None:
+        # What lies behind HEAD depends on what it says, so look again once it is watched.
+        before: tuple[WatchPoint, ...] = ()
+        for _ in range(3):
+            found = watch_points(self._root, self._repositories)
+            if found == before:
+                break
+            before = found
+            points: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+            for point in found:
+                rules, head = points.get(point.directory, (frozenset(), frozenset()))
+                points[point.directory] = (rules | point.rules, head | point.head)
+            for gone in self._points.keys() - points.keys():
+                self._table.remove(gone)
+            self._points = points
+            for directory in points:
+                self._add(directory)
+        self._are_points_old = False
+
+    def _point_keys(self) -> set[str]:
+        return {directory for directory in self._points if directory in self._table}
+
+    def _tree_keys(self) -> frozenset[str]:
+        return self._table.all_keys() - self._points.keys()
+
+    # Reading events.
+
+    def _read(self) -> None:
+        self._n_adopted = self._n_moved = 0
+        for event in self._table.read():
+            if self._trouble:
+                return
+            self._take(event)
+        if self._gone and not self._trouble:
+            self._look_for_returned()
+        if self._are_points_old and not self._trouble:
+            self._watch_points()
+
+    def _take(self, event: Event) -> None:
+        mask = event.mask
+        if mask & _OVERFLOW:
+            self._get_into_trouble("events were lost: more happened than the kernel's queue holds")
+            return
+        for key in self._table.keys(event.wd):
+            effects = self._points.get(key)
+            if effects is None:
+                self._take_in_tree(key, mask, event.name)
+            else:
+                self._take_at_point(effects, mask, event.name)
+        if mask & _IGNORED:
+            self._table.forget(event.wd)
+
+    def _take_at_point(self, effects: tuple[frozenset[str], frozenset[str]], mask: int, name: str) -> None:
+        rules, head = effects
+        is_lost = bool(mask & (_IGNORED | _OF_ITSELF))
+        affects_rules = name in rules or (is_lost and bool(rules))
+        affects_head = name in head or (is_lost and bool(head))
+        if affects_rules or affects_head:
+            self._changes.add_effects(rules=affects_rules, head=affects_head)
+            self._are_points_old = True
+
+    def _take_in_tree(self, directory: str, mask: int, name: str) -> None:
+        if mask & _UNMOUNT:
+            self._get_into_trouble("a file system in the workspace was unmounted")
+            return
+        if mask & (_IGNORED | _OF_ITSELF) and not directory:
+            self._get_into_trouble("the root was moved, deleted or replaced")
+            return
+        self._changes.add(directory)
+        if not name:
+            return  # The directory itself: its parent has an event of its own.
+        if name in RULE_NAMES or (not directory and name == self._settings_directory):
+            self._changes.add_effects(rules=True, head=name == ".git")
+            self._are_points_old = True
+            if name == ".git":
+                self._repositories |= {directory}
+        if mask & _IS_DIRECTORY:
+            self._take_directory(f"{directory}/{name}" if directory else name, mask, name)
+
+    def _take_directory(self, path: str, mask: int, name: str) -> None:
+        if mask & _MOVED_FROM:
+            self._drop_with_all_below(path)
+        elif mask & _DELETE:
+            self._drop(path)
+        elif mask & _ATTRIB:
+            # One that could not be watched when it appeared may have been opened to us.
+            if path in self._wanted and path not in self._table:
+                self._adopt(path)
+        elif mask & (_CREATE | _MOVED_TO) and self._may_be_entered(path, name):
+            if mask & _MOVED_TO:
+                # Two names are being exchanged: that the other directory has left this one is told only afterwards.
+                self._drop_with_all_below(path)
+            self._adopt(path)
+
+    def _drop(self, path: str) -> None:
+        if path in self._table:
+            self._changes.add(path)
+            self._table.remove(path)
+            self._gone.add(path)
+
+    def _drop_with_all_below(self, path: str) -> None:
+        if path not in self._table:
+            return
+        self._n_moved += 1
+        if self._n_moved > MAX_MOVED:
+            self._get_into_trouble(f"more than {MAX_MOVED} directories were moved")
+            return
+        prefix = path + "/"
+        self._drop(path)
+        for key in self._table.all_keys():
+            if key.startswith(prefix):
+                self._drop(key)
+
+    def _adopt(self, path: str) -> None:
+        """Watches a directory that has appeared, and what is in it, and reports them all."""
+        pending = [path]
+        while pending:
+            directory = pending.pop()
+            self._n_adopted += 1
+            if self._n_adopted > MAX_ADOPTED or len(self._table) >= self._max_watches + len(self._points):
+                self._get_into_trouble("many directories were created")
+                return
+            self._changes.add(directory)
+            if not self._add(directory) or directory not in self._table:
+                continue
+            try:
+                with os.scandir(os.path.join(self._root, directory)) as listing:
+                    for entry in listing:
+                        child = f"{directory}/{entry.name}"
+                        if self._may_be_entered(child, entry.name) and entry.is_dir(follow_symlinks=False):
+                            pending.append(child)
+                        elif entry.name in RULE_NAMES:
+                            self._changes.add_effects(rules=True)
+            except OSError:
+                continue  # It is gone again, and an event that is still queued says so.
+
+    def _may_be_entered(self, path: str, name: str) -> bool:
+        """Whether a scan enters a new directory here, or may."""
+        return path in self._wanted or (name != ".git" and name not in builtin.ALWAYS and is_utf8(name))
+
+    def _look_for_returned(self) -> None:
+        # An exchange of two names (renameat2) ends with one of them moved away and yet there.
+        for path in sorted(self._gone):
+            if path not in self._table and self._is_directory(path):
+                self._adopt(path)
+        self._gone.clear()
+
+    def _is_directory(self, path: str) -> bool:
+        try:
+            return stat.S_ISDIR(os.lstat(os.path.join(self._root, path)).st_mode)
+        except OSError:
+            return False
+
+    def _identity_of_root(self) -> tuple[int, int] | None:
+        try:
+            status = os.stat(self._root, follow_symlinks=False)
+        except OSError:
+            return None
+        return (status.st_dev, status.st_ino)
+
+    def _get_into_trouble(self, reason: str) -> None:
+        self._trouble = reason
+        self._changes.add_everything(reason)
+
+
+async def _in_slices(keys: Sequence[str], work: Callable[[Sequence[str]], None]) -> None:
+    for start in range(0, len(keys), SLICE_DIRECTORIES):
+        await trio.to_thread.run_sync(work, keys[start : start + SLICE_DIRECTORIES])
+
+
+def _depth(path: str) -> int:
+    return path.count("/") + bool(path)

@@ -1,0 +1,139 @@
+"""Knowing what has changed in a workspace without looking at all of it.
+
+A watcher begins by saying "everything": what happened before it watched is not known to it. From then on
+
+    changes = watcher.drain()              # first: what comes later is in the next drain
+    result = scan(..)                      # or only of changes.directories
+    await watcher.update(result.directories, result.repositories)
+    watcher.drain().is_empty and watcher.is_exact    # then the scan still holds at this moment
+
+`update` after each scan keeps the watched directories those that count, and reports those that it has only now begun to
+watch. Where a watcher is not exact, an empty drain proves nothing: it saves no look at the tree, but it says when to look.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+import structlog
+import trio
+
+from codecompass.actors.watching.changes import Changes
+
+MAX_WATCHES: Final = 65_536
+"""Directories of one workspace that are watched. Each holds 0.1 KiB in the kernel and keeps 1.3 KiB of its cache (ext4), so
+this is 6 MiB and up to 90 MiB; it takes 0.3 s to set them."""
+
+USER_LIMIT: Final = Path("/proc/sys/fs/inotify/max_user_watches")
+SHARE_OF_USER_LIMIT: Final = 0.5
+"""Editors and other tools of the same user need watches too."""
+
+_log = structlog.get_logger()
+
+
+class TreeWatcher(Protocol):
+    """The watcher of one workspace, used by one task at a time."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the last `drain` was a barrier: what it did not name is as it was. False until the first `update`."""
+
+    @property
+    def limitation(self) -> str:
+        """Why it cannot be exact in this place, with the remedy where there is one; nothing where it can."""
+
+    def drain(self) -> Changes:
+        """Returns what happened up to now, without waiting, and begins anew. After an `is_everything` that says that the
+        watcher lost track, every further one says so until `update`."""
+
+    async def wait_change(self) -> None:
+        """Returns once there is something to drain; never, where that cannot be told. Safe to cancel."""
+
+    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+        """Watches these directories (relative to the root, as a scan lists them) and no others."""
+
+
+class UnwatchedTree:
+    """Stands in where watching is impossible: everything may have changed, always."""
+
+    def __init__(self, reason: str) -> None:
+        self.limitation = reason
+        self.is_exact = False
+
+    def drain(self) -> Changes:
+        """Returns that everything may have changed."""
+        return Changes(is_everything=True, affects_rules=True, affects_head=True, reason=self.limitation)
+
+    async def wait_change(self) -> None:
+        """Never returns."""
+        await trio.sleep_forever()
+
+    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+        """Does nothing."""
+        await trio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def open_tree_watcher(
+    root: Path, directories: Iterable[str] = (), repositories: Iterable[str] = (), *, max_watches: int = MAX_WATCHES
+) -> AsyncIterator[TreeWatcher]:
+    """Yields the best watcher that this system has for `root`, and ends it afterwards.
+
+    With the directories of an earlier scan, or of the manifest, the watches are set before this returns, and one scan
+    after the first drain is enough; without them a second one is needed. Never fails for want of watches: the watcher
+    says its limitation, and the log once. A root that does not exist is an "everything".
+    """
+    real_root = await trio.to_thread.run_sync(os.path.realpath, str(root))
+    known = frozenset(directories)
+    if sys.platform == "linux":
+        from codecompass.actors.watching.inotify import InotifyWatcher
+
+        try:
+            # In a thread, because the first one of a process looks for the C library, which runs a program.
+            watcher = await trio.to_thread.run_sync(lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches)))
+        except OSError as error:
+            unwatched = UnwatchedTree(_refusal(error))
+            _log_limitation(real_root, unwatched)
+            yield unwatched
+            return
+        try:
+            if known:
+                await watcher.update(known, repositories)
+            _log_limitation(real_root, watcher)
+            yield watcher
+        finally:
+            # The kernel takes up to 5 us for each watch.
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(watcher.close)
+    else:
+        from codecompass.actors.watching.hints import open_hint_watcher
+
+        async with open_hint_watcher(real_root) as hints:
+            _log_limitation(real_root, hints)
+            yield hints
+
+
+def _allowed_watches(max_watches: int) -> int:
+    try:
+        limit = int(USER_LIMIT.read_text("ascii"))
+    except (OSError, ValueError):
+        return max_watches
+    return min(max_watches, int(limit * SHARE_OF_USER_LIMIT))
+
+
+def _refusal(error: OSError) -> str:
+    if error.errno == errno.EMFILE:
+        return (
+            "there are no more inotify instances for this user, or descriptors for this process: "
+            "raise fs.inotify.max_user_instances (sysctl)"
+        )
+    return f"the system refuses to watch files: {os.strerror(error.errno or 0)}"
+
+
+def _log_limitation(root: str, watcher: TreeWatcher) -> None:
+    if watcher.limitation:
+        _log.warning("watching_limited", root=root, reason=watcher.limitation)

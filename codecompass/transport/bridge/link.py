@@ -1,0 +1,243 @@
+"""One WebSocket to the server, made again whenever it is lost. Knows nothing of the messages on it.
+
+    connecting --handshake, opening--> open --lost--> connecting ...      pauses between attempts grow, up to a bound
+
+Whoever needs the connection while there is none makes the next attempt begin at once, and learns how it ended.
+"""
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+from msgspec import Struct
+from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError, WebSocketConnection, wrap_client_stream
+from wsproto.utilities import LocalProtocolError
+
+from codecompass.log import get_logger
+from codecompass.transport.bridge.target import BridgeTarget
+from codecompass.transport.bridge.trouble import Trouble, lost, unreachable
+from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
+from codecompass.units import MIB, MILLISECONDS, SECONDS
+
+
+class LinkLimits(Struct, frozen=True, kw_only=True):
+    """Bounds of a connection to the server, times in seconds.
+
+    `connect` is for all of an attempt, `send` for one message to a server that may not read. After `silence` without a
+    message the server is asked whether it is there, and has `pong` to say so. `first_pause` to `longest_pause` lie between
+    two attempts. `patience` is how long requests wait for the connection; where it has been away for longer, they wait for
+    one attempt only. `message_bytes` is the largest message that is taken: answers are much smaller.
+    """
+
+    connect: float = 5 * SECONDS
+    send: float = 10 * SECONDS
+    silence: float = 20 * SECONDS
+    pong: float = 10 * SECONDS
+    close: float = 200 * MILLISECONDS
+    first_pause: float = 50 * MILLISECONDS
+    longest_pause: float = 5 * SECONDS
+    patience: float = 3 * SECONDS
+    message_bytes: int = 16 * MIB
+
+
+class Refused(Exception):
+    """The server is there, and there is no going on with it."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.message)
+        self.trouble: Final = trouble
+
+
+_GONE: Final = (ConnectionClosed, HandshakeError, LocalProtocolError, OSError, trio.BrokenResourceError, trio.ClosedResourceError)
+
+
+class BridgeLink:
+    """See the module. `opening` is called with each new connection before anybody else may use it, and may raise Refused;
+    `deliver` gets each message that comes, one at a time; `on_lost` is called when an open connection is there no more.
+    """
+
+    def __init__(
+        self,
+        target: BridgeTarget,
+        limits: LinkLimits,
+        *,
+        opening: Callable[[WebSocketConnection], Awaitable[None]],
+        deliver: Callable[[str | bytes], Awaitable[None]],
+        on_lost: Callable[[Trouble], Awaitable[None]],
+    ) -> None:
+        self._target = target
+        self._limits = limits
+        self._opening = opening
+        self._deliver = deliver
+        self._on_lost = on_lost
+        self._socket: WebSocketConnection | None = None
+        self.trouble = unreachable(target, TimeoutError("it has not answered yet"))
+        self._scope = trio.CancelScope()
+        self._is_used = False
+        self._wanted = trio.Event()
+        self._changed = trio.Event()
+        self._n_begun = 0
+        self._n_failed = 0
+        self._down_since = trio.current_time()
+        self._heard_at = 0.0
+        self._is_delivering = False
+        self._log = get_logger(__name__)
+
+    @property
+    def socket(self) -> WebSocketConnection | None:
+        """The connection, where there is one."""
+        return self._socket if self._socket is not None and self._socket.closed is None else None
+
+    async def run(self) -> None:
+        """Connects, again and again. Ends when cancelled, and closes the connection then."""
+        pause = self._limits.first_pause
+        while True:
+            self._wanted = trio.Event()
+            self._n_begun += 1
+            was_open = await self._connect()
+            self._n_failed = self._n_begun
+            self._notify()
+            pause = self._limits.first_pause if was_open else min(2 * pause, self._limits.longest_pause)
+            # Even one who is in a hurry does not make it a loop without a pause.
+            await trio.sleep(self._limits.first_pause)
+            with trio.move_on_after(pause):
+                await self._wanted.wait()
+
+    async def wait_open(self) -> WebSocketConnection | None:
+        """Returns the connection; None where there is none within the bounds, for the reason in `trouble`."""
+        seen, give_up_at = self._n_begun, self._down_since + self._limits.patience
+        self._wanted.set()
+        with trio.move_on_after(self._limits.patience):
+            while self.socket is None:
+                is_hopeless = trio.current_time() >= give_up_at or not self.trouble.is_retryable
+                if self._n_failed > seen and is_hopeless:
+                    break
+                self._wanted.set()
+                await self._changed.wait()
+        return self.socket
+
+    async def send(self, socket: WebSocketConnection, frame: bytes) -> bool:
+        """Sends a message; returns whether it went out. A connection that does not take it is given up."""
+        try:
+            with trio.fail_after(self._limits.send):
+                await socket.send_message(frame.decode())
+        except (trio.TooSlowError, *_GONE):
+            # A part of it may have gone out: nothing that came after would be understood.
+            if socket is self._socket:
+                self._scope.cancel()
+            return False
+        return True
+
+    async def _connect(self) -> bool:
+        """Makes one connection and uses it up. Returns whether it was open."""
+        failure: Exception | None = None
+        self._is_used = False
+        with trio.CancelScope() as self._scope:
+            try:
+                await self._connect_and_use()
+            except Exception as error:  # noqa: BLE001 (the boundary: whatever a server says costs one connection)
+                failure = _cause(error)
+        self._socket = None
+        if self._is_used:
+            self._down_since = trio.current_time()
+            self._set_trouble(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
+            await self._on_lost(lost(self._target))
+        elif isinstance(failure, Refused):
+            self._set_trouble(failure.trouble)
+        else:
+            self._set_trouble(unreachable(self._target, failure or TimeoutError("it ended the connection")))
+        return self._is_used
+
+    async def _connect_and_use(self) -> None:
+        """The library's own way to connect neither closes the socket after every failure nor ends in bounded time."""
+        target, limits = self._target, self._limits
+        with trio.fail_after(limits.connect) as opening:
+            stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
+            if target.is_encrypted:
+                stream = await trio.open_ssl_over_tcp_stream(target.host, target.port, https_compatible=True)
+            else:
+                stream = await trio.open_tcp_stream(target.host, target.port)
+            try:
+                if isinstance(stream, trio.SSLStream):
+                    await stream.do_handshake()  # the library would wait on when the certificate is refused
+                async with trio.open_nursery() as reader:
+                    socket = await wrap_client_stream(
+                        reader,
+                        stream,
+                        target.authority,
+                        target.resource,
+                        subprotocols=[WEBSOCKET_SUBPROTOCOL],
+                        max_message_size=limits.message_bytes,
+                    )
+                    await self._opening(socket)
+                    opening.deadline = math.inf
+                    self._is_used = True
+                    self._open(socket)
+                    await self._use(socket)
+                    with trio.move_on_after(limits.close):
+                        await socket.aclose()
+                    reader.cancel_scope.cancel()
+            finally:
+                with trio.CancelScope(shield=True):
+                    await trio.aclose_forcefully(stream)
+
+    def _open(self, socket: WebSocketConnection) -> None:
+        self._log.info("server_connected", url=self._target.url, attempts=self._n_begun)
+        self._socket = socket
+        self._notify()
+
+    def _set_trouble(self, trouble: Trouble) -> None:
+        if trouble != self.trouble:
+            self._log.warning("server_gone", url=self._target.url, reason=trouble.reason, cause=trouble.message)
+        self.trouble = trouble
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def _use(self, socket: WebSocketConnection) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, socket, nursery)
+            try:
+                while True:
+                    message = await socket.get_message()
+                    self._heard_at, self._is_delivering = trio.current_time(), True
+                    await self._deliver(message)
+                    self._is_delivering = False
+            except _GONE:
+                pass
+            nursery.cancel_scope.cancel()
+
+    async def _watch(self, socket: WebSocketConnection, nursery: trio.Nursery) -> None:
+        """Ends a connection whose other end has gone without a word, as behind a tunnel."""
+        while True:
+            await trio.sleep(self._limits.silence)
+            if self._is_delivering or trio.current_time() - self._heard_at < self._limits.silence:
+                continue
+            answered = trio.Event()
+            nursery.start_soon(_ping, socket, answered)
+            while not answered.is_set():
+                with trio.move_on_after(self._limits.pong):
+                    await answered.wait()
+                # While our own client does not read, a pong waits behind what it has not read.
+                if not answered.is_set() and not self._is_delivering:
+                    self._log.info("server_silent", url=self._target.url)
+                    nursery.cancel_scope.cancel()
+                    return
+
+
+def _cause(error: Exception) -> Exception:
+    """Returns what there is to tell of a failure: of several at once, what the server said."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    causes = [_cause(each) for each in error.exceptions]
+    return next((each for each in causes if isinstance(each, Refused | ConnectionRejected)), causes[0])
+
+
+async def _ping(socket: WebSocketConnection, answered: trio.Event) -> None:
+    try:
+        await socket.ping()
+    except _GONE:
+        return  # the reader finds out as well
+    answered.set()

@@ -1,0 +1,320 @@
+"""A stdio process that passes messages on to a running server, so that several editors share one warm index.
+
+    fd 0 -> parse -> BridgeSession, table of requests -> queue -> BridgeLink -> server
+    fd 1 <- FrameWriter <------------------------------------------- BridgeLink <-
+
+Invariants: each request of the client is answered once, by the server or, where it is gone, by an error that says what to do
+next; a message goes over one connection at most; the process ends with its input and not with the server.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+from msgspec import UNSET, Raw, Struct, UnsetType
+from trio_websocket import WebSocketConnection
+
+from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
+from codecompass.transport.bridge.session import BridgeSession, revision_of
+from codecompass.transport.bridge.target import BridgeTarget
+from codecompass.transport.bridge.trouble import Trouble, changed_revision
+from codecompass.transport.mcp.connection import Receive
+from codecompass.transport.mcp.core import SessionLimits
+from codecompass.transport.mcp.jsonrpc import (
+    EMPTY_OBJECT,
+    Fault,
+    Malformed,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    encode_fault,
+    encode_request,
+    encode_result,
+    parse,
+)
+from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
+from codecompass.transport.mcp.protocol import (
+    CANCELLED,
+    INVALID_REQUEST,
+    META_REVISION,
+    PING,
+    ROOTS_LIST,
+    SESSION_BUSY,
+)
+from codecompass.transport.mcp.session import RETRY_MS
+from codecompass.transport.mcp.wire import CancelledParams
+from codecompass.transport.stdio import Pipes, open_frames
+
+MAX_ASKED: Final = 64
+"""Requests of the server that the client owes an answer; beyond that the oldest is forgotten."""
+
+_OWN_ID: Final = "codecompass-bridge"
+"""Of the requests that a new connection begins with. The client has none under way on it then."""
+
+
+class _Head(Struct):
+    """What a bridge looks at in a message of the server."""
+
+    id: RequestId | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+
+
+class _ErrorResponse(Struct, frozen=True):
+    id: RequestId
+    error: Raw
+    jsonrpc: str = "2.0"
+
+
+class _Root(Struct, frozen=True):
+    uri: str
+
+
+class _Roots(Struct, frozen=True):
+    roots: tuple[_Root, ...]
+
+
+class _Asked(Struct):
+    """A request of the client that has not been answered. `socket` is the connection that it went out on."""
+
+    request: Request
+    frame: bytes
+    socket: WebSocketConnection | None = None
+
+
+_HEADS: Final = msgspec.json.Decoder(_Head)
+_CANCELLED: Final = msgspec.json.Decoder(CancelledParams)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Bridge:
+    """One client, one server. To be made in trio; `stop` makes `serve` return soon."""
+
+    def __init__(self, target: BridgeTarget, *, limits: SessionLimits | None = None, link: LinkLimits | None = None) -> None:
+        self._target = target
+        self._limits = limits or SessionLimits()
+        self.stopping: Final = trio.Event()
+        self._session = BridgeSession()
+        self._asked: dict[RequestId, _Asked] = {}
+        self._asked_of_client: dict[str, RequestId] = {}
+        self._n_connections = 0
+        self._answered = trio.Event()
+        self._queue, self._queued = trio.open_memory_channel[_Asked | bytes](self._limits.queued_frames)
+        self._link = BridgeLink(
+            target, link or LinkLimits(), opening=self._open_session, deliver=self._deliver, on_lost=self._lose
+        )
+        self._writer: FrameWriter
+
+    def stop(self) -> None:
+        """Takes nothing more from the client."""
+        self.stopping.set()
+
+    async def serve(self, pipes: Pipes) -> None:
+        """Serves until the input ends, the client does not read any more, or `stop` is called. The descriptors stay open."""
+        limits = self._limits
+        async with open_frames(pipes, limits.frame_bytes) as (receive, write), trio.open_nursery() as everything:
+            self._writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
+            everything.start_soon(self._write, everything.cancel_scope)
+            async with trio.open_nursery() as server_side:
+                server_side.start_soon(self._link.run)
+                server_side.start_soon(self._forward)
+                await self._read(receive)
+                await self._drain()
+                server_side.cancel_scope.cancel()
+            self._writer.close()
+            everything.cancel_scope.deadline = trio.current_time() + limits.grace_seconds
+
+    # from the client
+
+    async def _read(self, receive: Receive) -> None:
+        async with trio.open_nursery() as nursery:
+
+            async def until_stopped() -> None:
+                await self.stopping.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(until_stopped)
+            try:
+                while (incoming := await receive()) is not None:
+                    message = incoming.malformed or parse(incoming.frame, max_bytes=self._limits.frame_bytes)
+                    match message:
+                        case Malformed():
+                            if message.is_answerable:
+                                await self._reply(encode_fault(message.id, message.fault))
+                        case Response():
+                            await self._take_response(message)
+                        case Notification():
+                            await self._take_notification(message, incoming.frame)
+                        case Request():
+                            await self._take_request(message, incoming.frame)
+            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+            nursery.cancel_scope.cancel()
+
+    async def _take_request(self, request: Request, frame: bytes) -> None:
+        if request.id in self._asked:
+            fault = Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
+            await self._reply(encode_fault(request.id, fault))
+        elif len(self._asked) >= self._limits.in_flight + self._limits.listening:
+            busy = "too many requests in flight on this connection. Wait for answers, then call again."
+            fault = Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
+            await self._reply(encode_fault(request.id, fault))
+        elif request.method == PING and self._link.socket is None and META_REVISION.encode() not in bytes(request.params):
+            # Asks whether we are there, and a host that gets no answer ends us.
+            await self._reply(encode_result(request.id, EMPTY_OBJECT))
+        else:
+            asked = self._asked[request.id] = _Asked(request, frame)
+            await self._queue.send(asked)
+
+    async def _take_notification(self, notification: Notification, frame: bytes) -> None:
+        self._session.notified(notification)
+        if notification.method == CANCELLED:
+            try:
+                asked = self._asked.pop(_CANCELLED.decode(notification.params).request_id, None)
+            except (msgspec.DecodeError, RecursionError):
+                return
+            self._answered.set()
+            if asked is None or asked.socket is None:
+                return
+        await self._pass_on(frame)
+
+    async def _take_response(self, response: Response) -> None:
+        original = self._asked_of_client.pop(response.id, None) if isinstance(response.id, str) else None
+        if original is None:
+            return  # it was asked on a connection that is there no more
+        if response.error is not None:
+            await self._pass_on(_ENCODER.encode(_ErrorResponse(original, response.error)))
+        else:
+            await self._pass_on(encode_result(original, response.result))
+
+    async def _pass_on(self, frame: bytes) -> None:
+        """Queues what is only worth something on the connection that is there now."""
+        if self._link.socket is not None:
+            await self._queue.send(frame)
+
+    async def _forward(self) -> None:
+        """Sends what is queued, in order."""
+        with self._queued:
+            async for item in self._queued:
+                if isinstance(item, bytes):
+                    if self._link.socket is not None:
+                        await self._link.send(self._link.socket, item)
+                elif self._asked.get(item.request.id) is item:
+                    await self._forward_request(item)
+
+    async def _forward_request(self, asked: _Asked) -> None:
+        socket = await self._link.wait_open()
+        if self._asked.get(asked.request.id) is not asked:
+            return  # cancelled meanwhile
+        if socket is None:
+            await self._fail([asked], self._link.trouble)
+            return
+        asked.socket = socket
+        if not await self._link.send(socket, asked.frame):
+            await self._fail([asked], self._link.trouble)
+
+    # from the server
+
+    async def _open_session(self, socket: WebSocketConnection) -> None:
+        """Tells a new connection what the server has to know of the session. Raises Refused, ConnectionClosed."""
+        self._n_connections += 1
+        self._asked_of_client.clear()
+        opening = self._session.opening(_OWN_ID)
+        if opening is None:
+            return
+        answer = await self._exchange(socket, opening)
+        revision = revision_of(Raw(b"{}") if answer.result is UNSET else answer.result)
+        if revision != self._session.revision:
+            raise Refused(changed_revision(self._target, revision or "another protocol", self._session.revision))
+        ready = self._session.ready()
+        if ready is not None:
+            await socket.send_message(ready.decode())
+        for subscription in self._session.subscriptions(_OWN_ID):
+            await self._exchange(socket, subscription)
+
+    async def _exchange(self, socket: WebSocketConnection, frame: bytes) -> _Head:
+        await socket.send_message(frame.decode())
+        while True:
+            message = await socket.get_message()
+            head = _head(message)
+            if head is not None and head.id == _OWN_ID and head.method is UNSET:
+                return head
+            await self._deliver(message)
+
+    async def _deliver(self, message: str | bytes) -> None:
+        body = message.encode() if isinstance(message, str) else message
+        head = _head(body)
+        if head is None:
+            return
+        if head.method is UNSET:
+            if head.id is not UNSET:
+                asked = self._asked.pop(head.id, None)
+                if asked is None:
+                    return  # cancelled
+                if head.result is not UNSET:
+                    self._session.answered(asked.request, head.result)
+                self._answered.set()
+        elif head.id is not UNSET:
+            await self._ask_client(head.id, head.method, head.params)
+            return
+        await self._reply(body)
+
+    async def _ask_client(self, id_: RequestId, method: str, params: Raw | UnsetType) -> None:
+        if method == ROOTS_LIST and self._target.is_pinned and self._target.project is not None:
+            roots = _Roots((_Root(Path(self._target.project).as_uri()),))
+            if self._link.socket is not None:
+                await self._link.send(self._link.socket, encode_result(id_, roots))
+            return
+        # A server that was started again counts from one again, and the client may still owe the old one an answer.
+        name = f"{self._n_connections}/{id_}"
+        self._asked_of_client[name] = id_
+        if len(self._asked_of_client) > MAX_ASKED:
+            del self._asked_of_client[next(iter(self._asked_of_client))]
+        await self._reply(encode_request(name, method, params))
+
+    async def _lose(self, trouble: Trouble) -> None:
+        """Answers what was under way on the connection that has been lost."""
+        await self._fail([asked for asked in self._asked.values() if asked.socket is not None], trouble)
+
+    async def _fail(self, requests: list[_Asked], trouble: Trouble) -> None:
+        failed = [asked.request.id for asked in requests if self._asked.get(asked.request.id) is asked]
+        for id_ in failed:
+            del self._asked[id_]
+        for id_ in failed:
+            await self._reply(encode_fault(id_, trouble.fault(self._target)))
+        self._answered.set()
+
+    # to the client
+
+    async def _drain(self) -> None:
+        """Waits a moment for what is in flight; what is not answered then never will be, and that is said."""
+        with trio.move_on_after(self._limits.grace_seconds):
+            while self._asked:
+                self._answered = trio.Event()
+                await self._answered.wait()
+        if self._link.socket is None:
+            with trio.move_on_after(self._limits.grace_seconds):
+                await self._fail(list(self._asked.values()), self._link.trouble)
+
+    async def _reply(self, body: bytes) -> None:
+        try:
+            # A line break within a message is white space: it can only stand between its parts.
+            await self._writer.send(Frame(body.replace(b"\n", b" "), "response"))
+        except OutgoingClosed:
+            pass  # the client is gone, and we are about to end
+
+    async def _write(self, everything: trio.CancelScope) -> None:
+        try:
+            await self._writer.run()
+        except OutgoingClosed:
+            everything.cancel()
+
+
+def _head(message: str | bytes) -> _Head | None:
+    try:
+        return _HEADS.decode(message)
+    except (msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,148 @@
+"""Every request over HTTP: who may ask, which route it is, and an answer whatever happens.
+
+    Host, Origin -> path -> room -> the route's handler        404 | 405 | 403 | 421 | 503 | the handler's own
+
+A WebSocket's opening handshake goes the same way.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope, WebsocketScope
+
+from codecompass.errors import InvalidInput
+from codecompass.log import get_logger
+from codecompass.transport.http.cross_origin import allowance, answer_preflight, is_preflight
+from codecompass.transport.http.faults import defect_body, refusal_body, require_method
+from codecompass.transport.http.guards import Guard
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.request import (
+    BAD_REQUEST,
+    FORBIDDEN,
+    MISDIRECTED,
+    NOT_FOUND,
+    SERVER_ERROR,
+    UNAVAILABLE,
+    UPGRADE_REQUIRED,
+    ClientGone,
+    Heading,
+    HttpRefusal,
+    HttpRequest,
+)
+from codecompass.transport.http.websocket import WebSocketEndpoint, reject
+from codecompass.transport.measures import Measures
+
+WEBSOCKET_PATH: Final = "/ws"
+
+Handler = Callable[[HttpRequest], Awaitable[None]]
+
+_OTHER: Final = "other"
+
+
+class HttpApp:
+    """The ASGI application of a server. `routes` are exact paths; POSTs to them are bounded in number."""
+
+    def __init__(
+        self,
+        *,
+        guard: Guard,
+        limits: HttpLimits,
+        routes: Mapping[str, Handler],
+        websockets: WebSocketEndpoint,
+        measures: Measures,
+    ) -> None:
+        self._guard = guard
+        self._limits = limits
+        self._routes = {**routes, WEBSOCKET_PATH: _require_upgrade}
+        self._websockets = websockets
+        self._measures = measures
+        self._log = get_logger(__name__)
+        self.n_requests = 0
+
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: ASGIReceiveCallable,
+        send: ASGISendCallable,
+        sync_spawn: object = None,
+        call_soon: object = None,
+    ) -> None:
+        """Handles one request, or one WebSocket as long as it lives."""
+        match scope["type"]:
+            case "http":
+                await self._http(scope, receive, send)
+            case "websocket":
+                await self._websocket(scope, receive, send)
+
+    async def _http(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        request = HttpRequest(scope, receive, send, self._limits)
+        is_counted = request.method == "POST"
+        self.n_requests += is_counted
+        try:
+            self._check(request)
+            origin = request.header("origin")
+            if origin is not None and self._guard.names(origin):
+                request.common_headers = allowance(origin)
+            await self._handler(request)(request)
+        except HttpRefusal as refusal:
+            await request.refuse(refusal.status, refusal_body(refusal), headers=refusal.headers)
+        except InvalidInput as error:
+            await request.refuse(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, error.message)))
+        except ClientGone:
+            pass
+        except Exception:  # noqa: BLE001 (the boundary of a request: a defect of ours costs one of them)
+            self._log.exception("http_request_failed", path=request.path, method=request.method)
+            if request.status is None:
+                await request.refuse(SERVER_ERROR, defect_body())
+        finally:
+            self.n_requests -= is_counted
+            if request.status is not None:
+                self._measures.count_response(request.path if request.path in self._routes else _OTHER, request.status)
+
+    async def _websocket(self, scope: WebsocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        heading = Heading(scope)
+        status = 101
+        try:
+            self._check(heading)
+            _require_websocket_path(heading)
+            await self._websockets.handle(heading, scope, receive, send)
+        except HttpRefusal as refusal:
+            status = refusal.status
+            await reject(send, status, refusal_body(refusal))
+        except InvalidInput as error:
+            status = BAD_REQUEST
+            await reject(send, status, refusal_body(HttpRefusal(status, error.message)))
+        finally:
+            self._measures.count_response(WEBSOCKET_PATH, status)
+
+    def _handler(self, request: HttpRequest) -> Handler:
+        handler = self._routes.get(request.path)
+        if handler is None:
+            raise HttpRefusal(NOT_FOUND, "there is nothing at this path. Use POST / or /mcp, GET /health, or /ws.")
+        if request.common_headers and is_preflight(request, request.method):
+            return answer_preflight
+        if request.method == "POST" and self.n_requests > self._limits.requests:
+            raise HttpRefusal(
+                UNAVAILABLE,
+                "too many requests are under way. Wait, then call again.",
+                headers=(("retry-after", "1"),),
+                is_retryable=True,
+            )
+        return handler
+
+    def _check(self, heading: Heading) -> None:
+        match self._guard.check(heading.header("host"), heading.header("origin")):
+            case "host":
+                raise HttpRefusal(MISDIRECTED, "this Host is not served here. Allow it with --allowed-host.")
+            case "origin":
+                raise HttpRefusal(FORBIDDEN, "this Origin may not connect. Allow it with --allowed-origin.")
+
+
+async def _require_upgrade(request: HttpRequest) -> None:
+    require_method(request, "GET")
+    raise HttpRefusal(UPGRADE_REQUIRED, "this is a WebSocket. Open it with an Upgrade.", headers=(("upgrade", "websocket"),))
+
+
+def _require_websocket_path(heading: Heading) -> None:
+    if heading.path != WEBSOCKET_PATH:
+        raise HttpRefusal(NOT_FOUND, "there is no WebSocket at this path. Use /ws.")

@@ -1,0 +1,90 @@
+"""What is said to clients that HTTP itself refuses: JSON-RPC errors, on `POST /` with the string codes of its contract (R5)."""
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codecompass.transport.http.request import METHOD_NOT_ALLOWED, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest
+from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
+from codecompass.transport.mcp.outgoing import Frame
+from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_REQUEST, SESSION_BUSY
+
+INVALID_INPUT: Final = "invalid_input"
+
+BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
+"""To what cannot be answered as a message: HTTP answers everything."""
+
+
+class _Error(Struct):
+    code: int
+    message: str
+    data: Raw
+
+
+class _Frame(Struct):
+    error: _Error
+    id: Raw = Raw(b"null")
+
+
+class _PlainData(Struct, frozen=True):
+    jsonrpc_code: int
+    details: Raw
+
+
+class _PlainError(Struct, frozen=True):
+    code: str
+    message: str
+    data: _PlainData
+
+
+class _PlainFrame(Struct, frozen=True):
+    jsonrpc: str
+    id: Raw
+    error: _PlainError
+
+
+_FRAMES: Final = msgspec.json.Decoder(_Frame)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def refusal_body(refusal: HttpRefusal) -> bytes:
+    """Returns the error response of a refusal."""
+    code = SESSION_BUSY if refusal.is_retryable else INVALID_REQUEST
+    reason = "session_busy" if refusal.is_retryable else INVALID_INPUT
+    more: dict[str, object] = {"is_retryable": True} if refusal.is_retryable else {}
+    return encode_fault(None, Fault(code, refusal.message, reason=reason, **more))
+
+
+def defect_body() -> bytes:
+    """Returns the error response to a request that met a defect of ours."""
+    return encode_fault(None, Fault(INTERNAL_ERROR, "internal error. The server's log has the details.", reason="internal_error"))
+
+
+def plain_body(frame: Frame) -> bytes:
+    """Returns the answer of `POST /` to bytes that were no message: `error.code` is a string there, and nowhere else."""
+    decoded = _FRAMES.decode(frame.body)
+    error = decoded.error
+    plain = _PlainError(INVALID_INPUT, error.message, _PlainData(error.code, error.data))
+    return _ENCODER.encode(_PlainFrame("2.0", decoded.id, plain))
+
+
+def plain_refusal(message: str) -> bytes:
+    """Returns the answer of `POST /` to a request with status 400 whose body was not looked at."""
+    return plain_body(Frame(encode_fault(None, Fault(INVALID_REQUEST, message)), "response"))
+
+
+def require_method(request: HttpRequest, *allowed: str) -> None:
+    """Raises HttpRefusal for other methods than these."""
+    if request.method not in allowed:
+        names = ", ".join(allowed)
+        raise HttpRefusal(
+            METHOD_NOT_ALLOWED, f"{request.method} is not for {request.path}. Use {names}.", headers=(("allow", names),)
+        )
+
+
+def require_json(request: HttpRequest, *, may_be_missing: bool) -> None:
+    """Raises HttpRefusal for a body that says it is something else than JSON."""
+    if request.media_type == "application/json" or (may_be_missing and request.media_type is None):
+        return
+    raise HttpRefusal(UNSUPPORTED_TYPE, "the body must be JSON. Send it with Content-Type: application/json.")

@@ -1,0 +1,83 @@
+"""`POST /`: one JSON-RPC message, one JSON answer, no session (seed contract, rule R8). For curl, scripts and agents."""
+
+from typing import Final
+
+import trio
+
+from codecompass.errors import InvalidInput
+from codecompass.transport.http.faults import BROKEN_RESPONSE, plain_body, plain_refusal, require_json, require_method
+from codecompass.transport.http.project_paths import ProjectPaths
+from codecompass.transport.http.request import ACCEPTED, BAD_REQUEST, OK, HttpRequest
+from codecompass.transport.mcp.core import Core
+from codecompass.transport.mcp.outgoing import Frame
+from codecompass.transport.mcp.protocol import META_REVISION
+from codecompass.transport.mcp.session import ClientSession, Delivery, Received
+
+_MODERN_KEY: Final = META_REVISION.encode()
+
+
+class RootEndpoint:
+    """See the module."""
+
+    def __init__(self, core: Core, project_paths: ProjectPaths) -> None:
+        self._core = core
+        self._project_paths = project_paths
+
+    async def handle(self, request: HttpRequest) -> None:
+        """Answers one request. Raises HttpRefusal, ClientGone."""
+        require_method(request, "POST")
+        require_json(request, may_be_missing=True)
+        body = await request.body()
+        try:
+            path = await self._project_paths.checked(request)
+        except InvalidInput as error:
+            await request.answer(BAD_REQUEST, plain_refusal(error.message))
+            return
+        out = _SingleOutgoing()
+        delivery = Delivery(out=out, project_path=path)
+        if _MODERN_KEY in body:
+            kind = await self._receive_while_there(body, delivery, request)
+        else:
+            kind = await ClientSession(self._core, "http").receive(body, delivery)
+        frame = out.frame
+        if frame is not None:
+            await request.answer(_status_of(frame), plain_body(frame) if frame.is_malformed else frame.body)
+        elif kind in ("notification", "response"):
+            await request.answer(ACCEPTED)
+        else:
+            await request.answer(BAD_REQUEST, plain_refusal(BROKEN_RESPONSE))
+
+    async def _receive_while_there(self, body: bytes, delivery: Delivery, request: HttpRequest) -> Received:
+        """As `receive`; a client of the modern era cancels by going away."""
+        kind: Received = "request"
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await request.wait_gone()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            kind = await ClientSession(self._core, "http").receive(body, delivery)
+            nursery.cancel_scope.cancel()
+        return kind
+
+
+class _SingleOutgoing:
+    """The Outgoing of an exchange that carries the response and nothing else."""
+
+    can_push = False
+
+    def __init__(self) -> None:
+        self.frame: Frame | None = None
+
+    async def send(self, frame: Frame) -> None:
+        """As Outgoing says."""
+        self.frame = frame
+
+    def finish(self) -> None:
+        """Nothing: whoever waits for the call to return has it all."""
+
+
+def _status_of(frame: Frame) -> int:
+    """Returns the status on `POST /`: every answer is a success of HTTP, but for bytes that were no message."""
+    return frame.http_status if frame.is_malformed else OK

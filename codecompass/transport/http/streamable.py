@@ -1,0 +1,215 @@
+"""`/mcp`: Streamable HTTP of both eras on one path, chosen for each request by itself (rule R6).
+
+POST, modern       one exchange without a session; a client that goes away cancels
+POST, handshake    in a session, opened by `initialize`; a client that goes away does not cancel
+GET, DELETE        the stream and the end of a session
+GET without a header of either era, POST ?sessionId=    the older HTTP+SSE, in `legacy_sse.py`
+"""
+
+from typing import Final
+
+import msgspec
+import trio
+from msgspec import Struct, field
+
+from codecompass.transport.http.faults import BROKEN_RESPONSE, refusal_body, require_json, require_method
+from codecompass.transport.http.legacy_sse import LegacySse
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.outgoing import COMMENT, HttpOutgoing
+from codecompass.transport.http.project_paths import ProjectPaths
+from codecompass.transport.http.request import (
+    ACCEPTED,
+    BAD_REQUEST,
+    EVENT_STREAM_TYPE,
+    METHOD_NOT_ALLOWED,
+    NO_CONTENT,
+    NOT_FOUND,
+    UNAVAILABLE,
+    Header,
+    HttpRefusal,
+    HttpRequest,
+)
+from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
+from codecompass.transport.mcp.core import Core
+from codecompass.transport.mcp.envelope import HttpHeaders
+from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
+from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
+from codecompass.transport.mcp.session import ClientSession, Delivery, Received
+
+SESSION_HEADER: Final = "mcp-session-id"
+REVISION_HEADER: Final = "mcp-protocol-version"
+
+
+class _PeekedMeta(Struct):
+    revision: object = field(name=META_REVISION, default=None)
+
+
+class _PeekedParams(Struct):
+    meta: _PeekedMeta = field(name="_meta", default_factory=_PeekedMeta)
+
+
+class _Peeked(Struct):
+    """As much of a message as says where it belongs. All the rest is for the session to judge."""
+
+    method: str = ""
+    params: _PeekedParams = field(default_factory=_PeekedParams)
+
+
+_PEEK: Final = msgspec.json.Decoder(_Peeked)
+
+
+class StreamableEndpoint:
+    """See the module."""
+
+    def __init__(
+        self, core: Core, sessions: HttpSessions, legacy: LegacySse, project_paths: ProjectPaths, limits: HttpLimits
+    ) -> None:
+        self._core = core
+        self._sessions = sessions
+        self._legacy = legacy
+        self._project_paths = project_paths
+        self._limits = limits
+
+    async def handle(self, request: HttpRequest) -> None:
+        """Answers one request. Raises HttpRefusal, ClientGone."""
+        require_method(request, "GET", "POST", "DELETE")
+        path = await self._project_paths.checked(request)
+        if request.method == "DELETE":
+            self._sessions.end(self._session(request))
+            await request.answer(NO_CONTENT)
+        elif request.method == "GET":
+            await self._get(request, path)
+        elif "sessionId" in request.query:
+            require_json(request, may_be_missing=False)
+            await self._legacy.post(request, await request.body())
+        else:
+            require_json(request, may_be_missing=False)
+            await self._post(request, path, await request.body())
+
+    async def _post(self, request: HttpRequest, path: str | None, body: bytes) -> None:
+        peeked = _peek(body)
+        revision = request.header(REVISION_HEADER)
+        if revision is None:
+            is_modern = peeked.params.meta.revision is not None or peeked.method in MODERN_ONLY_METHODS
+        else:
+            is_modern = revision not in HANDSHAKE_REVISIONS
+        has_session = request.header(SESSION_HEADER) is not None
+        # Without a session there is nothing but requests: anything else is refused, by the one place that knows how.
+        is_single = is_modern or (not peeked.method and not has_session)
+        out = HttpOutgoing(can_push=request.accepts(EVENT_STREAM_TYPE), is_lasting=not is_single)
+        delivery = Delivery(
+            out=out,
+            headers=HttpHeaders(revision=revision, method=request.header("mcp-method"), name=request.header("mcp-name")),
+            project_path=path,
+        )
+        if is_single:
+            await self._answer_alone(request, body, delivery, out)
+        elif peeked.method == INITIALIZE and not has_session:
+            await self._open_session(request, body, delivery, out)
+        else:
+            session = self._session(request).session
+            kind = await session.receive(body, delivery)
+            await self._answer(request, kind, out, await out.first())
+
+    async def _answer_alone(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
+        """One exchange, which the client cancels by going away."""
+        kind: Received = "request"
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await request.wait_gone()
+                nursery.cancel_scope.cancel()
+
+            async def receive() -> None:
+                nonlocal kind
+                try:
+                    kind = await ClientSession(self._core, "http").receive(body, delivery)
+                except OutgoingClosed:
+                    pass
+
+            nursery.start_soon(watch)
+            nursery.start_soon(receive)
+            first = await out.first()
+            await self._answer(request, kind, out, first)
+            nursery.cancel_scope.cancel()
+
+    async def _open_session(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
+        if self._core.stopping.is_set():
+            raise HttpRefusal(UNAVAILABLE, "the server is stopping. Connect again.", is_retryable=True)
+        try:
+            opened = await self._sessions.open()
+        except TooManySessions:
+            raise HttpRefusal(UNAVAILABLE, "too many sessions are in use. Connect again later.", is_retryable=True) from None
+        try:
+            kind = await opened.session.receive(body, delivery)
+            first = await out.first()
+        except BaseException:
+            self._sessions.end(opened)
+            raise
+        if not opened.session.client.agreement.is_initialized:
+            self._sessions.end(opened)
+            await self._answer(request, kind, out, first)
+        else:
+            await self._answer(request, kind, out, first, headers=((SESSION_HEADER, opened.id),))
+
+    async def _get(self, request: HttpRequest, path: str | None) -> None:
+        if request.header(SESSION_HEADER) is None:
+            if request.header(REVISION_HEADER) is not None:
+                raise HttpRefusal(METHOD_NOT_ALLOWED, "streams belong to sessions. Use POST.", headers=(("allow", "POST"),))
+            await self._legacy.connect(request, path)
+            return
+        session = self._session(request)
+        out = HttpOutgoing(can_push=True, is_lasting=True)
+        session.listen(out)
+        try:
+            async with trio.open_nursery() as nursery:
+
+                async def watch() -> None:
+                    await request.wait_gone()
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(watch)
+                await request.begin_stream()
+                await request.write(COMMENT)
+                await out.stream(request, self._limits.comment)
+                nursery.cancel_scope.cancel()
+        finally:
+            session.unlisten(out)
+            out.abandon()
+
+    async def _answer(
+        self,
+        request: HttpRequest,
+        kind: Received,
+        out: HttpOutgoing,
+        first: Frame | None,
+        *,
+        headers: tuple[Header, ...] = (),
+    ) -> None:
+        """Answers with what the session sends on `out`, or with the status of a message that has no answer."""
+        if first is not None:
+            await out.deliver(request, first, comment_seconds=self._limits.comment, headers=headers)
+        elif kind == "malformed":
+            await request.answer(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, BROKEN_RESPONSE)))
+        elif kind == "request":
+            # Cancelled by its client, which waits for nothing but the end.
+            await request.begin_stream(headers)
+            await request.end_stream()
+        else:
+            await request.answer(ACCEPTED)
+
+    def _session(self, request: HttpRequest) -> HttpSession:
+        id_ = request.header(SESSION_HEADER)
+        if id_ is None:
+            raise HttpRefusal(BAD_REQUEST, "the header Mcp-Session-Id is missing. Send initialize first.")
+        session = self._sessions.find(id_)
+        if session is None:
+            raise HttpRefusal(NOT_FOUND, "there is no such session, or it has ended. Send initialize again.")
+        return session
+
+
+def _peek(body: bytes) -> _Peeked:
+    try:
+        return _PEEK.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _Peeked()

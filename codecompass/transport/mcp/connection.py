@@ -1,0 +1,99 @@
+"""Serves one framed connection: stdio, a WebSocket, legacy SSE. The transport gives two functions, the rest is here.
+
+    receive -> ClientSession -> FrameWriter -> write          ends: end of input | stop | a client that does not read
+
+What is in flight when the connection ends gets a moment to finish, so that a request from a pipe is answered; then it is
+cancelled, and nothing is left.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import trio
+from msgspec import Struct
+
+from codecompass.log import get_logger
+from codecompass.transport.calls import TransportName
+from codecompass.transport.mcp.core import Core
+from codecompass.transport.mcp.jsonrpc import Malformed
+from codecompass.transport.mcp.outgoing import FrameWriter, OutgoingClosed
+from codecompass.transport.mcp.session import ClientSession, Delivery
+
+ConnectionEnd = Literal["end_of_input", "stopped", "client_gone"]
+
+
+class Input(Struct, frozen=True):
+    """What came in: a frame, or what the transport found out about bytes that were none (`jsonrpc.oversized`)."""
+
+    frame: bytes = b""
+    malformed: Malformed | None = None
+
+
+Receive = Callable[[], Awaitable[Input | None]]
+"""Returns the next frame, None at the end of input. May raise BrokenResourceError or OSError: the client is gone."""
+
+
+async def serve_connection(
+    core: Core,
+    transport: TransportName,
+    *,
+    receive: Receive,
+    write: Callable[[bytes], Awaitable[None]],
+    project_path: str | None = None,
+) -> ConnectionEnd:
+    """Serves until the client goes or `core.stop` is called; takes `SessionLimits.grace_seconds` to end, no longer.
+
+    `write` sends one frame, and is called for one at a time; a write that takes longer than `write_seconds` ends the
+    connection. The transport's own resources stay open: they are its to close.
+    """
+    limits = core.limits
+    writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
+    end: ConnectionEnd = "client_gone"
+    async with trio.open_nursery() as connection:
+        connection.start_soon(_run_writer, writer, connection.cancel_scope)
+        async with trio.open_nursery() as requests:
+            session = ClientSession(core, transport, nursery=requests, stream=writer)
+            delivery = Delivery(out=writer, project_path=project_path)
+            end = await _read(core, session, receive, delivery)
+            if end != "client_gone":
+                await session.drain(limits.grace_seconds)
+            requests.cancel_scope.cancel()
+        writer.close()
+        connection.cancel_scope.deadline = trio.current_time() + limits.grace_seconds
+    get_logger(__name__).info("connection_ended", transport=transport, reason=end)
+    return end
+
+
+async def _run_writer(writer: FrameWriter, connection: trio.CancelScope) -> None:
+    try:
+        await writer.run()
+    except OutgoingClosed as error:
+        get_logger(__name__).info("client_gone", reason=str(error))
+        connection.cancel()
+
+
+async def _read(core: Core, session: ClientSession, receive: Receive, delivery: Delivery) -> ConnectionEnd:
+    """Takes messages until there are no more or the server stops. A stop waits for no message that is half read."""
+    end: ConnectionEnd = "stopped"
+    async with trio.open_nursery() as nursery:
+
+        async def until_stopped() -> None:
+            await core.stopping.wait()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(until_stopped)
+        end = await _read_all(session, receive, delivery)
+        nursery.cancel_scope.cancel()
+    return end
+
+
+async def _read_all(session: ClientSession, receive: Receive, delivery: Delivery) -> ConnectionEnd:
+    try:
+        while (incoming := await receive()) is not None:
+            if incoming.malformed is not None:
+                await session.refuse(incoming.malformed, delivery.out)
+            else:
+                await session.receive(incoming.frame, delivery)
+    except (trio.BrokenResourceError, trio.ClosedResourceError, OutgoingClosed, OSError):
+        return "client_gone"
+    return "end_of_input"

@@ -1,0 +1,101 @@
+"""What all sessions of a server share: the surface, the tasks, the seal, the limits, and lists that are encoded once."""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import trio
+from msgspec import UNSET, Raw, Struct
+
+from codecompass.transport.calls import ToolDescription
+from codecompass.transport.mcp.protocol import (
+    ANNOTATED_REVISION,
+    META_SERVER,
+    STRUCTURED_REVISION,
+    TASKS_EXTENSION,
+)
+from codecompass.transport.mcp.request_state import StateSeal
+from codecompass.transport.mcp.surface import Surface
+from codecompass.transport.mcp.tasks import TaskTable
+from codecompass.transport.mcp.wire import Tool, ToolAnnotations
+from codecompass.units import MIB
+
+
+class SessionLimits(Struct, frozen=True, kw_only=True):
+    """Bounds of one session. `working` requests run at a time, more wait in turn, up to `in_flight` in all.
+
+    `listening` streams of notifications come on top. Times in seconds: `roots` for the client's answer, `write` for one
+    frame to a client that may not read, `grace` for what is in flight when the connection ends or the server stops.
+    """
+
+    frame_bytes: int = 4 * MIB
+    working: int = 32
+    in_flight: int = 256
+    listening: int = 16
+    queued_frames: int = 128
+    roots_seconds: float = 5.0
+    write_seconds: float = 30.0
+    grace_seconds: float = 1.0
+
+
+class Core:
+    """One server's protocol half. Make one, open sessions on it; `stop` tells all of them that the end is near."""
+
+    def __init__(self, surface: Surface, limits: SessionLimits | None = None) -> None:
+        self.surface: Final = surface
+        self.limits: Final = limits or SessionLimits()
+        self.tasks: Final = TaskTable(time.time)
+        self.seal: Final = StateSeal(time.time)
+        self.stopping: Final = trio.Event()
+        self.server_meta: Final[Mapping[str, object]] = {META_SERVER: surface.info}
+        self._tools: Final[dict[str, tuple[Raw, ...]]] = {}
+
+    def stop(self) -> None:
+        """Nothing new is taken from now on; streams of notifications end by themselves."""
+        self.stopping.set()
+
+    def tools(self, revision: str) -> tuple[Raw, ...]:
+        """Returns the listed tools with the members that the revision has; made once, when they are first asked for."""
+        made = self._tools.get(revision)
+        if made is None:
+            made = self._tools[revision] = _encoded_tools(self.surface.tools.listed, revision)
+        return made
+
+    def capabilities(self, *, is_modern: bool) -> Mapping[str, object]:
+        """Returns what the server can do. No list of ours ever changes, so no `listChanged` is declared."""
+        capabilities: dict[str, object] = {
+            "tools": {},
+            "resources": {"subscribe": True},
+            "prompts": {},
+            "completions": {},
+        }
+        if self.surface.has_logging:
+            capabilities["logging"] = {}
+        if is_modern:
+            capabilities["extensions"] = {TASKS_EXTENSION: {}}
+        return capabilities
+
+
+def _encoded_tools(tools: tuple[ToolDescription, ...], revision: str) -> tuple[Raw, ...]:
+    return tuple(Raw(msgspec.json.encode(_tool(tool, revision))) for tool in tools)
+
+
+def _tool(tool: ToolDescription, revision: str) -> Tool:
+    is_structured = revision >= STRUCTURED_REVISION
+    annotations = ToolAnnotations(
+        title="" if is_structured else tool.title,
+        read_only_hint=tool.is_read_only,
+        destructive_hint=UNSET if tool.is_read_only else False,
+        idempotent_hint=UNSET if tool.is_read_only else tool.is_idempotent,
+        open_world_hint=False,
+    )
+    return Tool(
+        name=tool.name,
+        title=tool.title if is_structured else "",
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema if is_structured and tool.output_schema else UNSET,
+        annotations=annotations if revision >= ANNOTATED_REVISION else UNSET,
+        meta=tool.meta or UNSET,
+    )

@@ -1,0 +1,200 @@
+"""Which era a request belongs to and what it says of its client: decided for each message by itself (rules R6, R7).
+
+    `_meta` names a revision, or the HTTP header names one that is not of the handshake era   -> modern
+    anything else                                                                              -> handshake
+
+What a session of the handshake era has agreed on counts only for requests of that era.
+"""
+
+import base64
+import binascii
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, field
+
+from codecompass.transport.mcp.jsonrpc import Fault, Request, decode_params, shown
+from codecompass.transport.mcp.protocol import (
+    ASSUMED_REVISION,
+    HANDSHAKE_REVISIONS,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_PROGRESS_TOKEN,
+    META_REVISION,
+    MISSING_CAPABILITY,
+    MODERN_ONLY_METHODS,
+    MODERN_REVISION,
+    PROMPTS_GET,
+    RESOURCES_READ,
+    STRUCTURED_REVISION,
+    TASKS_CANCEL,
+    TASKS_GET,
+    TASKS_UPDATE,
+    TOOLS_CALL,
+    UNSUPPORTED_REVISION,
+)
+from codecompass.transport.mcp.wire import ClientCapabilities, Implementation, ProgressToken
+
+_NAMED_BY: Final = {
+    TOOLS_CALL: "name",
+    PROMPTS_GET: "name",
+    RESOURCES_READ: "uri",
+    TASKS_GET: "taskId",
+    TASKS_UPDATE: "taskId",
+    TASKS_CANCEL: "taskId",
+}
+"""The member of the params that the header `Mcp-Name` repeats. 2026-07-28 basic/transports/streamable-http."""
+
+ConvertedT = TypeVar("ConvertedT")
+
+_BASE64_PREFIX: Final = "=?base64?"
+_BASE64_SUFFIX: Final = "?="
+
+
+class HttpHeaders(Struct, frozen=True, kw_only=True):
+    """The headers of a POST to `/mcp` that repeat what is in the body, as they came. None where there was none."""
+
+    revision: str | None = None
+    method: str | None = None
+    name: str | None = None
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """What `initialize` settled for a session."""
+
+    revision: str = ASSUMED_REVISION
+    capabilities: ClientCapabilities = ClientCapabilities()
+    client: Implementation = Implementation()
+    is_initialized: bool = False
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """What a request says besides its method and parameters."""
+
+    is_modern: bool
+    revision: str
+    capabilities: ClientCapabilities
+    client: Implementation
+    progress_token: ProgressToken | None = None
+    log_level: str | None = None
+
+    @property
+    def knows_structured(self) -> bool:
+        """Whether the revision has structured results, output schemas and titles."""
+        return self.revision >= STRUCTURED_REVISION
+
+
+class _Meta(Struct, frozen=True):
+    revision: object = field(name=META_REVISION, default=UNSET)
+    capabilities: object = field(name=META_CAPABILITIES, default=UNSET)
+    client: object = field(name=META_CLIENT, default=UNSET)
+    log_level: object = field(name=META_LOG_LEVEL, default=UNSET)
+    progress_token: object = field(name=META_PROGRESS_TOKEN, default=UNSET)
+
+
+class _Params(Struct, frozen=True):
+    meta: _Meta = field(name="_meta", default=_Meta())
+    name: object = UNSET
+    uri: object = UNSET
+    taskId: object = UNSET  # noqa: N815, RUF100 - as on the wire, looked up by that name
+
+
+_PARAMS: Final = msgspec.json.Decoder(_Params)
+
+
+def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders | None = None) -> Envelope:
+    """Returns what the request says. `headers` are None but for POSTs to `/mcp`. Raises Fault, in the order of rule R6."""
+    params = decode_params(_PARAMS, request.params)
+    meta = params.meta
+    header = None if headers is None else headers.revision
+    is_modern = header not in HANDSHAKE_REVISIONS if header is not None else meta.revision is not UNSET
+    if not is_modern:
+        if request.method in MODERN_ONLY_METHODS:
+            raise _missing_meta(META_REVISION)
+        return Envelope(
+            is_modern=False,
+            revision=header if header is not None and not agreement.is_initialized else agreement.revision,
+            capabilities=agreement.capabilities,
+            client=agreement.client,
+            progress_token=_progress_token(meta.progress_token),
+        )
+    if not isinstance(meta.revision, str):
+        raise _missing_meta(META_REVISION)
+    if not isinstance(meta.capabilities, dict):
+        raise _missing_meta(META_CAPABILITIES)
+    if headers is not None:
+        _check_headers(headers, request.method, meta.revision, params)
+    if meta.revision != MODERN_REVISION:
+        raise Fault(
+            UNSUPPORTED_REVISION,
+            f"unsupported protocol version {shown(meta.revision)}. Use {MODERN_REVISION}, or open with initialize.",
+            supported=[MODERN_REVISION],
+            requested=meta.revision,
+        )
+    return Envelope(
+        is_modern=True,
+        revision=MODERN_REVISION,
+        capabilities=_converted(meta.capabilities, ClientCapabilities, META_CAPABILITIES),
+        client=Implementation() if meta.client is UNSET else _converted(meta.client, Implementation, META_CLIENT),
+        progress_token=_progress_token(meta.progress_token),
+        log_level=meta.log_level if isinstance(meta.log_level, str) else None,
+    )
+
+
+def missing_capability(required: dict[str, object]) -> Fault:
+    """Returns the fault of a request that needs a capability which its client did not declare with it."""
+    names = ", ".join(sorted(required))
+    return Fault(
+        MISSING_CAPABILITY,
+        f"missing required client capability: {names}. Declare it in _meta of the request.",
+        requiredCapabilities=required,
+    )
+
+
+def decoded_header(value: str) -> str:
+    """Returns the text of a header that may come as `=?base64?...?=`. Raises Fault where that is broken."""
+    if not (value.startswith(_BASE64_PREFIX) and value.endswith(_BASE64_SUFFIX)):
+        return value
+    try:
+        return base64.b64decode(value[len(_BASE64_PREFIX) : -len(_BASE64_SUFFIX)], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise Fault(HEADER_MISMATCH, "a header is not valid base64 of UTF-8.") from error
+
+
+def _check_headers(headers: HttpHeaders, method: str, revision: str, params: _Params) -> None:
+    if headers.revision != revision:
+        raise _mismatch("MCP-Protocol-Version", META_REVISION)
+    if headers.method != method:
+        raise _mismatch("Mcp-Method", "method")
+    member = _NAMED_BY.get(method)
+    if member is None:
+        return
+    value = getattr(params, member)
+    if headers.name is None or (isinstance(value, str) and decoded_header(headers.name) != value):
+        raise _mismatch("Mcp-Name", f"params.{member}")
+
+
+def _mismatch(header: str, member: str) -> Fault:
+    return Fault(HEADER_MISMATCH, f"the header {header} is missing or differs from {member} of the body. Send both alike.")
+
+
+def _missing_meta(key: str) -> Fault:
+    return Fault(INVALID_PARAMS, f"params._meta needs {key!r} in revision {MODERN_REVISION}.", field=key)
+
+
+def _progress_token(value: object) -> ProgressToken | None:
+    if value is UNSET or value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise Fault(INVALID_PARAMS, "_meta.progressToken must be a string or an integer.", field=META_PROGRESS_TOKEN)
+    return value
+
+
+def _converted(value: object, type_: type[ConvertedT], key: str) -> ConvertedT:
+    try:
+        return msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        raise Fault(INVALID_PARAMS, f"params._meta has an invalid {key!r}: {error}.", field=key) from error

@@ -1,0 +1,84 @@
+"""One request as its handler sees it: what it asks, who asks, and the way back until it is answered."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import UNSET, Raw, Struct
+
+from codecompass.transport.mcp.client import Client
+from codecompass.transport.mcp.client_requests import ClientRefused
+from codecompass.transport.mcp.envelope import Envelope
+from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
+from codecompass.transport.mcp.outgoing import Frame, Outgoing
+from codecompass.transport.mcp.progress import ProgressParams
+from codecompass.transport.mcp.protocol import PROGRESS
+
+
+class Inputs(Struct, frozen=True):
+    """What a client found out for us since its last try, and what we gave it to carry. Both empty at the first try."""
+
+    responses: Mapping[str, Raw] = {}
+    state: bytes | None = None
+
+
+class Exchange:
+    """A request under way. Lives as long as its handler.
+
+    `inputs` and `subject` (the tool, resource or prompt it is about, for the log) are set by the method.
+    """
+
+    def __init__(
+        self,
+        *,
+        id_: RequestId,
+        method: str,
+        params: Raw,
+        envelope: Envelope,
+        client: Client,
+        out: Outgoing,
+        project_path: str | None = None,
+    ) -> None:
+        self.id: Final = id_
+        self.method: Final = method
+        self.params: Final = params
+        self.envelope: Final = envelope
+        self.client: Final = client
+        self.project_path: Final = project_path
+        self.inputs = Inputs()
+        self.subject = ""
+        self._out = out
+        self._afterwards: list[Callable[[], None]] = []
+
+    @property
+    def can_push(self) -> bool:
+        """Whether anything but the response can be sent."""
+        return self._out.can_push
+
+    @property
+    def out(self) -> Outgoing:
+        """The way to the client."""
+        return self._out
+
+    def after_answer(self, action: Callable[[], None]) -> None:
+        """Runs `action` once the response has been sent; never where there is none."""
+        self._afterwards.append(action)
+
+    def run_afterwards(self) -> None:
+        """For the session."""
+        for action in self._afterwards:
+            action()
+
+    async def notify(self, method: str, params: object) -> None:
+        """Sends a notification that belongs to this request; drops it where the way carries responses only."""
+        if self._out.can_push:
+            await self._out.send(Frame(encode_notification(method, params), "notification"))
+
+    async def report(self, params: ProgressParams) -> None:
+        """Sends progress of this request."""
+        await self.notify(PROGRESS, params)
+
+    async def ask_client(self, method: str, params: object = UNSET, *, seconds: float) -> Raw:
+        """Asks the client something, in the handshake era. Raises ClientRefused, also where it cannot be asked."""
+        if self.envelope.is_modern or not self._out.can_push:
+            raise ClientRefused("the client cannot be asked on this connection")
+        return await (await self.client.requests.send(self._out, method, params)).wait(seconds)

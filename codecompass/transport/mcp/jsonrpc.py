@@ -1,0 +1,253 @@
+"""JSON-RPC 2.0 without input and output: bytes -> one message or one fault, and back. The only module that frames JSON.
+
+    parse(frame)  -> Request | Notification | Response | Malformed      never raises, whatever the bytes
+    decode_params -> the typed parameters of a method, or raises Fault
+
+What is decided here: batches are refused (no client sends them; rule R9). Of members that occur twice the last one counts,
+as in every JSON library of the clients. `params: null` is as good as no params. An id that is null, fractional or boolean
+is no id. A fault whose id could not be read goes out without `id`, as the schemas of the protocol have it.
+"""
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
+
+RequestId = int | str
+
+EMPTY_OBJECT: Final = Raw(b"{}")
+
+_VERSION: Final = "2.0"
+_SHOWN_LENGTH: Final = 100
+_ID_BOUND: Final = 10**40
+_MAX_ID_LENGTH: Final = 1000
+"""Ids are echoed and kept: one that is longer is no id of a client in its right mind."""
+
+
+class Fault(Exception):
+    """A request that the protocol refuses: becomes an error response. Failures of tools are results, never this."""
+
+    def __init__(self, code: int, message: str, *, reason: str = "invalid_input", **data: object) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data: dict[str, object] = {"code": reason, **data}
+
+
+class Request(Struct, frozen=True):
+    """A request; `params` is an object, not looked into yet."""
+
+    id: RequestId
+    method: str
+    params: Raw = EMPTY_OBJECT
+
+
+class Notification(Struct, frozen=True):
+    """A message that nobody answers."""
+
+    method: str
+    params: Raw = EMPTY_OBJECT
+
+
+class Response(Struct, frozen=True):
+    """What a client answers to a request of ours: one of `result` and `error`."""
+
+    id: RequestId
+    result: Raw | None = None
+    error: Raw | None = None
+
+
+class Malformed(Struct, frozen=True):
+    """Bytes that are no message. `id` is there where it could be read; `is_answerable` is false for broken responses."""
+
+    fault: Fault
+    id: RequestId | None = None
+    is_answerable: bool = True
+
+
+Message = Request | Notification | Response | Malformed
+
+
+class _Envelope(Struct):
+    jsonrpc: str
+    id: RequestId | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class _AnyId(Struct):
+    id: Raw | UnsetType = UNSET
+    method: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class _ErrorObject(Struct, frozen=True, omit_defaults=True):
+    code: int
+    message: str
+    data: Mapping[str, object] | None = None
+
+
+class _ResultFrame(Struct, frozen=True):
+    jsonrpc: str
+    id: RequestId
+    result: object
+
+
+class _ErrorFrame(Struct, frozen=True):
+    jsonrpc: str
+    id: RequestId | UnsetType | None
+    error: _ErrorObject
+
+
+class _CallFrame(Struct, frozen=True, kw_only=True):
+    jsonrpc: str = _VERSION
+    id: RequestId | UnsetType = UNSET
+    method: str
+    params: object = UNSET
+
+
+_ENVELOPES: Final = msgspec.json.Decoder(_Envelope)
+_ANY_IDS: Final = msgspec.json.Decoder(_AnyId)
+_IDS: Final = msgspec.json.Decoder(RequestId)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def parse(frame: bytes, *, max_bytes: int) -> Message:
+    """Returns the one message in `frame`, which may end with white space. Never raises."""
+    if len(frame) > max_bytes:
+        return oversized(max_bytes)
+    try:
+        if not frame.isascii():
+            frame.decode()  # what the typed decoder skips over is not looked at otherwise
+        envelope = _ENVELOPES.decode(frame)
+    except UnicodeDecodeError as error:
+        return Malformed(Fault(PARSE_ERROR, f"the message is not UTF-8 (byte {error.start}). Send JSON in UTF-8."))
+    except msgspec.ValidationError as error:
+        return _not_a_message(frame, error)
+    except msgspec.DecodeError as error:
+        return Malformed(Fault(PARSE_ERROR, f"the message is not JSON: {error}. Send one JSON object a message."))
+    except RecursionError:
+        return Malformed(Fault(PARSE_ERROR, "the message is nested too deeply. Send it flatter."))
+    return _message(envelope)
+
+
+def oversized(max_bytes: int) -> Malformed:
+    """Returns the fault of a frame that is longer than `max_bytes`, for transports that find out before it is complete."""
+    return Malformed(Fault(INVALID_REQUEST, f"the message is larger than {max_bytes} bytes. Send less.", limit=max_bytes))
+
+
+ParamsT = TypeVar("ParamsT")
+
+
+def decode_params(decoder: msgspec.json.Decoder[ParamsT], params: Raw) -> ParamsT:
+    """Returns the parameters of a method. Raises Fault with the path of the member that is wrong."""
+    try:
+        return decoder.decode(params)
+    except msgspec.DecodeError as error:
+        raise Fault(INVALID_PARAMS, f"invalid params: {error}.") from error
+    except RecursionError:
+        raise Fault(INVALID_PARAMS, "the params are nested too deeply. Send them flatter.") from None
+
+
+def method_not_found(method: str) -> Fault:
+    """Returns the fault of a method that is not known, or not in the caller's revision."""
+    return Fault(METHOD_NOT_FOUND, f"method not found: {shown(method)}")
+
+
+def internal_error() -> Fault:
+    """Returns the fault of a defect of ours. The details are in the log."""
+    return Fault(INTERNAL_ERROR, "internal error. The server's log has the details.", reason="internal_error")
+
+
+def shown(text: str) -> str:
+    """Returns text of a client as messages repeat it: short and quoted."""
+    return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "…")
+
+
+def encode_result(id_: RequestId, result: object) -> bytes:
+    """Returns the frame of a successful response. `result` is a Struct or Raw that encodes to an object."""
+    return _ENCODER.encode(_ResultFrame(_VERSION, id_, result))
+
+
+def encode_fault(id_: RequestId | None, fault: Fault) -> bytes:
+    """Returns the frame of an error response, without `id` where there is none."""
+    shown_id = UNSET if id_ is None else id_
+    return _ENCODER.encode(_ErrorFrame(_VERSION, shown_id, _ErrorObject(fault.code, fault.message, fault.data)))
+
+
+def encode_notification(method: str, params: object) -> bytes:
+    """Returns the frame of a notification of ours."""
+    return _ENCODER.encode(_CallFrame(method=method, params=params))
+
+
+def encode_request(id_: RequestId, method: str, params: object = UNSET) -> bytes:
+    """Returns the frame of a request of ours."""
+    return _ENCODER.encode(_CallFrame(id=id_, method=method, params=params))
+
+
+def _message(envelope: _Envelope) -> Message:
+    id_ = envelope.id
+    if id_ is not UNSET and not _is_usable(id_):
+        return Malformed(Fault(INVALID_REQUEST, "the id is too long. Use short strings or integers."))
+    known_id = None if id_ is UNSET else id_
+    if envelope.jsonrpc != _VERSION:
+        is_response = envelope.method is UNSET and (envelope.result is not UNSET or envelope.error is not UNSET)
+        return Malformed(Fault(INVALID_REQUEST, 'jsonrpc must be "2.0".'), known_id, not is_response)
+    if envelope.method is UNSET:
+        return _response(envelope, known_id)
+    if envelope.result is not UNSET or envelope.error is not UNSET:
+        return Malformed(Fault(INVALID_REQUEST, "a message with a method has neither result nor error."), known_id)
+    params = EMPTY_OBJECT
+    if envelope.params is not UNSET and bytes(envelope.params) != b"null":
+        params = envelope.params
+        if not bytes(params).startswith(b"{"):
+            if known_id is None:
+                return Malformed(Fault(INVALID_PARAMS, "params must be an object."), None, is_answerable=False)
+            return Malformed(Fault(INVALID_PARAMS, "params must be an object."), known_id)
+    return Notification(envelope.method, params) if known_id is None else Request(known_id, envelope.method, params)
+
+
+def _response(envelope: _Envelope, known_id: RequestId | None) -> Message:
+    has_result, has_error = envelope.result is not UNSET, envelope.error is not UNSET
+    if not has_result and not has_error:
+        return Malformed(Fault(INVALID_REQUEST, "a request needs a method."), known_id)
+    fault = Fault(INVALID_REQUEST, "a response needs an id and one of result and error.")
+    if known_id is None or has_result == has_error:
+        return Malformed(fault, None, is_answerable=False)
+    result = None if envelope.result is UNSET else envelope.result
+    error = None if envelope.error is UNSET else envelope.error
+    return Response(known_id, result, error)
+
+
+def _not_a_message(frame: bytes, error: msgspec.ValidationError) -> Malformed:
+    """JSON, but no message: says so under the id of the request, where that can be read."""
+    head = frame.lstrip()[:1]
+    if head == b"[":
+        return Malformed(Fault(INVALID_REQUEST, "batches are not supported. Send one message at a time."))
+    if head != b"{":
+        return Malformed(Fault(INVALID_REQUEST, "a message is a JSON object."))
+    fault = Fault(INVALID_REQUEST, f"not a JSON-RPC message: {error}.")
+    try:
+        members = _ANY_IDS.decode(frame)
+    except (msgspec.DecodeError, RecursionError):
+        return Malformed(fault)
+    if members.method is UNSET and (members.result is not UNSET or members.error is not UNSET):
+        # A response, be it that the client could not read us: to answer it would go on for ever.
+        return Malformed(fault, None, is_answerable=False)
+    try:
+        id_ = None if members.id is UNSET else _IDS.decode(members.id)
+    except msgspec.DecodeError:
+        return Malformed(fault)
+    return Malformed(fault, id_ if id_ is not None and _is_usable(id_) else None)
+
+
+def _is_usable(id_: RequestId) -> bool:
+    if isinstance(id_, str):
+        return len(id_) <= _MAX_ID_LENGTH
+    return -_ID_BOUND < id_ < _ID_BOUND

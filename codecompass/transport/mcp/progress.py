@@ -1,0 +1,122 @@
+"""Progress of an index job as notifications (rules R1 to R3): pure frames in `ProgressTrack`, when to send them in `follow`.
+
+Each frame carries the standard members and, beside them, the `value` of seed 000; clients that know the standard alone
+drop the latter. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds; the
+first, each new stage and the end at once, however short the job is.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import PurePath
+from typing import Final
+
+import trio
+from msgspec import UNSET, Struct, UnsetType, field
+
+from codecompass.actors.jobs import JobState, JobView
+from codecompass.transport.mcp.protocol import META_JOB_ID
+from codecompass.transport.mcp.wire import ProgressToken
+
+MIN_INTERVAL_SECONDS: Final = 0.25
+MAX_INTERVAL_SECONDS: Final = 4.0
+"""Seed 000 promises a report every 5 seconds; the rest is for the way."""
+
+TOTAL: Final = 100
+_SMALLEST_STEP: Final = 0.001
+_DECIMALS: Final = 12
+
+
+class ProgressValue(Struct, frozen=True, omit_defaults=True):
+    """The seed's part of a frame. `percentage` is 0..100, absent at the end."""
+
+    kind: str
+    title: str
+    message: str
+    percentage: int | UnsetType = UNSET
+
+
+class ProgressParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The parameters of `notifications/progress`."""
+
+    progress_token: ProgressToken
+    progress: float
+    total: int | float | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    value: ProgressValue | UnsetType = UNSET
+    meta: Mapping[str, object] | UnsetType = field(name="_meta", default=UNSET)
+
+
+class ProgressTrack:
+    """The frames of one job under one token."""
+
+    def __init__(self, token: ProgressToken) -> None:
+        self._token = token
+        self._last = -_SMALLEST_STEP
+
+    def report(self, state: JobState) -> ProgressParams:
+        """Returns the frame of a job that is under way. Its `progress` is above that of the frame before, below 100."""
+        # A job that says the same for hours still comes no nearer than its rest to the end.
+        step = min(_SMALLEST_STEP, (TOTAL - self._last) * _SMALLEST_STEP)
+        self._last = max(float(state.progress.percentage), self._last + step)
+        text = state.progress.message
+        value = ProgressValue("report", f"Indexing project: {_called(state)}", text, int(self._last))
+        return self._frame(state, self._last, text, value)
+
+    def end(self, state: JobState) -> ProgressParams:
+        """Returns the frame of a job that has ended, well or not."""
+        title, text = ending(state)
+        is_done = state.status == "published"
+        progress = float(TOTAL) if is_done else max(0.0, self._last + _SMALLEST_STEP)
+        return self._frame(state, progress, text, ProgressValue("end", title, text))
+
+    def _frame(self, state: JobState, progress: float, text: str, value: ProgressValue) -> ProgressParams:
+        return ProgressParams(
+            progress_token=self._token,
+            progress=round(progress, _DECIMALS),
+            total=TOTAL,
+            message=text,
+            value=value,
+            meta={META_JOB_ID: state.job_id},
+        )
+
+
+def ending(state: JobState) -> tuple[str, str]:
+    """Returns title and message of a job that has ended, in the words of seed 000."""
+    match state.status:
+        case "published":
+            title, text = "Indexing complete", "Index is up to date"
+            if state.report is not None:
+                report = state.report
+                text = f"Indexed {report.file_count} files, {report.symbol_count} symbols in {report.duration_seconds:.1f}s"
+        case "cancelled":
+            title, text = "Indexing cancelled", "Cancelled. The index is as it was before."
+        case _:
+            title, text = "Indexing failed", f"Error: {state.error or 'the job was interrupted'}"
+    return f"{title}: {_called(state)}", text
+
+
+def _called(state: JobState) -> str:
+    """Returns what people call the project: the name they gave it, else its directory."""
+    has_name = state.project_name != state.project_id
+    return state.project_name if has_name else PurePath(state.root).name or state.project_name
+
+
+def status_text(state: JobState) -> str:
+    """Returns one line on how far a job is, or how it ended."""
+    return ending(state)[1] if state.has_ended else state.progress.message
+
+
+async def follow(job: JobView, token: ProgressToken, send: Callable[[ProgressParams], Awaitable[None]]) -> None:
+    """Sends the progress of `job` until it has ended. Cancel it to stop earlier; there is no last frame then."""
+    track = ProgressTrack(token)
+    state = job.state
+    while not state.has_ended:
+        await send(track.report(state))
+        stage, sent_at = state.progress.stage, trio.current_time()
+        with trio.move_on_at(sent_at + MAX_INTERVAL_SECONDS):
+            state = await job.wait_change(state)
+        with trio.move_on_at(sent_at + MIN_INTERVAL_SECONDS):
+            # Counts wait for their turn, and are then as new as they can be.
+            while not state.has_ended and state.progress.stage == stage:
+                state = await job.wait_change(state)
+        state = job.state
+    await send(track.end(state))

@@ -1,0 +1,130 @@
+"""Tasks: work that outlives its request and can be asked for under an unguessable id (ext-tasks, 2026-07-28).
+
+    tools/call --TaskStarted--> TaskTable.add -> id          tasks/get | cancel | update --> TaskTable.find -> Task
+
+The table belongs to the server, not to a session: modern requests share nothing but what they name. It is bounded; tasks
+leave it some time after they have ended.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, Protocol
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from codecompass.protocol.times import iso_time_ms
+from codecompass.transport.mcp.jsonrpc import Fault
+from codecompass.transport.mcp.protocol import INVALID_PARAMS
+from codecompass.transport.mcp.watches import Watch
+from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TaskResult
+
+TaskStatus = Literal["working", "input_required", "completed", "cancelled", "failed"]
+
+LIFETIME_SECONDS: Final = 3600.0
+"""From creation; a task that still runs then stays until it has ended."""
+
+MAX_TASKS: Final = 1000
+POLL_MILLISECONDS: Final = 1000
+_MILLISECONDS: Final = 1000
+
+_ID_BYTES: Final = 18
+
+
+class TaskState(Struct, frozen=True, kw_only=True):
+    """A moment of a task. Times are seconds since 1970. `result` is there once completed, `fault` once failed."""
+
+    status: TaskStatus
+    created_at: float
+    updated_at: float
+    message: str = ""
+    result: CallToolResult | None = None
+    fault: Fault | None = None
+    input_requests: Mapping[str, InputRequest] = {}
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it changes no more."""
+        return self.status in ("completed", "cancelled", "failed")
+
+
+class Task(Protocol):
+    """Work that goes on without its request."""
+
+    @property
+    def state(self) -> TaskState:
+        """The newest one."""
+
+    def watch(self) -> Watch:
+        """Returns its changes from now on."""
+
+    async def cancel(self) -> None:
+        """Asks it to stop. Nothing where it has ended."""
+
+    async def update(self, responses: Mapping[str, Raw]) -> None:
+        """Gives it what it had asked for; what it had not asked for is ignored."""
+
+
+class _ErrorObject(Struct, frozen=True):
+    code: int
+    message: str
+    data: Mapping[str, object]
+
+
+class TaskTable:
+    """All tasks of a server. `clock` returns seconds since 1970."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tasks: dict[str, Task] = {}
+
+    def add(self, task: Task) -> str | None:
+        """Returns the id of the task, from now on to be found; None where the table is full of running ones."""
+        self._forget()
+        if len(self._tasks) >= MAX_TASKS:
+            return None
+        id_ = secrets.token_urlsafe(_ID_BYTES)
+        self._tasks[id_] = task
+        return id_
+
+    def find(self, id_: str) -> Task:
+        """Returns the task. Raises Fault for an id that is not or no longer known."""
+        task = self._tasks.get(id_)
+        if task is None:
+            raise Fault(INVALID_PARAMS, "there is no such task, or it has expired. Ask index_status.", taskId=id_)
+        return task
+
+    def knows(self, id_: str) -> bool:
+        """Whether `find` would find it."""
+        return id_ in self._tasks
+
+    def _forget(self) -> None:
+        now = self._clock()
+        ended = [id_ for id_, task in self._tasks.items() if task.state.has_ended]
+        for id_ in ended:
+            if self._tasks[id_].state.created_at + LIFETIME_SECONDS <= now or len(self._tasks) >= MAX_TASKS:
+                del self._tasks[id_]
+
+
+def task_result(
+    id_: str, state: TaskState, *, result_type: str = "complete", meta: Mapping[str, object] | None = None
+) -> TaskResult:
+    """Returns the task as it goes on the wire, with the outcome that its status calls for."""
+    fault = state.fault
+    result = state.result
+    if result is not None:
+        result = msgspec.structs.replace(result, result_type="complete")
+    return TaskResult(
+        result_type=result_type,
+        meta=meta or UNSET,
+        task_id=id_,
+        status=state.status,
+        status_message=state.message or UNSET,
+        created_at=iso_time_ms(state.created_at),
+        last_updated_at=iso_time_ms(state.updated_at),
+        ttl_ms=int(LIFETIME_SECONDS * _MILLISECONDS),
+        poll_interval_ms=POLL_MILLISECONDS,
+        result=UNSET if result is None else result,
+        error=UNSET if fault is None else _ErrorObject(fault.code, fault.message, fault.data),
+        input_requests=state.input_requests or UNSET,
+    )

@@ -1,0 +1,31 @@
+"""What a tool said, as `tools/call` answers it (rule R4): one text on every transport and in every era.
+
+Hosts show a model either the text or the structured content: they are the same bytes. A failure is text alone, since
+clients hold structured content against the output schema even then.
+"""
+
+from msgspec import UNSET, Raw
+
+from codecompass.transport.calls import ToolAnswer
+from codecompass.transport.mcp.protocol import META_ERROR
+from codecompass.transport.mcp.surface import ToolResult
+from codecompass.transport.mcp.wire import CallToolResult, TextContent
+
+
+def tool_result(answer: ToolAnswer) -> ToolResult:
+    """Returns the answer of one of our tools as a result."""
+    content = (TextContent(answer.payload.decode()),)
+    if answer.error is not None:
+        return ToolResult(content=content, is_error=True, meta={META_ERROR: answer.error})
+    return ToolResult(content=content, structured=Raw(answer.payload))
+
+
+def rendered(result: ToolResult, *, knows_structured: bool) -> CallToolResult:
+    """Returns the result with what the revision knows of it."""
+    structured = result.structured if knows_structured and not result.is_error else None
+    return CallToolResult(
+        content=result.content,
+        structured_content=UNSET if structured is None else structured,
+        is_error=result.is_error,
+        meta=result.meta or UNSET,
+    )

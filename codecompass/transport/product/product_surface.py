@@ -1,0 +1,46 @@
+"""The product's surface: its name, what a model is told of it at the start, and the parts it is made of."""
+
+from typing import Final
+
+from codecompass import __version__
+from codecompass.transport.calls import Tools
+from codecompass.transport.mcp.surface import Surface
+from codecompass.transport.mcp.wire import Implementation
+from codecompass.transport.product.completions import ProductCompletions
+from codecompass.transport.product.job_directory import JobDirectory
+from codecompass.transport.product.prompts import ProductPrompts
+from codecompass.transport.product.resources import ProductResources
+from codecompass.transport.product.tool_calls import ProductTools
+
+INSTRUCTIONS: Final = """\
+CodeCompass answers questions about a code base from a local index that follows the working tree. Prefer it to grep, find \
+and reading whole files.
+
+Which tool:
+- search_code: words, an identifier, an error message, a regular expression (mode "regex"), an exact text (mode "literal").
+- locate_symbol: where a function, class, type or constant is defined, by its name or qualified name.
+- get_file_outline: what a file defines, instead of reading it.
+- get_symbol_hierarchy: what encloses a symbol, or what it contains. find_related_symbols: what stands near it.
+- get_code_context: the code for a question within max_tokens, in one call. Good for a first look.
+- index_status: is the index fresh, what was skipped and why. health_check: the state of the server.
+- index_repo, sync_repo: only when an answer says that the project is not indexed, or stale.
+
+How to use it:
+- The project is found by itself: leave out workspace and project_id unless an answer asks for one of them.
+- Begin with small answers (detail_level "location" or "signature", limit 10); ask again with "context" for what matters.
+- Lines count from 1, paths are relative to metadata.workspace. symbol_id and result_id name a hit in later calls.
+- result_completeness "partial" means that indexing goes on: the answer is right as far as it goes, ask again later.
+- An error says in error.message what to do next; error.data has the values.
+"""
+
+
+def product_surface(tools: Tools, jobs: JobDirectory) -> Surface:
+    """Returns the surface over the catalogue and the jobs of a server."""
+    return Surface(
+        info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
+        instructions=INSTRUCTIONS,
+        tools=ProductTools(tools, jobs),
+        resources=ProductResources(tools, jobs),
+        prompts=ProductPrompts(),
+        completions=ProductCompletions(tools),
+    )

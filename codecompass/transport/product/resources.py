@@ -1,0 +1,190 @@
+"""The product's resources: jobs, workspaces, outlines of files. All of them are JSON, the same that the tools answer.
+
+codecompass://workspaces          what health_check says
+codecompass://jobs/{job_id}       one index job; told when it changes
+codecompass://outline/{path}      what get_file_outline says of a file of the caller's project
+"""
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from codecompass.actors.jobs import JobState
+from codecompass.errors import FileNotFound
+from codecompass.protocol.times import iso_time_ms
+from codecompass.transport.calls import Tools
+from codecompass.transport.mcp.exchange import Exchange
+from codecompass.transport.mcp.jsonrpc import Fault
+from codecompass.transport.mcp.progress import status_text
+from codecompass.transport.mcp.protocol import INTERNAL_ERROR
+from codecompass.transport.mcp.surface import InputRequired, ResourceText
+from codecompass.transport.mcp.watches import JobWatch
+from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
+from codecompass.transport.product.caller import SessionCaller
+from codecompass.transport.product.job_directory import JobDirectory
+from codecompass.transport.product.tool_calls import asked_roots
+
+if TYPE_CHECKING:
+    from codecompass.store.job_log import Job
+
+WORKSPACES_URI: Final = "codecompass://workspaces"
+JOB_PREFIX: Final = "codecompass://jobs/"
+OUTLINE_PREFIX: Final = "codecompass://outline/"
+JOB_TEMPLATE: Final = JOB_PREFIX + "{job_id}"
+OUTLINE_TEMPLATE: Final = OUTLINE_PREFIX + "{path}"
+_JSON: Final = "application/json"
+
+
+class JobDocument(Struct, frozen=True, kw_only=True):
+    """A job as a resource. Times are ISO 8601 in UTC; percentage is 0..100."""
+
+    job_id: str
+    progress_token: str
+    project_id: str
+    workspace: str | UnsetType = UNSET
+    mode: str
+    status: str
+    message: str
+    percentage: int | UnsetType = UNSET
+    files_total: int | UnsetType = UNSET
+    files_indexed: int | UnsetType = UNSET
+    symbols_extracted: int | UnsetType = UNSET
+    created_at: str
+    started_at: str | UnsetType = UNSET
+    finished_at: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+
+
+class ProductResources:
+    """The ResourceSource of the product."""
+
+    def __init__(self, tools: Tools, jobs: JobDirectory) -> None:
+        self._tools = tools
+        self._jobs = jobs
+
+    @property
+    def listed(self) -> tuple[Resource, ...]:
+        """One; the others are too many to list, and change."""
+        return (
+            Resource(
+                uri=WORKSPACES_URI,
+                name="workspaces",
+                title="Workspaces",
+                description="The projects this server knows, and the state of their indexes.",
+                mime_type=_JSON,
+            ),
+        )
+
+    @property
+    def templates(self) -> tuple[ResourceTemplate, ...]:
+        """Jobs and outlines."""
+        return (
+            ResourceTemplate(
+                uri_template=JOB_TEMPLATE,
+                name="job",
+                title="Index job",
+                description="How far an index job is, or how it ended. Subscribe to be told.",
+                mime_type=_JSON,
+            ),
+            ResourceTemplate(
+                uri_template=OUTLINE_TEMPLATE,
+                name="outline",
+                title="File outline",
+                description="The symbols of a file, by its path below the root of the project.",
+                mime_type=_JSON,
+            ),
+        )
+
+    async def read(self, uri: str, exchange: Exchange) -> ResourceText | InputRequired | None:
+        """As ResourceSource says. What a tool refuses for another reason than the file is a fault with the tool's code."""
+        if uri == WORKSPACES_URI:
+            return await self._of_tool("health_check", {}, uri, exchange)
+        if uri.startswith(OUTLINE_PREFIX):
+            return await self._of_tool("get_file_outline", {"path": unquote(uri[len(OUTLINE_PREFIX) :])}, uri, exchange)
+        if uri.startswith(JOB_PREFIX):
+            document = await self._job(uri[len(JOB_PREFIX) :])
+            return None if document is None else _text(uri, msgspec.json.encode(document))
+        return None
+
+    def exists(self, uri: str) -> bool:
+        """An outline may turn out not to exist when it is read; a job that no longer lives may still be in the log."""
+        return uri == WORKSPACES_URI or any(
+            uri.startswith(prefix) and len(uri) > len(prefix) for prefix in (OUTLINE_PREFIX, JOB_PREFIX)
+        )
+
+    def watch(self, uri: str) -> JobWatch | None:
+        """Jobs are watched, nothing else is."""
+        job = self._jobs.find(uri[len(JOB_PREFIX) :]) if uri.startswith(JOB_PREFIX) else None
+        return None if job is None else JobWatch(job)
+
+    async def _of_tool(
+        self, tool: str, arguments: dict[str, object], uri: str, exchange: Exchange
+    ) -> ResourceText | InputRequired | None:
+        caller = SessionCaller(exchange)
+        answer = await self._tools.call(tool, arguments, caller)
+        question = asked_roots(answer, caller)
+        if question is not None:
+            return question
+        if answer.error is None:
+            return _text(uri, answer.payload)
+        if answer.error.code == FileNotFound.code:
+            return None
+        raise Fault(INTERNAL_ERROR, answer.error.message, reason=answer.error.code, uri=uri)
+
+    async def _job(self, job_id: str) -> JobDocument | None:
+        live = self._jobs.find(job_id)
+        if live is not None:
+            return _live_document(live.state)
+        recorded = await self._jobs.recorded(job_id)
+        return None if recorded is None else _recorded_document(recorded)
+
+
+def _text(uri: str, payload: bytes) -> ResourceText:
+    return ResourceText(contents=(TextResourceContents(uri=uri, mime_type=_JSON, text=payload.decode()),))
+
+
+def _time(seconds: float | None) -> str | UnsetType:
+    return UNSET if seconds is None else iso_time_ms(seconds)
+
+
+def _live_document(job: JobState) -> JobDocument:
+    return JobDocument(
+        job_id=job.job_id,
+        progress_token=job.progress_token,
+        project_id=job.project_id,
+        workspace=job.root,
+        mode=job.mode,
+        status=job.status,
+        message=status_text(job),
+        percentage=100 if job.status == "published" else job.progress.percentage,
+        files_total=job.progress.files_total,
+        files_indexed=job.progress.files_indexed,
+        symbols_extracted=job.progress.symbols_extracted,
+        created_at=iso_time_ms(job.created_at),
+        started_at=_time(job.started_at),
+        finished_at=_time(job.finished_at),
+        error=job.error or UNSET,
+        error_code=job.error_code or UNSET,
+    )
+
+
+def _recorded_document(job: "Job") -> JobDocument:
+    return JobDocument(
+        job_id=job.job_id,
+        progress_token=f"index-job-{job.job_id}",
+        project_id=job.project_id,
+        mode=job.mode,
+        status=job.status,
+        message=f"Error: {job.error}" if job.error else f"The job is {job.status}.",
+        files_total=job.progress.files_total,
+        files_indexed=job.progress.files_indexed,
+        symbols_extracted=job.progress.symbols_extracted,
+        created_at=iso_time_ms(job.created_at),
+        started_at=_time(job.started_at),
+        finished_at=_time(job.finished_at),
+        error=job.error or UNSET,
+        error_code=job.error_code or UNSET,
+    )

@@ -1,0 +1,155 @@
+"""All tools: which there are, which are listed, and one call from its arguments to its bytes.
+
+Every call ends in an answer. An error of ours goes out with its code; anything else is a defect, is logged with its trace,
+and goes out as `internal_error`. Owns no state.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import structlog
+
+from codecompass.actors.jobs import JobState
+from codecompass.errors import CodeCompassError, InternalError, InvalidInput, error_body
+from codecompass.protocol.decode import decode
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
+from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
+from codecompass.transport.tools import (
+    find_related_symbols,
+    get_code_context,
+    get_file_outline,
+    get_symbol_hierarchy,
+    health_check,
+    index_repo,
+    index_repository,
+    index_status,
+    locate_symbol,
+    search_code,
+    sync_repo,
+)
+from codecompass.transport.tools.toolkit import Call, Services, Tool
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    search_code.TOOL,
+    locate_symbol.TOOL,
+    get_file_outline.TOOL,
+    get_symbol_hierarchy.TOOL,
+    find_related_symbols.TOOL,
+    get_code_context.TOOL,
+    index_status.TOOL,
+    index_repo.TOOL,
+    sync_repo.TOOL,
+    health_check.TOOL,
+    index_repository.TOOL,
+)
+"""In the order in which they are listed: what agents need most comes first."""
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ten": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
+    "core": ("search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status"),
+    "all": tuple(tool.name for tool in TOOLS),
+}
+"""What `serve-mcp --tools` takes besides the names of tools."""
+
+
+class Catalog:
+    """See the module. One for a server; raises InvalidInput for a `listing` that names what there is not."""
+
+    def __init__(self, services: Services, listing: str = "ten") -> None:
+        self._services = services
+        self._tools = {tool.name: tool for tool in TOOLS}
+        self._listed = describe(listing)
+        self._log = structlog.get_logger(__name__)
+
+    @property
+    def listed(self) -> tuple[ToolDescription, ...]:
+        """See `calls.Tools`."""
+        return self._listed
+
+    def knows(self, name: str) -> bool:
+        """See `calls.Tools`."""
+        return name in self._tools
+
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+        """See `calls.Tools`."""
+        call: Call | None = None
+        try:
+            call = Call(self._services, decode(name, arguments), caller)
+            outcome = await self._tools[name].run(call)
+            at_end = None if outcome.at_end is None else partial(self._ended, call, outcome.at_end)
+            return ToolAnswer(payload=encode(outcome.reply), job=outcome.job, at_end=at_end)
+        except CodeCompassError as error:
+            return self._failure(error, call)
+        except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
+            known = _only_known(error)
+            if known is not None:
+                return self._failure(known, call)
+            self._log.exception("tool_failed", tool=name, request_id=caller.request_id)
+            return self._failure(
+                InternalError(f"{name} failed unexpectedly ({type(error).__name__}). The server's log has the details."), call
+            )
+
+    def _ended(self, call: Call, render: Callable[[JobState], Reply], state: JobState) -> ToolAnswer:
+        try:
+            return ToolAnswer(payload=encode(render(state)))
+        except CodeCompassError as error:
+            return self._failure(error, call)
+
+    def _failure(self, error: CodeCompassError, call: Call | None) -> ToolAnswer:
+        body = error_body(error)
+        metadata: Metadata | BareMetadata = bare_metadata()
+        if call is not None:
+            routed = call.routed
+            seen = None if routed is None else self._services.workspaces.find(routed.project.project_id)
+            metadata = call.metadata(seen)
+        return ToolAnswer(payload=encode(ErrorReply(error=body, metadata=metadata)), error=body)
+
+
+def describe(listing: str) -> tuple[ToolDescription, ...]:
+    """Returns the tools of a listing as `tools/list` shows them. Raises InvalidInput as `listed_names` does."""
+    names = listed_names(listing)
+    return tuple(_describe(tool) for tool in TOOLS if tool.name in names)
+
+
+def listed_names(listing: str) -> frozenset[str]:
+    """Returns the tools that a listing means: a group, or names with commas, which may be groups too.
+
+    Raises InvalidInput for what is neither.
+    """
+    names: set[str] = set()
+    for word in (part.strip() for part in listing.split(",")):
+        if word in GROUPS:
+            names |= set(GROUPS[word])
+        elif word in GROUPS["all"]:
+            names.add(word)
+        else:
+            raise InvalidInput(
+                f"--tools: there is no tool {word!r}. Groups: {', '.join(GROUPS)}. Tools: {', '.join(GROUPS['all'])}.",
+                field="tools",
+                value=word,
+                allowed=[*GROUPS, *GROUPS["all"]],
+            )
+    return frozenset(names)
+
+
+def _only_known(error: Exception) -> CodeCompassError | None:
+    """Returns the one error of ours in a group of one, as a nursery wraps it."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, CodeCompassError) else None
+
+
+def _describe(tool: Tool) -> ToolDescription:
+    return ToolDescription(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.arguments,
+        output_schema=tool.output,
+        is_read_only=tool.is_read_only,
+        is_idempotent=tool.is_idempotent,
+        meta=tool.meta,
+    )

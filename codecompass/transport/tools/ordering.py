@@ -1,0 +1,82 @@
+"""The way of all tools that index: order a job, wait for it as long as the caller wants, say how it stands."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.actors.jobs import JobState
+from codecompass.actors.messages import StartJob
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.protocol.metadata import Metadata
+from codecompass.protocol.replies import Reply
+from codecompass.store.registry import Project
+from codecompass.transport.tools.toolkit import Call, Outcome, head_ref
+
+
+class Ordered(Struct, frozen=True):
+    """A job that was ordered, as it stands in `state`."""
+
+    project: Project
+    state: JobState
+    metadata: Metadata
+
+    @property
+    def status(self) -> str:
+        """What the protocol calls the job's status: one that is only about to run is `running` for whoever ordered it."""
+        return "running" if self.state.status == "queued" else self.state.status
+
+    @property
+    def file_count(self) -> int | None:
+        """Files of the project; None until they have been counted. Only a full job counts them before its end."""
+        if self.state.report is not None:
+            return self.state.report.file_count
+        is_counted = self.state.mode == "full" and self.state.progress.stage != "discovery"
+        return self.state.progress.files_scanned if is_counted else None
+
+    @property
+    def changed_files(self) -> int | None:
+        """Files that were new, edited or gone; None until the job has ended."""
+        return None if self.state.report is None else self.state.report.files_changed
+
+    @property
+    def symbol_count(self) -> int | None:
+        """Symbols of the index; None until the job has ended."""
+        return None if self.state.report is None else self.state.report.symbol_count
+
+    @property
+    def source_bytes(self) -> int | None:
+        """Size of what is indexed; None until the job has ended."""
+        return None if self.state.report is None else self.state.report.source_bytes
+
+    @property
+    def duration_seconds(self) -> float | None:
+        """Wall time of the job; None until it has ended."""
+        return None if self.state.report is None else round(self.state.report.duration_seconds, 3)
+
+
+async def order(call: Call, *, force: bool, wait_seconds: float, render: Callable[[Ordered], Reply]) -> Outcome:
+    """Returns what `render` makes of the job that the workspace runs, a new one or one that was there.
+
+    Raises RefNotIndexed, IndexInProgress where `force` meets a job that is not forced, what routing and `render` raise.
+    """
+    await call.require_ref()
+    workspace = await call.workspace()
+    ticket = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
+    if wait_seconds > 0:
+        await call.caller.follow(ticket.job, wait_seconds)
+    assert call.routed is not None
+    project = call.routed.project
+    ref = await head_ref(str(project.root))
+
+    def as_of(state: JobState) -> Reply:
+        metadata = call.metadata(_as_of(state, workspace.observation), ref if state.report is None else state.report.ref)
+        assert isinstance(metadata, Metadata)
+        return render(Ordered(project, state, metadata))
+
+    return Outcome(as_of(ticket.job.state), ticket.job, as_of)
+
+
+def _as_of(state: JobState, seen: WorkspaceObservation) -> WorkspaceObservation:
+    """What the workspace has published, with the job in it: one that was just started may not have been published yet."""
+    return seen if state.has_ended else replace(seen, indexing_status="indexing", freshness_status="syncing")

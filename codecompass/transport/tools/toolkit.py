@@ -1,0 +1,126 @@
+"""What a tool is, and what it has in its hands while it answers one call."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import trio
+from msgspec import Struct
+
+from codecompass.actors.answering import require_ref
+from codecompass.actors.handle import WorkspaceHandle
+from codecompass.actors.jobs import JobState, JobView
+from codecompass.actors.ledger import Ledger
+from codecompass.actors.observation import WorkspaceObservation
+from codecompass.protocol.decode import Decoded
+from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import AnyRequest
+from codecompass.store.scan.vcs import read_head
+from codecompass.transport.calls import Caller
+from codecompass.transport.health import ServerState
+from codecompass.transport.routing.eviction import Workspaces
+from codecompass.transport.routing.router import Routed, Router
+from codecompass.transport.tools.schemas import Schema
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """The parts of a server that tools use."""
+
+    ledger: Ledger
+    workspaces: Workspaces
+    router: Router
+    state: ServerState
+
+
+class Outcome(Struct, frozen=True):
+    """The reply of a call, and the job that it started or joined; `at_end` makes the reply of the job's last state."""
+
+    reply: Reply
+    job: JobView | None = None
+    at_end: Callable[[JobState], Reply] | None = None
+
+
+class Call:
+    """One call of a tool: what was asked, by whom, and what has been found out about it so far."""
+
+    def __init__(self, services: Services, decoded: Decoded, caller: Caller) -> None:
+        self.services = services
+        self.caller = caller
+        self.request: AnyRequest = decoded.request
+        self.routed: Routed | None = None
+        self._warnings = decoded.warnings
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of decoding, then those of routing."""
+        return self._warnings if self.routed is None else (*self._warnings, *self.routed.warnings)
+
+    @property
+    def hint(self) -> str:
+        """What the client is told once in its session."""
+        return "" if self.routed is None else self.routed.hint
+
+    async def route(self) -> Routed:
+        """Returns the project that is meant. Raises what `Router.route` raises."""
+        hint = self.hint
+        routed = await self.services.router.route(self.request, self.caller)
+        self.routed = Routed(
+            project=routed.project,
+            source=routed.source,
+            warnings=routed.warnings,
+            hint=hint or routed.hint,
+            names_project=routed.names_project,
+        )
+        return self.routed
+
+    async def workspace(self) -> WorkspaceHandle:
+        """Returns the live workspace that is meant. Ask it before the next checkpoint."""
+        routed = await self.route()
+        return self.services.workspaces.route(routed.project)
+
+    async def require_ref(self) -> None:
+        """Raises RefNotIndexed where the request names another branch than the working tree is on."""
+        if self.request.ref is not None:
+            project = (await self.route()).project
+            require_ref(self.request.ref, await head_ref(str(project.root)))
+
+    def metadata(self, seen: WorkspaceObservation | None, ref: str = "") -> Metadata | BareMetadata:
+        """Returns the block of an answer that no query gave: what its workspace has published, if there is one."""
+        if self.routed is None:
+            return bare_metadata(warnings=self.warnings, hint=self.hint)
+        project = self.routed.project
+        if seen is None:
+            return bare_metadata(workspace=str(project.root), warnings=self.warnings, hint=self.hint)
+        is_whole = seen.indexing_status == "ready" and seen.generation > 0
+        return Metadata(
+            codecompass_protocol_version=PROTOCOL_VERSION,
+            freshness_status=seen.freshness_status,
+            indexing_status=seen.indexing_status,
+            result_completeness="complete" if is_whole else "partial",
+            ref=ref or seen.ref,
+            schema_status=seen.schema_status,
+            workspace=str(project.root),
+            project_id=project.name,
+            schema_name=project.schema_name if self.routed.names_project else "",
+            generation=seen.generation,
+            warnings=self.warnings,
+            hint=self.hint,
+        )
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """A tool of the catalogue. `output` names the top-level keys of its answers."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Schema
+    output: Schema
+    is_read_only: bool
+    is_idempotent: bool
+    meta: Mapping[str, object] = {}
+    run: Callable[[Call], Awaitable[Outcome]]
+
+
+async def head_ref(root: str) -> str:
+    """Returns the branch that a working tree is on, as answers name it."""
+    return (await trio.to_thread.run_sync(read_head, root)).ref

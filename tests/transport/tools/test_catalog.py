@@ -1,0 +1,309 @@
+"""The contract of the tools: what `tools/list` shows, what it costs, and how a call ends whatever happens in it."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, WorkspaceBusy
+from codecompass.protocol import decode as decoding
+from codecompass.protocol.replies import (
+    CodeContextReply,
+    FileOutlineReply,
+    HealthReply,
+    IndexRepoReply,
+    IndexRepositoryReply,
+    IndexStatusReply,
+    LocateSymbolReply,
+    RelatedSymbolsReply,
+    SearchCodeReply,
+    SymbolHierarchyReply,
+    SyncRepoReply,
+)
+from codecompass.settings import ServerSettings
+from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
+from codecompass.transport.mcp.core import _encoded_tools
+from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
+from codecompass.transport.tools.catalog import GROUPS, TOOLS, Catalog, listed_names
+from codecompass.transport.tools.toolkit import Services
+from tests.support.routing import Client, IdleWorkspaces
+
+THE_TEN = {
+    "index_repo",
+    "sync_repo",
+    "search_code",
+    "locate_symbol",
+    "index_status",
+    "get_file_outline",
+    "health_check",
+    "get_symbol_hierarchy",
+    "find_related_symbols",
+    "get_code_context",
+}
+"""As seed 000 names them."""
+
+REPLIES = {
+    "search_code": SearchCodeReply,
+    "locate_symbol": LocateSymbolReply,
+    "get_file_outline": FileOutlineReply,
+    "get_symbol_hierarchy": SymbolHierarchyReply,
+    "find_related_symbols": RelatedSymbolsReply,
+    "get_code_context": CodeContextReply,
+    "index_status": IndexStatusReply,
+    "index_repo": IndexRepoReply,
+    "sync_repo": SyncRepoReply,
+    "health_check": HealthReply,
+    "index_repository": IndexRepositoryReply,
+}
+
+LARGEST = {"ten": 12_000, "core": 5_000}
+"""Bytes of `tools/list`. Every client pays for it with each conversation."""
+
+DOCUMENTATION = Path(__file__).parent.parent.parent / "docs" / "tools.md"
+
+each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+
+class BrokenRouter:
+    """Fails as it is told."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+    async def route(self, request, caller):
+        raise self.failure
+
+
+def catalog(listing="ten", failure=None):
+    services = Services(ledger=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
+    return Catalog(services, listing)
+
+
+def encoded(listing, revision=MODERN_REVISION):
+    return [json.loads(bytes(tool)) for tool in _encoded_tools(catalog(listing).listed, revision)]
+
+
+# what is listed
+
+
+def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
+    assert {tool.name for tool in catalog().listed} == THE_TEN
+    assert ServerSettings().tools == "ten"
+    assert {tool.name for tool in catalog("core").listed} == set(GROUPS["core"])
+    assert {tool.name for tool in catalog("all").listed} == THE_TEN | {"index_repository"}
+    assert [tool.name for tool in catalog(" sync_repo , locate_symbol").listed] == ["locate_symbol", "sync_repo"]
+    assert {tool.name for tool in catalog("core,index_repository").listed} == {*GROUPS["core"], "index_repository"}
+
+
+def test_the_order_is_always_the_same():
+    names = [tool.name for tool in TOOLS]
+
+    assert [tool.name for tool in catalog("all").listed] == names
+    assert [tool.name for tool in catalog(",".join(reversed(names))).listed] == names
+
+
+@pytest.mark.parametrize("listing", ["twelve", "", "search_code,", "search_code,serch", "*", "TEN"])
+def test_a_listing_of_what_there_is_not_is_refused_with_what_there_is(listing):
+    with pytest.raises(InvalidInput) as caught:
+        listed_names(listing)
+
+    assert "search_code" in caught.value.data["allowed"]
+
+
+def test_tools_that_are_not_listed_are_known_all_the_same():
+    core = catalog("core")
+
+    assert core.knows("index_repository")
+    assert core.knows("health_check")
+    assert not core.knows("search")
+
+
+# the contract of each
+
+
+@each_tool
+def test_a_tool_has_all_that_a_client_needs_to_choose_it(tool):
+    assert re.fullmatch(r"[a-z_]{1,32}", tool.name)
+    assert tool.title
+    assert 150 <= len(tool.description) <= 260
+    assert tool.run.__doc__ or tool.run.__module__.endswith("asking")
+    (listed,) = [each for each in encoded("all") if each["name"] == tool.name]
+    assert listed["annotations"]["openWorldHint"] is False
+    assert listed["annotations"]["readOnlyHint"] is tool.is_read_only
+    assert tool.is_read_only is (tool.name not in ("index_repo", "sync_repo", "index_repository"))
+    if not tool.is_read_only:
+        assert listed["annotations"] | {"destructiveHint": False, "idempotentHint": True} == listed["annotations"]
+
+
+def test_descriptions_say_when_another_tool_is_the_better_one():
+    mentions = re.compile("|".join(tool.name for tool in TOOLS))
+    for tool in TOOLS:
+        assert mentions.search(tool.description) or re.search(r"\b[Nn]ot?\b", tool.description), tool.name
+
+
+@each_tool
+def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool):
+    schema = tool.arguments
+
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    assert set(schema["properties"]) == set(decoding.argument_names(tool.name))
+    assert {"workspace", "project_id"} <= set(schema["properties"])
+    assert not {"workspace", "ref"} & set(schema.get("required", ()))
+    assert "$ref" not in json.dumps(schema)
+    fields = {field.name: field for field in msgspec.structs.fields(decoding._TYPES[tool.name])}
+    assert set(schema.get("required", ())) == {name for name, field in fields.items() if field.required}
+    for name, described in schema["properties"].items():
+        assert described["type"] in ("string", "integer", "boolean"), name
+        if described["type"] == "integer":
+            assert bounds_hold(tool.name, name, described["minimum"], described["maximum"])
+        if "enum" in described:
+            for value in described["enum"]:
+                decoding._FIELDS[tool.name][name](name, value)
+            with pytest.raises(CodeCompassError) as caught:
+                decoding._FIELDS[tool.name][name](name, "no such value")
+            assert caught.value.data["allowed"] == described["enum"]
+        if "default" in described:
+            default = fields[name].default
+            assert default is None or default == described["default"], name
+    assert schema["properties"]["project_id"]["maxLength"] == MAX_ALIAS_LENGTH
+
+
+def bounds_hold(tool, name, lowest, highest):
+    parse = decoding._FIELDS[tool][name]
+    kept = [parse(name, value) for value in (lowest, highest)]
+    assert [each.value for each in kept] == [lowest, highest]
+    assert [each.warning for each in kept] == [None, None]
+    beyond = parse(name, highest + 1)
+    return beyond.value == highest and beyond.warning is not None
+
+
+def test_the_name_of_a_project_is_what_the_registry_takes():
+    assert f"^{ALIAS.pattern.replace('(?:', '(')}$" == decoding.PROJECT_ID_PATTERN
+    assert decoding.MAX_PROJECT_ID_LENGTH == MAX_ALIAS_LENGTH
+    index_repository = next(tool for tool in TOOLS if tool.name == "index_repository")
+    assert index_repository.arguments["properties"]["project_id"]["pattern"] == decoding.PROJECT_ID_PATTERN
+
+
+@each_tool
+def test_an_output_schema_names_top_level_keys_that_the_answers_have(tool):
+    keys = {field.encode_name for field in msgspec.structs.fields(REPLIES[tool.name])}
+
+    assert tool.output["type"] == "object"
+    assert set(tool.output["properties"]) <= keys
+    assert "metadata" in tool.output["properties"]
+
+
+def test_every_reply_has_its_tool():
+    assert set(REPLIES) == {tool.name for tool in TOOLS}
+
+
+@pytest.mark.parametrize("revision", [*HANDSHAKE_REVISIONS, MODERN_REVISION])
+@pytest.mark.parametrize("group", LARGEST)
+def test_the_list_of_tools_is_small(group, revision):
+    tools = _encoded_tools(catalog(group).listed, revision)
+
+    size = len(b'{"tools":[' + b",".join(bytes(tool) for tool in tools) + b"]}")
+
+    assert size <= LARGEST[group]
+
+
+@each_tool
+def test_a_tool_is_documented_with_its_arguments_and_its_answer(tool):
+    sections = re.split(r"^## `(\w+)`$", DOCUMENTATION.read_text(), flags=re.MULTILINE)
+    documented = dict(zip(sections[1::2], sections[2::2], strict=True))
+
+    section = documented[tool.name]
+
+    own = set(tool.arguments["properties"]) - {"workspace", "project_id", "ref"}
+    assert {name for name in own if f"`{name}`" not in section} == set()
+    assert {key for key in tool.output["properties"] if key != "metadata" and f"`{key}`" not in section} == set()
+
+
+def test_the_documentation_names_every_error_code_that_there_is():
+    import codecompass.errors
+
+    codes = {
+        each.code for _, each in inspect.getmembers(codecompass.errors, inspect.isclass) if issubclass(each, CodeCompassError)
+    }
+
+    text = DOCUMENTATION.read_text()
+
+    assert {code for code in codes if f"`{code}`" not in text} == set()
+
+
+# how a call ends
+
+
+async def call(failure, tool="index_status", **arguments):
+    answer = await catalog(failure=failure).call(tool, arguments, Client())
+    return answer, json.loads(answer.payload)
+
+
+async def test_an_error_of_ours_goes_out_with_its_code_and_values():
+    answer, payload = await call(WorkspaceBusy("the workspace is busy. Call again.", retry_after_ms=50))
+
+    assert answer.error == ErrorBody("workspace_busy", "the workspace is busy. Call again.", {"retry_after_ms": 50})
+    assert payload == {
+        "error": {"code": "workspace_busy", "message": "the workspace is busy. Call again.", "data": {"retry_after_ms": 50}},
+        "metadata": {"codecompass_protocol_version": "1.0"},
+    }
+
+
+async def test_a_defect_is_an_answer_too_and_tells_nothing_but_its_kind():
+    answer, payload = await call(ZeroDivisionError("secret"))
+
+    assert answer.error.code == "internal_error"
+    assert "ZeroDivisionError" in payload["error"]["message"]
+    assert "secret" not in answer.payload.decode()
+
+
+async def test_an_error_of_ours_in_the_group_of_a_nursery_keeps_its_code():
+    answer, _ = await call(ExceptionGroup("tasks", [ExceptionGroup("tasks", [WorkspaceBusy("busy. Call again.")])]))
+
+    assert answer.error.code == "workspace_busy"
+
+
+async def test_warnings_of_decoding_are_in_the_metadata_of_an_error():
+    _, payload = await call(WorkspaceBusy("busy. Call again."), tool="search_code", query="x", limit=1000)
+
+    assert payload["metadata"]["warnings"] == ["limit 1000 is out of the range 1..100; 100 was used"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"project_id": "My_Project"},
+        {"project_id": "-a"},
+        {"project_id": "a-"},
+        {"project_id": "a--b"},
+        {"project_id": "client-a\n"},
+        {"project_id": "a" * 51},
+        {"project_id": ""},
+        {"project_id": "é"},
+        {"project_id": "'; DROP TABLE projects; --"},
+        {"project_id": 7},
+        {"workspace": "a\0b"},
+        {"workspace": ["/"]},
+        {"workspace": 1},
+        {"unknown": 1},
+    ],
+)
+async def test_arguments_that_cannot_be_right_reach_no_router(arguments):
+    answer, payload = await call(AssertionError("routed"), **arguments)
+
+    assert answer.error.code == "invalid_input"
+    assert payload["error"]["data"]["field"] == next(iter(arguments))
+
+
+async def test_the_refusal_of_a_project_name_is_that_of_the_contract():
+    _, payload = await call(AssertionError("routed"), project_id="My_Project")
+
+    assert payload["error"]["message"].startswith("Project identifier must be lowercase alphanumeric with hyphens")
+    assert payload["error"]["data"] == {
+        "field": "project_id",
+        "value": "My_Project",
+        "constraint": "Must match pattern: ^[a-z0-9]+(-[a-z0-9]+)*$",
+    }
