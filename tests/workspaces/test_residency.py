@@ -17,8 +17,8 @@ N_REGISTERED = 200
 N_ACTIVE = 30
 MAX_LIVE = 8
 ROUNDS = 4
-MAX_THREADS = 40
-"""Those of all limiters together, and the writers' own; far fewer than workspaces were asked."""
+MORE_THREADS = 16
+"""They come and go with the work, as many as there are limits; a leak would be one for each workspace that was asked again."""
 
 
 def handles(pid: int) -> int:
@@ -57,9 +57,9 @@ async def test_two_hundred_known_thirty_asked_in_turn_and_eight_live_leak_nothin
 
     assert health["total_projects"] == N_REGISTERED
     first, last = held[0], held[-1]
-    # Connections that wait for the next question vary by a few. Threads come and go with the work, as many as there are limits.
+    # Connections that wait for the next question vary by a few.
     assert last[0] <= first[0] + 12, held
-    assert max(each[1] for each in held) <= MAX_THREADS, held
+    assert last[1] <= first[1] + MORE_THREADS, held
     assert last[2] <= first[2] + 24 * MIB, held
     assert n_watchers <= MAX_LIVE + 1
 
