@@ -26,7 +26,8 @@ def literal_matcher(literal: str) -> Matcher:
             line_start = text.rfind("\n", 0, at) + 1
             yield line, at - line_start, at - line_start + len(needle)
             line_end = text.find("\n", at)
-            at = text.find(needle, line_end) if line_end >= 0 else -1
+            # Behind the line break: a literal that begins with one would be found there for ever.
+            at = text.find(needle, line_end + 1) if line_end >= 0 else -1
 
     return matches
 
