@@ -162,7 +162,7 @@ async def test_stdout_has_frames_alone_whatever_is_printed_and_logged(tmp_path, 
 @pytest.mark.parametrize(
     ("crash", "code"),
     [
-        ('raise ZeroDivisionError("a defect")', 1),
+        ('raise BaseException("worse than a defect")', 1),
         ("sys.exit(3)", 1),
         ("raise KeyboardInterrupt", 130),
         ("os._exit(4)", 4),
@@ -182,6 +182,20 @@ async def test_stdout_has_frames_alone_however_it_crashes(tmp_path, root, crash,
     assert "written before the crash" in line.log
     assert {message["id"] for message in line.seen} <= {1, 2}
     assert processes_of(tmp_path) == []
+
+
+async def test_a_defect_in_background_work_does_not_end_it(tmp_path, root):
+    spy = spied(tmp_path, CRASH.format(crash='raise ZeroDivisionError("a defect")'))
+    async with serving(tmp_path, "--workspace", root, **spy) as line:
+        await line.initialize()
+        refused = await line.tool("index_repo", {"wait_seconds": 50})
+        assert refused["isError"]
+        assert json.loads(refused["content"][0]["text"])["error"]["code"] == "internal_error"
+        assert await line.result("ping") == {}
+
+    assert line.process.returncode == 0
+    assert "background_work_failed" in line.log
+    assert "ZeroDivisionError: a defect" in line.log
 
 
 async def test_a_worker_that_crashes_costs_its_file_alone(tmp_path, root):
@@ -220,14 +234,14 @@ async def test_a_log_file_takes_the_place_of_stderr_and_is_added_to(tmp_path, ro
 
 async def test_a_log_file_tells_of_a_crash(tmp_path, root):
     log = tmp_path / "server.log"
-    spy = spied(tmp_path, CRASH.format(crash='raise ZeroDivisionError("a defect")'))
+    spy = spied(tmp_path, CRASH.format(crash='raise BaseException("worse than a defect")'))
     async with serving(tmp_path, "-vv", "--workspace", root, "--log-file", log, **spy) as line:
         await line.initialize()
         await line.wait_exit()
 
     assert line.process.returncode == 1
     assert "written before the crash" in log.read_text()
-    assert "a defect" in line.log
+    assert "worse than a defect" in line.log
 
 
 async def test_a_stderr_that_nobody_reads_does_not_stop_it(tmp_path, root):
