@@ -1,12 +1,24 @@
 """Options and fixtures of the whole suite."""
 
 import os
+import resource
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from codecompass.units import GIB
 from tests.support.workspace import TestWorkspace
+
+MAX_DATA_BYTES = 4 * GIB
+"""A defect that takes memory without end fails its test; without a bound it would take the machine."""
+
+
+def pytest_configure() -> None:
+    if sys.platform == "linux":
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
