@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import run_job, summary
+from codecompass.cli.jobs import OTHERS_DEADLINE_SECONDS, OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import asked, choose
 from codecompass.errors import IndexInProgress, RefNotIndexed
@@ -28,7 +28,7 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.registry import Project, Registry
-from codecompass.units import MILLISECONDS, MINUTES, SECONDS
+from codecompass.units import MILLISECONDS, MINUTES
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
@@ -36,8 +36,6 @@ ReplyT = TypeVar("ReplyT", bound=Struct)
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
 
-OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
-OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 """How long to wait for the first index that another process is building."""
 
 

@@ -10,11 +10,12 @@ from codecompass.cli import amounts
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.protocol.times import iso_time
 from codecompass.settings import IndexSettings
 from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProgress, new_job_id
 from codecompass.store.registry import Project, Registry
+from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.indexing import JobReport
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 LOG_SECONDS: Final = 0.5
 """How often the log of jobs learns how far the job is; others poll it about as often."""
+
+OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
+OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 
 STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
@@ -60,6 +64,26 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
     done = entry.publish(report)
     registry.touch(project.project_id)
     return _finished(project, done, report)
+
+
+def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
+    """Does what `run_job` does, after whoever else is writing the index. Raises IndexInProgress after ten minutes of that."""
+    from codecompass.store.lock import is_locked
+
+    layout = invocation.home.project(project.project_id)
+    gives_up_at = time.monotonic() + OTHERS_DEADLINE_SECONDS
+    is_said = False
+    while True:
+        try:
+            return run_job(invocation, registry, project, force=force, cause=cause)
+        except IndexInProgress:
+            if time.monotonic() > gives_up_at:
+                raise
+        if not is_said:
+            invocation.terminal.note("another process is writing this index; waiting for it (Ctrl-C gives up)", "dim")
+            is_said = True
+        while is_locked(layout) and time.monotonic() < gives_up_at:
+            time.sleep(OTHERS_POLL_SECONDS)
 
 
 def summary(job: FinishedJob) -> str:

@@ -203,17 +203,22 @@ class Registry:
         if alias is not None:
             check_alias(alias)
         with self.transaction() as connection:
-            row = connection.execute("SELECT root, project_id FROM projects WHERE alias = ?", (alias,)).fetchone()
-            if row is not None and row[1] != project:
-                raise InvalidInput(
-                    f"the project at {os.fsdecode(row[0])} is called {alias!r} already. Choose another name, "
-                    f"or free it with: codecompass projects rename {alias} NEW_NAME",
-                    field="project_id",
-                    value=alias,
-                    constraint="unique",
-                )
+            if alias is not None:
+                self.require_free(alias, project)
             connection.execute("UPDATE projects SET alias = ? WHERE project_id = ?", (alias, project))
         return self.require(project)
+
+    def require_free(self, alias: str, project: str | None) -> None:
+        """Raises InvalidInput where another project than `project` has this alias."""
+        row = self._connection.execute("SELECT root, project_id FROM projects WHERE alias = ?", (alias,)).fetchone()
+        if row is not None and row[1] != project:
+            raise InvalidInput(
+                f"the project at {os.fsdecode(row[0])} is called {alias!r} already. Choose another name, "
+                f"or free it with: codecompass projects rename {alias} NEW_NAME",
+                field="project_id",
+                value=alias,
+                constraint="unique",
+            )
 
     def touch(self, project: str) -> None:
         """Notes that the project was used just now."""

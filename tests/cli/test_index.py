@@ -130,17 +130,22 @@ def test_a_mistake_in_the_settings_stops_before_anything_is_written(cli, shop):
     assert "did you mean index.max_file_size?" in done.err
 
 
-def test_an_index_that_is_being_written_is_left_to_its_writer(cli, shop):
+@pytest.mark.parametrize("command", ["index", "sync"])
+def test_an_index_that_is_being_written_is_waited_for(cli, shop, command):
     cli("index")
     (lock,) = cli.home.glob("projects/*/writer.lock")
 
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        done = cli("index", "--json")
+        process = cli.start(command, "--json")
+        said = process.stderr.readline()
+        statuses = [job["status"] for job in cli("status", "--json").json["recent_jobs"]]
+    out, _ = process.communicate(timeout=60)
 
-    assert done.code == 1
-    assert done.json["error"]["code"] == "index_in_progress"
-    assert [job["status"] for job in cli("status", "--json").json["recent_jobs"]] == ["published"]
+    assert b"another process is writing this index; waiting for it" in said
+    assert statuses == ["published"]
+    assert process.returncode == 0
+    assert json.loads(out)["changed_files"] == 0
 
 
 def large_tree(cli: CommandLine) -> Path:

@@ -73,6 +73,7 @@ def test_a_taken_name_is_refused(cli, shop):
 
     assert done.code == 2
     assert f"the project at {shop} is called 'shop' already" in done.err
+    assert [project["name"] for project in cli("projects", "list", "--json").json["projects"]] == ["shop"]
 
 
 def test_the_list_shows_state_size_and_directory(cli, shop):

@@ -42,10 +42,10 @@ def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool
     with invocation.registry() as registry:
         choice = choose(registry, workspace=path or options.workspace, name=options.project_id)
         if not dry_run:
-            from codecompass.cli.jobs import run_job, summary
+            from codecompass.cli.jobs import run_job_in_turn, summary
             from codecompass.protocol.encode import encode
 
-            job = run_job(invocation, registry, registered(registry, choice), force=force, cause="command")
+            job = run_job_in_turn(invocation, registry, registered(registry, choice), force=force, cause="command")
             if options.as_json:
                 invocation.terminal.json(encode(job))
             else:

@@ -46,9 +46,11 @@ def command(invocation: Invocation, path: str | None, workspace: str | None, ali
     options = invocation.options
     name = options.project_id if alias is None else alias
     if name is not None:
-        check_alias(name)  # before anything is registered
+        check_alias(name)
     with invocation.registry() as registry:
         choice = choose(registry, workspace=path or workspace or options.workspace, name=None, may_be_empty=True)
+        if name is not None:
+            registry.require_free(name, None if choice.project is None else choice.project.project_id)
         project = registered(registry, choice)
         is_new = choice.project is None
         project = registry.adopt(project.project_id, alias=name, as_default=True if is_default else None)
