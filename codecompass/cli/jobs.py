@@ -76,11 +76,13 @@ def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project
     while True:
         try:
             return run_job(invocation, registry, project, force=force, cause=cause)
-        except IndexInProgress:
+        except IndexInProgress as error:
             if time.monotonic() > gives_up_at:
                 raise
+            owner = error.data.get("owner")
         if not is_said:
-            invocation.terminal.note("another process is writing this index; waiting for it (Ctrl-C gives up)", "dim")
+            by = f" ({owner})" if owner else ""
+            invocation.terminal.note(f"another process is writing this index{by}; waiting for it, Ctrl-C gives up", "dim")
             is_said = True
         while is_locked(layout) and time.monotonic() < gives_up_at:
             time.sleep(OTHERS_POLL_SECONDS)

@@ -206,7 +206,9 @@ class Machine:
         done = self.run("index", *options, "--workspace", root)
         assert done.returncode == 0, done.stderr
 
-    def start(self, *arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.Popen[bytes]:
+    def start(
+        self, *arguments: str | Path, cwd: Path | None = None, stderr: int = subprocess.DEVNULL, **variables: str
+    ) -> subprocess.Popen[bytes]:
         """Starts a command that is not waited for. End it."""
         return subprocess.Popen(
             [*PROGRAM, *map(str, arguments)],
@@ -214,7 +216,7 @@ class Machine:
             env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
         )
 
     @asynccontextmanager

@@ -62,7 +62,7 @@ REPLIES = {
 LARGEST = {"ten": 12_000, "core": 5_000}
 """Bytes of `tools/list`. Every client pays for it with each conversation."""
 
-DOCUMENTATION = Path(__file__).parent.parent.parent / "docs" / "tools.md"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "tools.md"
 
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
