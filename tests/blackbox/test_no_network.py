@@ -1,6 +1,8 @@
 """What the command asks of the operating system, as strace sees it: no network at all, and nothing before the first answer."""
 
+import os
 import re
+import subprocess
 
 import pytest
 
@@ -15,8 +17,11 @@ ADDRESS_FAMILY = re.compile(r"\b(AF_\w+|PF_\w+)\b")
 
 
 def traced(trace, calls: str) -> tuple[str, ...]:
-    """Returns the command under strace, with all its children."""
-    return (tool("strace"), "-f", "-qq", "-s", "200", "-e", f"trace={calls}", "-o", str(trace), COMMAND)
+    """Returns the command under strace, with all its children. Skips where the system lets nobody trace, as some sandboxes do."""
+    strace = tool("strace")
+    if subprocess.run([strace, "-qq", "-o", os.devnull, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("tracing is not permitted here")
+    return (strace, "-f", "-qq", "-s", "200", "-e", f"trace={calls}", "-o", str(trace), COMMAND)
 
 
 async def test_no_socket_of_any_network_is_made_by_the_server_or_its_children(tmp_path):
