@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -30,7 +30,6 @@ from codecompass.store.intake import FileSymbols, FileText
 from codecompass.store.layout import (
     ProjectLayout,
     discard,
-    empty_trash,
     make_private_directory,
     not_writable,
     sync_directory,
@@ -40,14 +39,13 @@ from codecompass.store.records import Symbol
 from codecompass.store.scan.walk import SkippedFile
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
 from codecompass.store.stored_manifest import StoredManifest
+from codecompass.store.sweep import sweep
+from codecompass.store.symbol_rows import INSERT_SYMBOL, symbol_rows
 from codecompass.store.text import FileDocument, SymbolDocument, TextWriter
 from codecompass.store.words import split_identifier
 
 Step = Literal["commit", "publication", "clean_up"]
 """What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
-
-SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "use"})
-"""Kinds that repeat the name of something else: looked up by name, but not ranked as a definition of their own."""
 
 
 class WriteCounts(Struct, frozen=True):
@@ -96,7 +94,7 @@ class IndexWriter:
             self._connection.execute("PRAGMA synchronous = FULL")
             self._meta = read_meta(FactsReader(self._connection))
             self._has_text = True
-            _sweep(layout, self._epoch, self._meta.generation)
+            sweep(layout, self._epoch, self._meta.generation)
         self.manifest = StoredManifest(self._connection, is_empty=fresh)
         self.quarantined: frozenset[bytes] = frozenset(
             row[0] for row in self._connection.execute("SELECT content_hash FROM quarantine")
@@ -275,7 +273,7 @@ class IndexWriter:
 
     def _clean_up(self) -> None:
         try:
-            _sweep(self._layout, self._epoch, self._meta.generation)
+            sweep(self._layout, self._epoch, self._meta.generation)
         except OSError:
             pass  # what could not be deleted now is swept by the next writer
 
@@ -369,37 +367,10 @@ class IndexWriter:
         self._count(files=-1, symbols=-entry.symbol_count, size=-entry.size)
 
     def _insert_symbols(self, file_id: int, symbols: Sequence[Symbol]) -> tuple[SymbolDocument, ...]:
-        first = self._next_symbol + 1
-        rows = []
-        documents = []
-        ordinals: dict[tuple[str, int], int] = {}
-        for offset, symbol in enumerate(symbols):
-            row_id = first + offset
-            place = (symbol.name, symbol.line_start)
-            ordinal = ordinals[place] = ordinals.get(place, -1) + 1
-            parent_name = symbols[symbol.parent].name if symbol.parent >= 0 else ""
-            rows.append(
-                (
-                    row_id,
-                    file_id,
-                    first + symbol.parent if symbol.parent >= 0 else None,
-                    symbol.name,
-                    symbol.kind,
-                    symbol.qualified_name,
-                    symbol.line_start,
-                    symbol.line_end,
-                    ordinal,
-                    symbol.signature,
-                    symbol.visibility,
-                    symbol.doc,
-                )
-            )
-            if symbol.kind not in SEARCHED_KINDS_EXCLUDED:
-                words = " ".join((*split_identifier(symbol.name), *split_identifier(parent_name)))
-                documents.append(SymbolDocument(row_id, symbol.name, words, symbol.signature, symbol.doc))
+        rows, documents = symbol_rows(file_id, self._next_symbol + 1, symbols)
         self._next_symbol += len(symbols)
-        self._execute_many("INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        return tuple(documents)
+        self._execute_many(INSERT_SYMBOL, rows)
+        return documents
 
     # helpers
 
@@ -462,18 +433,6 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
     except OSError as error:
         raise not_writable(layout.root, error) from error
-
-
-def _sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
-    """Removes what crashed or finished writers left: other epochs, other generations, half-deleted directories."""
-    for directory in layout.epochs.iterdir():
-        if directory.name != epoch:
-            discard(layout, directory)
-    keep = layout.text(epoch, generation)
-    for directory in keep.parent.iterdir() if keep.parent.is_dir() else ():
-        if directory != keep:
-            discard(layout, directory)
-    empty_trash(layout)
 
 
 def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:

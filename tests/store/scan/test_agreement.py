@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from codecompass.store.scan.explain import explain
 from codecompass.store.scan.walk import scan
 from codecompass.store.scan.workspace import ScanRules
+from tests.conftest import tool
 
 from .trees import git, indexed, paths, repository, write
 
@@ -75,7 +75,6 @@ def test_a_directory_of_a_repository_is_scanned_as_git_lists_it(seed: int, tmp_p
     assert indexed(root) == sorted(set(listed))
 
 
-@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
 @pytest.mark.parametrize("seed", range(30))
 def test_a_tree_without_git_is_scanned_as_ripgrep_lists_it(seed: int, tmp_path: Path):
     rng = random.Random(2000 + seed)
@@ -84,7 +83,7 @@ def test_a_tree_without_git_is_scanned_as_ripgrep_lists_it(seed: int, tmp_path: 
     write(tmp_path, random_ignore_files(rng, files, ".gitignore", PLAIN_PATTERNS))
 
     options = ["--files", "--hidden", "--null", "--no-config", "--no-require-git", "--no-ignore-global", "--no-ignore-parent"]
-    done = subprocess.run(["rg", *options], cwd=tmp_path, stdout=subprocess.PIPE, check=False)
+    done = subprocess.run([tool("rg"), *options], cwd=tmp_path, stdout=subprocess.PIPE, check=False)
 
     assert done.returncode in (0, 1)
     assert indexed(tmp_path) == sorted(done.stdout.decode().split("\0")[:-1])

@@ -1,7 +1,6 @@
 """`codecompass serve-mcp --transport http` as seed 000 has it, by its own process."""
 
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +9,7 @@ import sys
 import pytest
 import trio
 
+from tests.conftest import tool
 from tests.transport.http.client import ask, call, connect
 from tests.transport.http.command import http_command
 
@@ -47,10 +47,7 @@ def command(*options, home):
 
 
 def curl(*arguments):
-    found = shutil.which("curl")
-    if found is None:
-        pytest.skip("curl is not installed")
-    done = subprocess.run([found, "--silent", "--max-time", "60", *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([tool("curl"), "--silent", "--max-time", "60", *arguments], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
