@@ -42,7 +42,8 @@ def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
         body = "\n".join(lines[start:end])
         if end < count or text.endswith("\n"):
             body += "\n"
-        chunks.append(Chunk(start + 1, end, body, splitter.parts_of_text(body)))
+        words = splitter.words_of_text(body)
+        chunks.append(Chunk(start + 1, end, body, words.parts, words.names))
         start = end
     return tuple(chunks)
 

@@ -5,7 +5,7 @@ list comes in a fixed order. A database that cannot be read raises IndexDamaged.
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -113,9 +113,20 @@ def facts_guard() -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
 
 
+ORDER_BATCH: Final = 2_000
+"""Files whose order is read at a time. For so few each is looked up, for more the order of all is gone through."""
+
 MAX_MATCHED: Final = 4096
 """Characters beyond which nothing can be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes, in
 words that do not tell it from a broken file."""
+
+
+class FileOrder(Struct, frozen=True):
+    """Where a file stands among all: by the rank of its role (see `path_roles.py`), then by path."""
+
+    rank: int
+    path: str
+    file_id: int
 
 
 class FactsReader:
@@ -157,6 +168,25 @@ class FactsReader:
     def paths(self) -> list[tuple[int, str]]:
         """Returns (id, path) of every indexed file, by path."""
         return self._rows("SELECT id, path FROM files WHERE status = 'indexed' ORDER BY path")
+
+    def ordered(self, ids: Collection[int]) -> Iterator[FileOrder]:
+        """Yields the files of `ids` by the rank of their role and by path. Reads on only as it is asked to."""
+        if len(ids) <= ORDER_BATCH:
+            found = []
+            for batch in _batches(list(ids)):
+                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_marks(batch)})", batch)
+            for row in sorted(found):
+                yield FileOrder(*row)
+            return
+        last = FileOrder(-1, "", 0)
+        while rows := self._rows(
+            "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
+            (last.rank, last.path, ORDER_BATCH),
+        ):
+            for rank, path, file_id in rows:
+                if file_id in ids:
+                    yield FileOrder(rank, path, file_id)
+            last = FileOrder(*rows[-1])
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""

@@ -73,10 +73,11 @@ class Chunk(Struct, frozen=True, array_like=True):
     """A run of whole lines. The chunks of a file follow each other without gap or overlap.
 
     `parts` holds the words inside camelCase identifiers (`getHTTPServer` gives `get http server`), blank separated:
-    the text index splits at punctuation by itself but not at case.
+    the text index splits at punctuation by itself but not at case. `names` holds identifiers as wholes (see `words.py`).
     """
 
     line_start: int
     line_end: int
     text: str
     parts: str = ""
+    names: str = ""

@@ -8,8 +8,10 @@ from typing import Final
 
 import tantivy
 
-SCHEMA_VERSION: Final = 1
-PARSER_VERSION: Final = 2
+from codecompass.store.analyzer import NAMES, WORDS
+
+SCHEMA_VERSION: Final = 2
+PARSER_VERSION: Final = 3
 REGISTRY_VERSION: Final = 3
 
 FACTS_TABLES: Final = """
@@ -28,7 +30,8 @@ CREATE TABLE files (
     line_count INTEGER NOT NULL,
     chunk_count INTEGER NOT NULL,
     symbol_count INTEGER NOT NULL,
-    is_parsed INTEGER NOT NULL     -- 0: text only so far, symbols still to come
+    is_parsed INTEGER NOT NULL,    -- 0: text only so far, symbols still to come
+    role_rank INTEGER NOT NULL     -- of its path: product code 0, see path_roles.py
 );
 CREATE TABLE symbols (
     id INTEGER PRIMARY KEY,
@@ -69,7 +72,10 @@ CREATE TABLE module_roots (
 CREATE TABLE quarantine (content_hash BLOB PRIMARY KEY, cause TEXT NOT NULL, path TEXT NOT NULL) WITHOUT ROWID;
 """
 
-MANIFEST_INDEX: Final = "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (path)"
+MANIFEST_INDEXES: Final = (
+    "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (path)",
+    "CREATE INDEX IF NOT EXISTS files_order ON files (role_rank, path)",
+)
 
 SYMBOL_INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS symbols_file ON symbols (file_id, line_start)",
@@ -101,14 +107,15 @@ def text_schema() -> tantivy.Schema:
     builder.add_unsigned_field("key", fast=True)
     builder.add_text_field("language", tokenizer_name="raw", index_option="basic")
     # chunks
-    builder.add_text_field("body", stored=True, index_option="freq")
-    builder.add_text_field("parts", index_option="freq")
-    builder.add_text_field("path_words", index_option="freq")
+    builder.add_text_field("body", stored=True, tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("names", tokenizer_name=NAMES, index_option="basic")
+    builder.add_text_field("parts", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("path_words", tokenizer_name=WORDS, index_option="freq")
     # symbols
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("name_words", index_option="freq")
-    builder.add_text_field("signature", index_option="freq")
-    builder.add_text_field("doc", index_option="freq")
+    builder.add_text_field("name_words", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("signature", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("doc", tokenizer_name=WORDS, index_option="freq")
     # files
-    builder.add_text_field("file_words", index_option="freq")
+    builder.add_text_field("file_words", tokenizer_name=WORDS, index_option="freq")
     return builder.build()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.store.records import Symbol
-from codecompass.store.text import SymbolDocument
+from codecompass.store.text_writer import SymbolDocument
 from codecompass.store.words import split_identifier
 
 INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -1,60 +1,142 @@
-"""Words inside identifiers: `getHTTPServerName` holds `get http server name`.
+"""Words inside identifiers: `getHTTPServerName` holds `get http server name`; and identifiers as wholes: `get_user(`.
 
-The text index splits at punctuation by itself (so `snake_case` and `a.b.c` need nothing), but not at case. A memo makes
-this affordable: 43 to 47 MB/s against 4 for a regex tokenizer inside the text index (measured 2026-11-20).
+The text index splits at punctuation by itself (so for ranking `snake_case` and `a.b.c` need nothing), but not at case. A memo
+makes this affordable: 43 to 47 MB/s against 4 for a regex tokenizer inside the text index (measured 2026-11-20).
 """
 
 import re
+import unicodedata
 from typing import Final
+
+from msgspec import Struct
 
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _RUN: Final = re.compile(r"[^\W_]+")
-_SEPARATORS: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))
+_ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
+_KEPT: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
+_MANY_BLANKS: Final = b" " * 8 + b"("
 
-LONG_WORD_BYTES: Final = 40
-"""The text index drops words of this length and more (its tokenizer's filter)."""
+MAX_TOKEN_BYTES: Final = 128
+"""The text index drops tokens of this length and more. Longer ones are data."""
 
-LONG_WORD_MARK: Final = "long0word"
-"""Stands in the parts of a text that has such a word, so that a search for a piece of it knows where to look.
-
-No identifier gives this word: its parts are letters alone or digits alone.
+ODD_WORD_MARK: Final = "(odd"
+"""Stands among the names of a text with a word that a search cannot find in the index by its letters: one that is too long,
+or has the letter below. No name begins so.
 """
 
+ASCII_MARK: Final = "~"
+"""Stands before what is a word to those who know ASCII alone, as `\\b` in a pattern, and to the index a piece of one."""
+
+_LONG_S: Final = "\u017f"
+"""Has an ASCII letter as its other case, and no ASCII letter as its lower case."""
+
 MEMO_LIMIT: Final = 200_000
-"""Distinct words remembered by one splitter; about 30 MB."""
+"""Distinct words remembered by one splitter; about 40 MB."""
+
+
+class TextWords(Struct, frozen=True):
+    """What the index is told about a text besides the text itself, blank separated, sorted, each word and name once.
+
+    `parts` are the lower-case parts of its camelCase words. `names` are identifiers as wholes, as far as the index cannot
+    make them from the text: those with an underscore, and with a `(` behind it each that a parenthesis follows (there may
+    be blanks and other marks before it). Where letters of ASCII touch others, those of ASCII are there once more, with
+    `ASCII_MARK`.
+    """
+
+    parts: str
+    names: str
+
+
+class _Word(Struct, frozen=True):
+    """What one identifier gives: its camelCase words with the parts of each, and names."""
+
+    camel: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+
+
+_PLAIN: Final = _Word((), ())
+"""Of most words: they are in the text as the index sees it."""
 
 
 class WordSplitter:
-    """Splits identifiers at case changes, remembering what it has seen. One per process or per job; not thread-safe."""
+    """Splits identifiers, remembering what it has seen. One per process or per job; not thread-safe."""
 
     def __init__(self) -> None:
-        self._memo: dict[bytes, str] = {}
+        self._memo: dict[bytes, _Word] = {}
 
-    def parts_of_text(self, text: str) -> str:
-        """Returns the lower-case parts of every camelCase word of `text`, each word once, blank separated, in sorted order.
-
-        Words without a change of case give nothing: the index holds them already, unless they are too long for it; then
-        they give `LONG_WORD_MARK`.
-        """
+    def words_of_text(self, text: str) -> TextWords:
+        """Returns the words of `text` that the index does not see by itself."""
         memo = self._memo
-        parts = []
-        for word in sorted(set(text.encode("utf-8", "surrogatepass").translate(_SEPARATORS).split())):
-            found = memo.get(word)
-            if found is None:
-                found = self._remember(word)
-            if found:
-                parts.append(found)
-        return " ".join(parts)
+        camel: dict[str, str] = {}
+        names: list[str] = []
+        for identifier in set(_identifiers(text)):
+            word = memo.get(identifier)
+            if word is None:
+                word = self._remember(identifier)
+            if word is not _PLAIN:
+                camel.update(word.camel)
+                names += word.names
+        return TextWords(" ".join([camel[key] for key in sorted(camel)]), " ".join(sorted(set(names))))
 
-    def _remember(self, word: bytes) -> str:
-        humps = () if word.islower() or len(word) > 80 else _HUMPS.findall(word.decode("utf-8", "replace"))
-        parts = " ".join(humps).lower() if len(humps) > 1 else ""
-        if len(word) >= LONG_WORD_BYTES:
-            parts = f"{parts} {LONG_WORD_MARK}".lstrip()
+    def _remember(self, identifier: bytes) -> _Word:
         if len(self._memo) >= MEMO_LIMIT:
             self._memo.clear()
-        self._memo[word] = parts
-        return parts
+        word = self._memo[identifier] = _word(identifier)
+        return word
+
+
+def _identifiers(text: str) -> list[bytes]:
+    """The identifiers of a text in their order, with a `(` at the end of each that one follows, alone where none precedes it."""
+    data = text.encode("utf-8", "surrogatepass").translate(_KEPT)
+    while _MANY_BLANKS in data:
+        data = data.replace(_MANY_BLANKS, b"(")
+    for blanks in (b"    (", b"  (", b" ("):
+        data = data.replace(blanks, b"(")
+    return data.replace(b"(", b"( ").split()
+
+
+def _word(identifier: bytes) -> _Word:
+    is_called = identifier.endswith(b"(")
+    text = identifier.removesuffix(b"(").decode("utf-8", "replace")
+    pieces = [text] if text.isascii() else "".join(" " if _is_mark(each) else each for each in text).split()
+    names = []
+    for number, piece in enumerate(pieces):
+        is_name_called = is_called and number == len(pieces) - 1
+        names += _names(piece, is_name_called)
+        if not piece.isascii():
+            runs = list(_ASCII_NAME.finditer(piece))
+            for run in runs:
+                own = [*_names(run[0], is_name_called and run.end() == len(piece)), *run[0].split("_")]
+                names += [f"{ASCII_MARK}{name}" for name in own if name]
+    if len(identifier) >= MAX_TOKEN_BYTES or _LONG_S in text:
+        names.append(ODD_WORD_MARK)
+    camel = tuple((run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run)))
+    return _Word(camel, tuple(names)) if camel or names else _PLAIN
+
+
+def _names(name: str, is_called: bool) -> list[str]:
+    """The name if the index cannot make it from the text, and as it is before a parenthesis if there is one."""
+    if not name:
+        return []
+    return [f"{name}("] if is_called else [name] if "_" in name else []
+
+
+def _parts(word: str) -> str:
+    """The parts of a camelCase word; of another none, unless letters outside ASCII stand beside it."""
+    humps = [] if word.islower() or len(word) >= MAX_TOKEN_BYTES else _HUMPS.findall(word)
+    return " ".join(humps).lower() if len(humps) > 1 or not word.isascii() else ""
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it is outside ASCII and surely no letter to the index: punctuation, blanks, signs; but for letters in circles."""
+    if character.isascii() or "\u249c" <= character <= "\u24e9" or character >= "\U0001f100":
+        return False
+    return unicodedata.category(character)[0] in "PZS"
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Returns the blank-separated words of `text`."""
+    return frozenset(text.split())
 
 
 def split_identifier(name: str) -> list[str]:

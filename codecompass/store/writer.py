@@ -35,13 +35,14 @@ from codecompass.store.layout import (
     sync_directory,
 )
 from codecompass.store.manifest import ManifestEntry
+from codecompass.store.path_roles import PathReader
 from codecompass.store.records import Symbol
 from codecompass.store.scan.walk import SkippedFile
-from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 from codecompass.store.stored_manifest import StoredManifest
 from codecompass.store.sweep import sweep
 from codecompass.store.symbol_rows import INSERT_SYMBOL, symbol_rows
-from codecompass.store.text import FileDocument, SymbolDocument, TextWriter
+from codecompass.store.text_writer import FileDocument, SymbolDocument, TextWriter
 from codecompass.store.words import split_identifier
 
 Step = Literal["commit", "publication", "clean_up"]
@@ -65,6 +66,7 @@ class IndexWriter:
         self._layout = layout
         self._on_step = on_step or (lambda _step: None)
         self._is_new_epoch = fresh
+        self._paths = PathReader()
         self._text: TextWriter | None = None
         self._in_transaction = False
         self._files = self._removed = self._rows = self._symbols = self._documents = 0
@@ -246,7 +248,8 @@ class IndexWriter:
             self._documents += self._text.documents_written
             self._text = None
             sync_directory(self._layout.text(self._epoch, meta.generation).parent)
-        self._connection.execute(MANIFEST_INDEX)
+        for statement in MANIFEST_INDEXES:
+            self._connection.execute(statement)
         if meta.symbol_count or meta.completeness == "complete":
             for statement in SYMBOL_INDEXES:
                 self._connection.execute(statement)
@@ -332,7 +335,8 @@ class IndexWriter:
         """Writes the manifest row of a file, after removing what an earlier content had given."""
         if entry is None:
             self._next_file += 1
-            self._execute(f"INSERT INTO files VALUES (?, ?{', ?' * len(row)})", (self._next_file, path, *row))
+            rank = self._paths.role(path).rank
+            self._execute(f"INSERT INTO files VALUES (?, ?{', ?' * len(row)}, ?)", (self._next_file, path, *row, rank))
             return self._next_file
         self._remove_content(path, entry, keeps_path=row[0] == "indexed")
         self._execute(

@@ -10,7 +10,7 @@ from codecompass.store.imports import module_roots, path_tails
 from codecompass.store.languages.detect import language_of_path
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.records import Import
-from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 Files = dict[str, tuple[Import, ...] | bytes]
 """The files of a repository: the imports of a source file, the text of a configuration file."""
@@ -22,7 +22,7 @@ class Index:
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
         self.connection.executescript(FACTS_TABLES)
-        for statement in (MANIFEST_INDEX, *SYMBOL_INDEXES):
+        for statement in (*MANIFEST_INDEXES, *SYMBOL_INDEXES):
             self.connection.execute(statement)
         self.files: Files = {}
         self.ids: dict[str, int] = {}
@@ -48,7 +48,7 @@ class Index:
     def _write(self, path: str, content: tuple[Import, ...] | bytes, *, is_new: bool) -> None:
         language = language_of_path(path)
         if is_new:
-            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", 0, 0, 0, 1)
+            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", 0, 0, 0, 1, 0)
             marks = ", ".join("?" * len(row))
             self.ids[path] = self.connection.execute(f"INSERT INTO files VALUES (NULL, {marks})", row).lastrowid
             self.edges.path_added(path)

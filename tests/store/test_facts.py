@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from codecompass.store.facts import FactsReader
-from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX, SYMBOL_INDEXES
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 
 class Facts:
@@ -15,14 +15,14 @@ class Facts:
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
         self.connection.executescript(FACTS_TABLES)
-        for statement in (MANIFEST_INDEX, *SYMBOL_INDEXES):
+        for statement in (*MANIFEST_INDEXES, *SYMBOL_INDEXES):
             self.connection.execute(statement)
         self.reader = FactsReader(self.connection)
         self._n_files = 0
 
     def file(self, path: str, language: str, *targets: str) -> None:
         self._n_files += 1
-        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", 1, 1, 0, 1)
+        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", 1, 1, 0, 1, 0)
         self.connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
         for line, target in enumerate(targets, start=1):
             values = (self._n_files, line, line, "spec", "", "", "module", "", "", target)

@@ -7,7 +7,7 @@ import pytest
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.manifest import ManifestEntry
-from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEX
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES
 from codecompass.store.stored_manifest import StoredManifest
 
 PATHS = ["a.py", "a/b.py", "a/b/c.py", "a/b/d.py", "a/b-c.py", "a/bc/e.py", "a0", "é/\U0001f389.py", "z/y/x/w.py"]
@@ -17,9 +17,10 @@ PATHS = ["a.py", "a/b.py", "a/b/c.py", "a/b/d.py", "a/b-c.py", "a/bc/e.py", "a0"
 def connection():
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.executescript(FACTS_TABLES)
-    connection.execute(MANIFEST_INDEX)
+    for statement in MANIFEST_INDEXES:
+        connection.execute(statement)
     for number, path in enumerate(PATHS, start=1):
-        row = (number, path, "indexed", "", "python", number, 1, 2, 3, b"hash", 10, 1, 0, 1)
+        row = (number, path, "indexed", "", "python", number, 1, 2, 3, b"hash", 10, 1, 0, 1, 0)
         connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
     yield connection
     connection.close()

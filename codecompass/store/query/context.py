@@ -17,11 +17,11 @@ from codecompass.protocol.replies import CodeContextReply, ContextItem
 from codecompass.protocol.requests import GetCodeContext, SearchCode
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.path_roles import PathReader
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
 from codecompass.store.query.finding import find
 from codecompass.store.query.needs import needs_of
-from codecompass.store.query.paths import PathReader
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle

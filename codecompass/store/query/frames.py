@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from codecompass.store.facts import FileRow, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.path_roles import role_of
 from codecompass.store.query.guesses import Frame
-from codecompass.store.query.paths import role_of
 from codecompass.store.query.places import enclosing_symbol
 from codecompass.store.query.tokens import name_parts
 

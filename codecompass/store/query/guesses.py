@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.decode import well_formed
-from codecompass.store.query.tokens import name_parts, word_set
+from codecompass.store.query.tokens import name_parts
+from codecompass.store.words import word_set
 
 MAX_FRAMES: Final = 30
 """Frames of a trace that are read, from its innermost end as far as the text tells where that is."""

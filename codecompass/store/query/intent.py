@@ -6,7 +6,8 @@ Decided by the text alone. The intent only shifts weights and picks a lane to lo
 import re
 from typing import Final, Literal
 
-from codecompass.store.query.tokens import is_code_name, word_set
+from codecompass.store.query.tokens import is_code_name
+from codecompass.store.words import word_set
 
 QueryIntent = Literal["symbol", "path", "error", "natural_language"]
 

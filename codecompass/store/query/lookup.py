@@ -10,12 +10,12 @@ from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.store.facts import FilePlace, ImportRow
 from codecompass.store.index import Snapshot
+from codecompass.store.path_roles import role_of
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
 from codecompass.store.query.guessed_names import READING_SCORE, find_named
 from codecompass.store.query.imported import import_name
 from codecompass.store.query.names import Named
-from codecompass.store.query.paths import role_of
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape

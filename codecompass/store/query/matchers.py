@@ -8,7 +8,7 @@ import re2
 from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import well_formed
 
-_WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\Z", "\\C")
+_WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 
 Matcher = Callable[[str], Iterator[tuple[int, int, int]]]
 """From a text with `\\n` line ends to (line from 0, start and end of the first match in it), for each matching line."""
@@ -39,28 +39,58 @@ def regex_matcher(pattern: str) -> Matcher:
     """
     pattern = well_formed(pattern)
     by_line = _compiled(pattern, pattern)
-    # One look at the whole text is ten times cheaper than one at each line. Anchors of the text mean another place there.
-    whole = None if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS) else _compiled(f"(?m:{pattern})", pattern)
+    if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS):
+        return _line_by_line(by_line)
+    # A look at the whole text is ten times cheaper than one at each line. Anchors of the text mean another place there.
+    whole = _compiled(f"(?m:{pattern})", pattern)
 
     def matches(text: str) -> Iterator[tuple[int, int, int]]:
-        if whole is not None and whole.search(text) is None:
-            return
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        for index, line in enumerate(lines):
-            found = by_line.search(line)
-            if found is not None:
-                yield index, *found.span()
+        data = text.encode()
+        line, counted, position = 0, 0, 0
+        while position < len(data) and (found := whole.search(data, position)) is not None:
+            start, end = found.span()
+            if start == len(data) and data.endswith(b"\n"):
+                return
+            line += data.count(b"\n", counted, start)
+            counted = start
+            line_start = data.rfind(b"\n", 0, start) + 1
+            line_end = data.find(b"\n", start)
+            line_end = len(data) if line_end < 0 else line_end
+            if end > line_end:
+                # It goes over the line break: whether it can do without is not known.
+                alone = by_line.search(data[line_start:line_end])
+                start, end = (-1, -1) if alone is None else (line_start + alone.start(), line_start + alone.end())
+            if start >= 0:
+                yield line, len(_decoded(data[line_start:start])), len(_decoded(data[line_start:end]))
+            position = line_end + 1
 
     return matches
+
+
+def _line_by_line(pattern: "re2._Regexp") -> Matcher:
+    def matches(text: str) -> Iterator[tuple[int, int, int]]:
+        lines = text.encode().split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        for index, line in enumerate(lines):
+            found = pattern.search(line)
+            if found is not None:
+                yield index, len(_decoded(line[: found.start()])), len(_decoded(line[: found.end()]))
+
+    return matches
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 def _compiled(pattern: str, shown: str) -> "re2._Regexp":
     options = re2.Options()
     options.log_errors = False
+    # Only where a match begins and ends is asked for, which costs a fraction of where each group does.
+    options.never_capture = True
     try:
-        return re2.compile(pattern, options=options)
+        return re2.compile(pattern.encode(), options=options)
     except re2.error as error:
         reason = error.args[0] if error.args else "not a valid pattern"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)

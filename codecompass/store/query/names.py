@@ -8,8 +8,8 @@ from msgspec import Struct
 from codecompass.protocol.decode import well_formed
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.path_roles import PathReader
 from codecompass.store.query.filters import has_kind
-from codecompass.store.query.paths import PathReader
 from codecompass.store.query.ranking import KIND_WEIGHT
 from codecompass.store.query.tokens import name_parts
 from codecompass.store.records import SymbolKind, Visibility

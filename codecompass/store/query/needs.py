@@ -10,7 +10,7 @@ from typing import Final
 
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
-from codecompass.store.query.paths import PathReader
+from codecompass.store.path_roles import PathReader
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import lines_of
 from codecompass.store.records import SymbolKind

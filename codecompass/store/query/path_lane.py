@@ -5,7 +5,7 @@ from typing import Final
 
 from codecompass.store.facts import FilePlace
 from codecompass.store.index import Snapshot
-from codecompass.store.query.paths import role_of
+from codecompass.store.path_roles import role_of
 from codecompass.store.query.places import as_symbol, enclosing_symbol
 from codecompass.store.query.ranking import RankedPlace, Signals
 from codecompass.store.text import Filter

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.protocol.decode import well_formed
+from codecompass.store.analyzer import index_tokens
 from codecompass.store.index import Snapshot
 from codecompass.store.query.candidates import Candidates, ChunkPlace
-from codecompass.store.text import index_tokens
 
 LOOKED_AT: Final = 100
 """Chunks whose text is compared; the best by BM25."""

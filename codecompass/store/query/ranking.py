@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.path_roles import PathReader, PathRole
 from codecompass.store.query.candidates import Candidates, ChunkPlace, FileCandidate, NamedSymbol
 from codecompass.store.query.filters import has_kind
-from codecompass.store.query.paths import PathReader, PathRole
 from codecompass.store.query.plan import Weights
 from codecompass.store.query.tokens import STOP_WORDS, WantedWords, could_name, name_parts
 from codecompass.store.records import SymbolKind

@@ -4,7 +4,7 @@ The text index narrows the candidates where the pattern has whole words in it (s
 searched line by line, as grep does. Only a literal with a line break in it looks at whole files.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -15,17 +15,18 @@ from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.narrowing import Narrowing
 from codecompass.store.query.hits import Hits
 from codecompass.store.query.intent import classify
 from codecompass.store.query.matchers import literal_matcher, regex_matcher
-from codecompass.store.query.paths import PathReader
 from codecompass.store.query.places import as_symbol, enclosing_symbol, narrowest
 from codecompass.store.query.ranking import RankedPlace, Signals
+from codecompass.store.query.scan_order import in_order
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shown
 from codecompass.store.query.terms import literal_terms, regex_terms
 from codecompass.store.records import SymbolKind
-from codecompass.store.text import ChunkHit, Filter
+from codecompass.store.text import Filter
 
 SHOWN_LINE_CHARACTERS: Final = 200
 LEAD_CHARACTERS: Final = 60
@@ -33,17 +34,18 @@ LEAD_CHARACTERS: Final = 60
 
 DEFINITION_LIMIT: Final = 1000
 
-_Blocks = Iterator[tuple[ChunkHit, str]]
+
+class _Block(Struct, frozen=True):
+    """A piece of a file to look through, from its first line."""
+
+    file_id: int
+    line_start: int
+    text: str
 
 
 class _Match(Struct, frozen=True):
-    chunk: ChunkHit
+    file_id: int
     lines: tuple[MatchedLine, ...]
-
-
-class _Scanned(Struct, frozen=True):
-    matches: tuple[_Match, ...]
-    warnings: tuple[str, ...]
 
 
 def scan(
@@ -57,120 +59,108 @@ def scan(
 ) -> Hits:
     """Returns the hits of mode `literal` or `regex`: product code before tests, definitions first, by path and line.
 
-    `total` counts matching lines.
+    `total` counts matching lines, up to where the settings end the count. The page is the same wherever that is.
 
     Raises InvalidInput for a regular expression that RE2 refuses, with its reason.
     """
     query = well_formed(request.query)
     if request.mode == "regex":
         matcher = regex_matcher(query)
-        blocks = snapshot.text.chunks_holding(regex_terms(query), where)
+        blocks = _chunks(snapshot, regex_terms(query), where, query)
     else:
+        query = query.replace("\r\n", "\n")
         matcher = literal_matcher(query)
-        blocks = _literal_blocks(snapshot, query.replace("\r\n", "\n"), where)
-    scanned = _scan(blocks, matcher, settings.max_matched_lines, is_expired)
-    places = snapshot.facts.places_by_id([match.chunk.file_id for match in scanned.matches])
-    defined = {
-        (row.file_id, row.line_start)
-        for row in snapshot.facts.symbols_named(query.strip(), DEFINITION_LIMIT)
-        if row.name == query.strip()
-    }
-    paths = PathReader()
-    ranked = sorted(scanned.matches, key=lambda match: _order(match, places, defined, paths))
-    shown = _page(snapshot, ranked, places, kinds, limit)
-    return Hits(
-        shown=tuple(shown),
-        intent=classify(request.query),
-        total=sum(len(match.lines) for match in ranked),
-        warnings=scanned.warnings,
-        is_partial=bool(scanned.warnings),
-    )
-
-
-def _scan(
-    blocks: _Blocks,
-    matcher: Callable[[str], Iterator[tuple[int, int, int]]],
-    max_lines: int,
-    is_expired: Callable[[], bool],
-) -> _Scanned:
-    matches: list[_Match] = []
-    line_count = 0
-    for index, (chunk, text) in enumerate(blocks):
-        # A look takes 1 us. A chunk takes 50 us, and 15 ms with a pattern that is made to be slow.
-        if index and is_expired():
-            return _Scanned(tuple(matches), (f"the time was up after {index} pieces of text; add a path or language filter",))
-        text = text.replace("\r\n", "\n") if "\r" in text else text
+        blocks = _literal_blocks(snapshot, query, where)
+    page = _Page(snapshot, kinds, limit)
+    total, warning, is_partial = 0, "", False
+    for looked, block in enumerate(blocks):
+        # A look takes 1 us. A chunk takes 5 us, and 15 ms with a pattern that is made to be slow.
+        if looked and is_expired():
+            warning, is_partial = f"the time was up after {looked} pieces of text; add a path or language filter", True
+            break
+        text = block.text.replace("\r\n", "\n") if "\r" in block.text else block.text
         found = list(matcher(text))
         if not found:
             continue
-        lines = text.split("\n")
-        matches.append(
-            _Match(
-                chunk,
-                tuple(MatchedLine(line=chunk.line_start + line, text=_shown(lines[line], start)) for line, start, _ in found),
-            )
-        )
-        line_count += len(found)
-        if line_count >= max_lines:
-            return _Scanned(tuple(matches), (f"the scan ended after {line_count} matching lines; be more specific",))
-    return _Scanned(tuple(matches), ())
+        total += len(found)
+        if not page.is_full:
+            page.add(_match(block, text, found))
+        if total >= settings.max_matched_lines:
+            warning, is_partial = f"the scan ended after {total} matching lines; be more specific", True
+            break
+        if page.is_full and total >= settings.counted_lines:
+            warning = f"more than {total} lines match; they are not counted further"
+            break
+    return Hits(
+        shown=tuple(page.shown),
+        intent=classify(request.query),
+        total=total,
+        warnings=(warning,) if warning else (),
+        is_partial=is_partial,
+    )
 
 
-def _literal_blocks(snapshot: Snapshot, literal: str, where: Filter) -> _Blocks:
-    if "\n" not in literal.strip("\n") and "\n" not in literal:
-        yield from snapshot.text.chunks_holding(literal_terms(literal), where)
+def _match(block: _Block, text: str, found: Sequence[tuple[int, int, int]]) -> _Match:
+    lines = text.split("\n")
+    shown = (MatchedLine(line=block.line_start + line, text=_shown(lines[line], start)) for line, start, _ in found)
+    return _Match(block.file_id, tuple(shown))
+
+
+def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[_Block]:
+    """The candidates, those first where something of exactly that name is defined."""
+    held = snapshot.text.chunks_holding(narrowing, where)
+    named = snapshot.facts.symbols_named(name.strip(), DEFINITION_LIMIT)
+    defined = [row for row in named if row.name == name.strip()]
+    for file_id, chunk in in_order(snapshot.facts, held, defined):
+        yield _Block(file_id, chunk.line_start, held.text(chunk))
+
+
+def _literal_blocks(snapshot: Snapshot, literal: str, where: Filter) -> Iterator[_Block]:
+    if "\n" not in literal:
+        yield from _chunks(snapshot, literal_terms(literal), where, literal)
         return
     # Its lines may lie in two chunks, so its longest line finds the files, and each file is looked through whole.
     longest = max(literal.split("\n"), key=len)
     terms = literal_terms(f"\n{longest}\n" if literal.strip("\n") != literal else longest)
-    seen: set[int] = set()
-    for chunk, _ in snapshot.text.chunks_holding(terms, where):
-        if chunk.file_id not in seen:
-            seen.add(chunk.file_id)
-            chunks = snapshot.text.file_chunks(chunk.file_id)
-            whole = ChunkHit(chunk.file_id, 1, chunks[-1].line_end, 0.0)
-            yield whole, "".join(part.text for part in chunks)
+    held = snapshot.text.chunks_holding(terms, where)
+    for file_id in dict.fromkeys(file_id for file_id, _ in in_order(snapshot.facts, held, ())):
+        yield _Block(file_id, 1, "".join(part.text for part in snapshot.text.file_chunks(file_id)))
 
 
-def _order(
-    match: _Match, places: Mapping[int, FilePlace], defined: set[tuple[int, int]], paths: PathReader
-) -> tuple[int, bool, str, int]:
-    path = places[match.chunk.file_id].path
-    is_definition = any((match.chunk.file_id, line.line) in defined for line in match.lines)
-    return paths.role(path).rank, not is_definition, path, match.chunk.line_start
+class _Page:
+    """The first hits: one for each definition that matching lines lie in, one for the other lines of a piece of text."""
 
+    def __init__(self, snapshot: Snapshot, kinds: frozenset[SymbolKind] | None, limit: int) -> None:
+        self.shown: list[Shown] = []
+        self.is_full = False
+        self._snapshot = snapshot
+        self._kinds = kinds
+        self._limit = limit
+        self._by_symbol: dict[int, int] = {}
 
-def _page(
-    snapshot: Snapshot,
-    ranked: list[_Match],
-    places: Mapping[int, FilePlace],
-    kinds: frozenset[SymbolKind] | None,
-    limit: int,
-) -> list[Shown]:
-    """The first hits: one for each definition that matching lines lie in, one for the other lines of a chunk."""
-    shown: list[Shown] = []
-    by_symbol: dict[int, int] = {}
-    for match in ranked:
-        for symbol, lines in _by_symbol(snapshot, match, kinds):
-            if symbol is not None and symbol.id in by_symbol:
-                at = by_symbol[symbol.id]
-                merged = sorted((*shown[at].matched_lines, *lines), key=lambda line: line.line)
-                shown[at] = msgspec.structs.replace(shown[at], matched_lines=tuple(merged))
+    def add(self, match: _Match) -> None:
+        """Takes the matches in the order of the answer. It is full with the first hit that has no place any more."""
+        for symbol, lines in _by_symbol(self._snapshot, match, self._kinds):
+            if symbol is not None and symbol.id in self._by_symbol:
+                at = self._by_symbol[symbol.id]
+                merged = sorted((*self.shown[at].matched_lines, *lines), key=lambda line: line.line)
+                self.shown[at] = msgspec.structs.replace(self.shown[at], matched_lines=tuple(merged))
                 continue
-            if len(shown) == limit:
-                return shown
+            if len(self.shown) == self._limit:
+                self.is_full = True
+                return
             if symbol is not None:
-                by_symbol[symbol.id] = len(shown)
-            place = _place(snapshot, places[match.chunk.file_id], symbol, lines, len(shown))
-            shown.append(Shown(place=place, matched_lines=tuple(lines)))
-    return shown
+                self._by_symbol[symbol.id] = len(self.shown)
+            file = self._snapshot.facts.places_by_id([match.file_id])[match.file_id]
+            place = _place(self._snapshot, file, symbol, lines, len(self.shown))
+            self.shown.append(Shown(place=place, matched_lines=tuple(lines)))
 
 
 def _by_symbol(
     snapshot: Snapshot, match: _Match, kinds: frozenset[SymbolKind] | None
 ) -> list[tuple[SymbolRow | None, list[MatchedLine]]]:
     """The matching lines by the definition that each lies in, in order; those in none only where all kinds are asked for."""
-    around = snapshot.facts.symbols_around(match.chunk.file_id, match.lines[0].line, match.lines[-1].line)
+    around = snapshot.facts.symbols_around(match.file_id, match.lines[0].line, match.lines[-1].line)
     groups: dict[int, tuple[SymbolRow | None, list[MatchedLine]]] = {}
     for line in match.lines:
         symbol = narrowest(around, line.line, (1.0,), kinds)

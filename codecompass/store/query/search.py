@@ -1,5 +1,6 @@
 """`search_code`: find, shape, explain, propose what to do next."""
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Final
@@ -16,6 +17,9 @@ from codecompass.store.query.finding import find
 from codecompass.store.query.hits import Hits, never
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, ranking_reasons, shape
+
+NEAR_MISS_LOOKS: Final = 1_000
+"""Pieces of text that are looked through for something to suggest."""
 
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
@@ -79,6 +83,8 @@ def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: 
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
-    if not find(snapshot, without_case, 1, QuerySettings(max_matched_lines=1), is_expired).shown:
+    looks = itertools.count()
+    enough = lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()  # noqa: E731
+    if not find(snapshot, without_case, 1, QuerySettings(max_matched_lines=1), enough).shown:
         return ()
     return (NextAction(tool="search_code", query=pattern, mode="regex"),)

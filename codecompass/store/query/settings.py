@@ -30,6 +30,8 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
     max_outline_bytes: int = MAX_OUTLINE_BYTES
     max_matched_lines: int = 20_000
     """Lines after which a literal or regex scan stops and says so."""
+    counted_lines: int = 1_000
+    """Lines after which a scan whose page is full counts no further."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`plan.SIGNALS`) that do not rank: for measuring what each of them earns."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.store.index import Snapshot
-from codecompass.store.query.tokens import word_set
+from codecompass.store.words import word_set
 
 PREVIEW_LINES: Final = 30
 PREVIEW_CHARACTERS: Final = 1600

@@ -5,138 +5,178 @@ scan of everything would. Only ASCII runs are used, because on those we and the 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.store.text import MAX_TOKEN_BYTES, TermPattern
+import msgspec
+from msgspec import Struct
+
+from codecompass.store.narrowing import Narrowing, Need, TermPattern
+from codecompass.store.query.branches import WORD, Branch, Branches, Gap, Item, branches_of, is_plain
+from codecompass.store.words import MAX_TOKEN_BYTES
 
 MIN_OPEN_LENGTH: Final = 3
-"""Shorter pieces of words are in too many words to narrow anything."""
+"""Letters of a piece whose word may begin before it; with fewer it is in too many words to narrow anything."""
 
-MAX_TERMS: Final = 8
+MAX_NEEDS: Final = 8
+"""Of one alternative, those that the index can look up."""
 
-_RUN: Final = re.compile(r"[A-Za-z0-9]+")
-_ZERO_WIDTH_OR_CLASS: Final = frozenset("wWdDsSbB")
-_GROUP_FLAGS: Final = re.compile(r"\(\?[imsU-]+\)")
-_REPEAT: Final = re.compile(r"[*+?]|\{[0-9,]*\}?")
-_GAP: Final = None
-_EDGE: Final = "\n"
-"""Stands for the beginning or end of a line: no token goes on across it."""
+MAX_SOUGHT: Final = 2
+"""Of one alternative, those with an open start: each is a walk through all the words that there are."""
 
 
-def literal_terms(text: str) -> tuple[TermPattern, ...]:
-    """Returns the terms that any text with `text` in it must hold. Empty where nothing can be said."""
-    return _useful(_runs(text))
+_HUMP: Final = re.compile("[A-Z][a-z]+")
 
 
-def regex_terms(pattern: str) -> tuple[TermPattern, ...]:
-    """Returns the terms that any line matched by an RE2 pattern must hold. Empty for what is not plainly a sequence."""
-    segments = _segments(pattern)
-    return () if segments is None else _useful(term for segment in segments for term in _runs(segment))
+class _Run(Struct, frozen=True):
+    """A stretch of a branch that lies in one word of `\\w`: pieces with other such characters, or none, between them.
+
+    The word of a text may go on at an open end. A first or last piece is empty where the run begins or ends with a gap.
+    """
+
+    pieces: tuple[str, ...]
+    is_start_open: bool
+    is_end_open: bool
+    is_called: bool
 
 
-def _runs(text: str) -> Iterator[TermPattern]:
-    """The ASCII words of a text; those at its ends, and those beside letters that are not ASCII, may go on."""
-    for run in _RUN.finditer(text):
-        before, after = text[run.start() - 1 : run.start()] if run.start() else "", text[run.end() : run.end() + 1]
-        yield TermPattern(
-            run[0].lower(),
-            is_start_open=not before or not before.isascii(),
-            is_end_open=not after or not after.isascii(),
-        )
+def literal_terms(text: str) -> Narrowing:
+    """Returns what any text with `text` in it must hold."""
+    return _narrowing(Branches((tuple(text),), is_by_ascii=False, has_case=True))
 
 
-def _useful(terms: Iterator[TermPattern]) -> tuple[TermPattern, ...]:
-    """The cheapest terms that narrow well: whole tokens, else the longest beginning, else the longest piece."""
-    found = list(dict.fromkeys(terms))
-    whole = [term for term in found if not (term.is_start_open or term.is_end_open)]
-    if whole:
-        return tuple(whole[:MAX_TERMS])
-    pieces = [term for term in found if MIN_OPEN_LENGTH <= len(term.token) < MAX_TOKEN_BYTES]
-    starts = [term for term in pieces if not term.is_start_open]
-    return tuple(sorted(starts or pieces, key=lambda term: (-len(term.token), term.token))[:1])
+def regex_terms(pattern: str) -> Narrowing:
+    """Returns what any line must hold that `pattern`, which RE2 takes, matches."""
+    return _narrowing(branches_of(pattern))
 
 
-def _segments(pattern: str) -> list[str] | None:
-    """The literal runs of a pattern that is a sequence at its top level; None where it has alternatives or is unusual."""
-    segments: list[str] = []
-    current = ""
-    index = 0
-    while index < len(pattern):
-        atom, index = _atom(pattern, index)
-        if index < 0:
-            return None
-        repeat = _REPEAT.match(pattern, index)
-        if repeat is not None:
-            index = repeat.end()
-            if repeat[0] == "+" and atom is not None:
-                current += atom
-            atom = _GAP
-            while index < len(pattern) and pattern[index] in "?+*{":
-                index += 1
-        if atom is None:
-            segments.append(current)
-            current = ""
+def _narrowing(read: Branches) -> Narrowing:
+    alternatives = []
+    for branch in read.branches:
+        runs = list(_runs(branch))
+        if any(sum(map(len, run.pieces)) + 1 >= MAX_TOKEN_BYTES for run in runs):
+            # It can only match where a text has such a word, and these are looked at anyway.
+            continue
+        needs = _useful([need for run in runs for need in _needs(run, has_case=read.has_case)])
+        if not needs:
+            return Narrowing()
+        alternatives.append(needs)
+    return Narrowing(tuple(dict.fromkeys(alternatives)), is_everything=False, is_by_ascii=read.is_by_ascii)
+
+
+def _runs(branch: Branch) -> Iterator[_Run]:
+    start = 0
+    while start < len(branch):
+        if not _is_in_word(branch[start]):
+            start += 1
+            continue
+        end = start
+        pieces = [""]
+        while end < len(branch) and _is_in_word(item := branch[end]):
+            if isinstance(item, str):
+                pieces[-1] += item
+            elif pieces[-1] or len(pieces) == 1:
+                pieces.append("")
+            end += 1
+        is_end_open = _goes_on(branch, end, 1)
+        yield _Run(tuple(pieces), _goes_on(branch, start - 1, -1), is_end_open, not is_end_open and _is_called(branch, end))
+        start = end
+
+
+def _is_in_word(item: Item) -> bool:
+    return item is Gap.WORD or item in WORD
+
+
+def _goes_on(branch: Branch, index: int, step: int) -> bool:
+    """Whether a word may go on to `index` and further in the direction of `step`."""
+    while 0 <= index < len(branch) and branch[index] is Gap.MAYBE_PLAIN:
+        index += step
+    if not 0 <= index < len(branch):
+        return True
+    item = branch[index]
+    if isinstance(item, Gap):
+        return item in (Gap.ANY, Gap.WORD)
+    # A letter outside ASCII belongs to the word, other characters there are not known well enough.
+    return not item.isascii() or item in WORD
+
+
+def _is_called(branch: Branch, index: int) -> bool:
+    """Whether a parenthesis follows a word that ends before `index`, with nothing but marks of ASCII before it."""
+    while index < len(branch) and branch[index] != "(" and (branch[index] is Gap.EDGE or is_plain(branch[index])):
+        index += 1
+    return index < len(branch) and branch[index] == "("
+
+
+def _needs(run: _Run, *, has_case: bool) -> Iterator[Need]:
+    """What the index can be asked of a word: as an identifier where that is known to be among the names, and by its pieces."""
+    pieces = run.pieces
+    is_start_open, is_end_open = run.is_start_open, run.is_end_open
+    if not pieces[0]:
+        pieces, is_start_open = pieces[1:], True
+    if len(pieces) > 1 and not pieces[-1] and not run.is_called:
+        pieces, is_end_open = pieces[:-1], True
+    if not any(pieces):
+        return
+    lower = tuple(piece.lower() for piece in pieces)
+    name = TermPattern("names", lower, is_start_open, is_end_open, run.is_called)
+    is_name = run.is_called or any("_" in piece for piece in pieces)
+    if is_name:
+        yield (name,)
+    elif len(pieces) > 1:
+        yield (TermPattern("body", lower, is_start_open, is_end_open), name)
+    for number, piece in enumerate(pieces):
+        is_first, is_last = number == 0, number == len(pieces) - 1
+        for token in _tokens(piece, is_start_open or not is_first, is_end_open or not is_last):
+            humps = list(_humps(token)) if has_case and token.is_start_open else []
+            yield from humps
+            # To look for a piece that may stand in the middle of a word takes long, and where the whole word, or a part that is
+            # the piece itself, is known, it says nothing more.
+            is_told = token.is_start_open and (is_name or len(pieces) > 1 or any(len(need) > 1 for need in humps))
+            if not is_told:
+                yield (TermPattern("body", (token.text.lower(),), token.is_start_open, token.is_end_open),)
+
+
+class _Token(Struct, frozen=True):
+    text: str
+    is_start_open: bool
+    is_end_open: bool
+
+
+def _tokens(piece: str, is_start_open: bool, is_end_open: bool) -> Iterator[_Token]:
+    """The tokens that a piece of an identifier has parts in: underscores end them."""
+    for found in re.finditer("[A-Za-z0-9]+", piece):
+        is_open_before = is_start_open and found.start() == 0
+        is_open_behind = is_end_open and found.end() == len(piece)
+        yield _Token(found[0], is_open_before, is_open_behind)
+
+
+def _humps(token: _Token) -> Iterator[Need]:
+    """The parts of a camelCase token that surely begin where they seem to, whatever stands before the token.
+
+    A part that is the whole token is no part where nothing else stands beside it: then it is a token.
+    """
+    for hump in _HUMP.finditer(token.text):
+        is_end_open = token.is_end_open and hump.end() == len(token.text)
+        part = TermPattern("parts", (hump[0].lower(),), is_end_open=is_end_open)
+        if hump[0] == token.text:
+            yield (part, msgspec.structs.replace(part, field="body"))
         else:
-            current += atom
-    return [segment for segment in (*segments, current) if segment]
+            yield (part,)
 
 
-def _atom(pattern: str, index: int) -> tuple[str | None, int]:
-    """One atom at `index`: (its literal character or None for a gap, the index behind it); index -1 gives up."""
-    character = pattern[index]
-    if character == "\\":
-        following = pattern[index + 1 : index + 2]
-        if following in _ZERO_WIDTH_OR_CLASS and following:
-            return _GAP, index + 2
-        return (following, index + 2) if following and not following.isalnum() and following.isascii() else (_GAP, -1)
-    if character in "^$":
-        return _EDGE, index + 1
-    if character == ".":
-        return _GAP, index + 1
-    if character == "[":
-        return _GAP, _class_end(pattern, index)
-    if character == "(":
-        flags = _GROUP_FLAGS.match(pattern, index)
-        return _GAP, flags.end() if flags is not None else _group_end(pattern, index)
-    if character in "|)*+?":
-        return _GAP, -1
-    return character, index + 1
+def _useful(needs: Sequence[Need]) -> tuple[Need, ...]:
+    """The needs that narrow well, the longest of each kind."""
+    ordered = sorted(dict.fromkeys(needs), key=lambda need: (-_length(need), need[0].pieces, need[0].field))
+    exact = [need for need in ordered if not _is_open(need)]
+    long = [need for need in ordered if _length(need) >= MIN_OPEN_LENGTH and _is_open(need)]
+    beginnings = [need for need in long if not need[0].is_start_open]
+    sought = [need for need in long if need[0].is_start_open]
+    return (*exact[:MAX_NEEDS], *beginnings[:MAX_NEEDS], *sought[:MAX_SOUGHT])
 
 
-def _class_end(pattern: str, index: int) -> int:
-    """The index behind the character class that opens at `index`, -1 if it does not end or holds another class."""
-    index += 1
-    if pattern[index : index + 1] == "^":
-        index += 1
-    if pattern[index : index + 1] == "]":
-        index += 1
-    while index < len(pattern):
-        if pattern[index] == "\\":
-            index += 1
-        elif pattern[index] == "[":
-            return -1
-        elif pattern[index] == "]":
-            return index + 1
-        index += 1
-    return -1
+def _length(need: Need) -> int:
+    return sum(map(len, need[0].pieces))
 
 
-def _group_end(pattern: str, index: int) -> int:
-    """The index behind the group that opens at `index`, -1 if it does not end."""
-    depth = 0
-    while 0 <= index < len(pattern):
-        character = pattern[index]
-        if character == "\\":
-            if pattern[index + 1 : index + 2] in ("Q", "E"):
-                return -1
-            index += 2
-            continue
-        if character == "[":
-            index = _class_end(pattern, index)
-            continue
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        index += 1
-        if depth == 0:
-            return index
-    return -1
+def _is_open(need: Need) -> bool:
+    return need[0].is_start_open or need[0].is_end_open or len(need[0].pieces) > 1

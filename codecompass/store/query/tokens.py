@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.decode import well_formed
-from codecompass.store.text import index_tokens
-from codecompass.store.words import split_identifier
+from codecompass.store.analyzer import index_tokens
+from codecompass.store.words import split_identifier, word_set
 
 MAX_QUERY_WORDS: Final = 40
 """Words of a long text (a pasted stack trace, a file) that take part; the first ones."""
@@ -21,11 +21,6 @@ MAX_QUERY_CHARACTERS: Final = 20_000
 
 PART_WEIGHT: Final = 0.4
 """Weight of a word that stands inside an identifier of the query, against 1 for a word as written."""
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Returns the blank-separated words of `text`."""
-    return frozenset(text.split())
 
 
 STOP_WORDS: Final = word_set(

@@ -3,84 +3,160 @@
 import re
 
 import pytest
-from hypothesis import assume, given
+import re2
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from codecompass.store.analyzer import index_tokens
+from codecompass.store.narrowing import Narrowing, TermPattern
 from codecompass.store.query.terms import literal_terms, regex_terms
-from codecompass.store.text import TermPattern, index_tokens
+from codecompass.store.words import ASCII_MARK, ODD_WORD_MARK, WordSplitter
 
 
-def holds(text, term):
-    pattern = ("" if not term.is_start_open else ".*") + re.escape(term.token) + ("" if not term.is_end_open else ".*")
-    return any(re.fullmatch(pattern, token) for token in index_tokens(text)) or any(
-        len(run) >= 40 for run in re.findall(r"[^\W_]+", text)
+def tokens_of(text):
+    words = WordSplitter().words_of_text(text)
+    return {"body": index_tokens(text), "parts": index_tokens(words.parts), "names": words.names.lower().split()}
+
+
+def pattern_of(term, mark=""):
+    between = "[a-z0-9_]*" if term.field == "names" else "[a-z0-9]*"
+    end = ".*" if term.is_end_open else r"\(" if term.is_called else r"\(?" if term.field == "names" else ""
+    return mark + (".*" if term.is_start_open else "") + between.join(term.pieces) + end
+
+
+def has(tokens, term, is_by_ascii):
+    if any(re.fullmatch(pattern_of(term), token) for token in tokens[term.field]):
+        return True
+    if not is_by_ascii or term.field == "parts":
+        return False
+    named = TermPattern("names", term.pieces, term.is_start_open, term.is_end_open, term.is_called)
+    return any(re.fullmatch(pattern_of(named, ASCII_MARK), token) for token in tokens["names"])
+
+
+def is_candidate(text, narrowing):
+    """What the index decides, with the same tokens and without the index."""
+    tokens = tokens_of(text)
+    return (
+        narrowing.is_everything
+        or ODD_WORD_MARK in tokens["names"]
+        or any(
+            all(any(has(tokens, term, narrowing.is_by_ascii) for term in need) for need in needs)
+            for needs in narrowing.alternatives
+        )
     )
 
 
-@pytest.mark.parametrize(
-    ("literal", "terms"),
-    [
-        (" foo(bar)", {("foo", False, False), ("bar", False, False)}),
-        ("getUser", {("getuser", True, True)}),
-        ("(getUser", {("getuser", False, True)}),
-        ("a.b", set()),
-        ("foo.bar(", {("bar", False, False)}),
-        ("éfoo(", {("foo", True, False)}),
-        ("::", set()),
-    ],
-)
-def test_terms_of_a_literal(literal, terms):
-    assert {(term.token, term.is_start_open, term.is_end_open) for term in literal_terms(literal)} == terms
+def shown(narrowing):
+    """Each alternative's needs as text: the field's first letter, the pieces, `*` where an end is open, `(` for a call."""
+    if narrowing.is_everything:
+        return None
+    return {
+        frozenset(
+            "|".join(
+                f"{term.field[0]}:{'*' * term.is_start_open}{'-'.join(term.pieces)}{'*' * term.is_end_open}{'(' * term.is_called}"
+                for term in need
+            )
+            for need in needs
+        )
+        for needs in narrowing.alternatives
+    }
 
 
 @pytest.mark.parametrize(
-    ("pattern", "terms"),
+    ("literal", "needs"),
     [
-        (r"^package main$", {("package", False, False), ("main", False, False)}),
-        (r"func \(c \*Context\) [A-Z]\w+", {("c", False, False), ("context", False, False)}),
-        (r"\bNewScheduler\(", {("newscheduler", True, False)}),
-        (r"foo|bar", set()),
-        (r"(foo|bar)baz", {("baz", True, True)}),
-        (r"colou?r", {("colo", True, True)}),
-        (r"ab*c", set()),
-        (r"abcd+ef", {("abcd", True, True)}),
-        (r"[abc]+", set()),
-        (r"(?i)Hello World\.", {("world", False, False)}),
-        (r"\x41bcdef", set()),
-        (r"\Qa.b\E", set()),
-        (r"foo{2,3}bar", {("bar", True, True)}),
-        (r"[[:alpha:]]foo", set()),
+        (" foo[bar]", {"b:foo", "b:bar"}),
+        (" foo(bar)", {"n:foo(", "b:foo", "b:bar"}),
+        ("foo (", {"n:*foo("}),
+        ("getuser", {"b:*getuser*"}),
+        ("(getuser", {"b:getuser*"}),
+        ("get_user", {"n:*get_user*", "b:user*"}),
+        (" get_user)", {"n:get_user", "b:get", "b:user"}),
+        ("getUserName", {"p:user", "p:name*", "b:*getusername*"}),
+        ("User", {"p:user*|b:user*"}),
+        (" getUser", {"b:getuser*"}),
+        ("éfoo.", {"b:*foo"}),
+        ("foo.é", {"b:*foo"}),
     ],
 )
-def test_terms_of_a_pattern(pattern, terms):
-    assert {(term.token, term.is_start_open, term.is_end_open) for term in regex_terms(pattern)} == terms
+def test_terms_of_a_literal(literal, needs):
+    assert shown(literal_terms(literal)) == {frozenset(needs)}
 
 
-texts = st.text(alphabet="abcAB12_ .(é\n", max_size=30)
+@pytest.mark.parametrize("literal", ["a.b", "::", "ab", "", "é"])
+def test_what_narrows_nothing(literal):
+    assert literal_terms(literal) == Narrowing()
 
 
-@given(texts, st.integers(0, 30), st.integers(1, 12))
-def test_every_text_with_a_literal_holds_the_literals_terms(text, start, length):
+@pytest.mark.parametrize(
+    ("pattern", "alternatives"),
+    [
+        (r"^package main$", [{"b:package", "b:main"}]),
+        (r"func \(c \*Context\) [A-Z]\w+", [{"n:*func(", "b:c", "b:context"}]),
+        (r"\bNewScheduler\s*\(", [{"n:newscheduler(", "b:newscheduler"}]),
+        (r"\bnew_scheduler\b", [{"n:new_scheduler", "b:new", "b:scheduler"}]),
+        (r"foo|bar", [{"b:*foo*"}, {"b:*bar*"}]),
+        (r"\b(foo|bar)baz\b", [{"b:foobaz"}, {"b:barbaz"}]),
+        (r"colou?r", [{"b:*colour*"}, {"b:*color*"}]),
+        (r"\bget\w*user\b", [{"b:get-user|n:get-user", "b:get*"}]),
+        (r"get\w+\(", [{"n:*get-("}]),
+        (r"[abc]+", None),
+        (r"(?i)Hello World\.", [{"b:world", "b:*hello"}]),
+        (r"foo|x", None),
+        (r"foo\s*bar", [{"b:*foo*", "b:*bar*"}]),
+    ],
+)
+def test_terms_of_a_pattern(pattern, alternatives):
+    found = shown(regex_terms(pattern))
+
+    assert found == (None if alternatives is None else {frozenset(needs) for needs in alternatives})
+
+
+def test_a_word_that_is_too_long_for_the_index_leaves_those_that_have_one():
+    narrowing = literal_terms("a" * 200)
+
+    assert narrowing == Narrowing(is_everything=False)
+    assert is_candidate("x" + "a" * 200, narrowing)
+
+
+texts = st.text(alphabet="abcABs12_ .((é→ſK\t\n", max_size=40)
+
+
+@settings(max_examples=500)
+@given(texts, st.integers(0, 40), st.integers(1, 14))
+@example("a_b\t  (", 0, 6)
+@example("éAb→c_a(", 1, 2)
+def test_every_text_with_a_literal_is_a_candidate(text, start, length):
     literal = text[start : start + length]
     assume(literal)
 
-    assert all(holds(text, term) for term in literal_terms(literal))
+    assert is_candidate(text, literal_terms(literal))
 
 
-atoms = st.sampled_from(
-    ["a", "b", "ab", "abc", "_", " ", r"\.", ".", r"\w", r"\b", "^", "$", "[ab]", "(ab|c)", "(?:a)", "é", "1", r"\("]
-)
-pieces = st.tuples(atoms, st.sampled_from(["", "", "", "?", "*", "+", "{1,2}", "{2}", "+?"])).map("".join)
+ATOMS = r"a b ab Abc aB _ \. . \w \W \s \d \b ^ $ [ab] [Aa] [^a] (ab|c) (?:a) (b_|) é s 1 \( [_a-c] [^\w] \Qa(\E (?i:k)"
+atoms = st.sampled_from([" ", *re.split(" ", ATOMS)])
+pieces = st.tuples(atoms, st.sampled_from(["", "", "", "", "?", "*", "+", "{1,2}", "{2}", "+?"])).map("".join)
+patterns = st.lists(pieces, min_size=1, max_size=7).map("".join)
 
 
-@given(st.lists(pieces, min_size=1, max_size=6).map("".join), texts)
-def test_every_line_that_a_pattern_matches_holds_the_patterns_terms(pattern, text):
-    assume(not re.search(r"[\^$b][?*+{]", pattern))
+@settings(max_examples=1000)
+@given(st.tuples(st.sampled_from(["", "(?i)"]), patterns).map("".join), texts)
+@example(r"a\W+\(", "a é(")
+@example(r"\bab\b", "éab")
+@example(r"(?i)s", "ſ")
+@example(r"F[Oo]o_", "FOo_")
+@example(r"_*a", "b_a")
+def test_every_text_that_a_pattern_matches_is_a_candidate(pattern, text):
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern, options=options)
+    except re2.error:
+        assume(False)
 
-    for line in text.split("\n"):
-        if re.search(pattern, line):
-            assert all(holds(line, term) for term in regex_terms(pattern))
+    if any(compiled.search(line) for line in text.split("\n")):
+        assert is_candidate(text, regex_terms(pattern))
 
 
 def test_terms_are_plain_values():
-    assert literal_terms("(x)") == (TermPattern("x"),)
+    assert literal_terms("[x]").alternatives == (((TermPattern("body", ("x",)),),),)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codecompass.store.analyzer import index_tokens
 from codecompass.store.query.tokens import (
     Coverage,
     WantedWords,
@@ -14,7 +15,6 @@ from codecompass.store.query.tokens import (
     query_words,
     stem,
 )
-from codecompass.store.text import index_tokens
 
 
 def words(query):

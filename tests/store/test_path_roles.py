@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.store.query.paths import PathReader, PathWords, is_generated, is_test, is_vendored, role_of
+from codecompass.store.path_roles import PathReader, PathWords, is_generated, is_test, is_vendored, role_of
 
 
 @pytest.mark.parametrize(

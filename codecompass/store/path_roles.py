@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.store.query.tokens import word_set
-from codecompass.store.words import split_identifier
+from codecompass.store.words import split_identifier, word_set
 
 TEST_DIRECTORIES: Final = word_set(
     "test tests __tests__ testing testdata test-data test_data testsuite test-suite test_suite spec specs e2e integration-tests "
