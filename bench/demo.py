@@ -21,7 +21,7 @@ from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.store.facts import FileRow, SymbolRow
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query.paths import role_of
+from codecompass.store.path_roles import role_of
 from codecompass.store.words import split_identifier
 
 LOOKED_AT: Final = 300
