@@ -7,7 +7,7 @@ from typing import Final
 
 import tantivy
 
-from codecompass.store.words import MAX_TOKEN_BYTES
+from codecompass.store.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
 WORDS: Final = "words"
 NAMES: Final = "names"
@@ -28,7 +28,7 @@ def name_analyzer() -> tantivy.TextAnalyzer:
     """Returns the analyzer to be registered under `NAMES`."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
-        .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES))
+        .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES + MAX_MARK_BYTES))
         .filter(tantivy.Filter.lowercase())
         .build()
     )

@@ -4,22 +4,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-TermField = Literal["body", "parts", "names"]
+TermField = Literal["body", "parts", "names", "calls"]
 
 
 class TermPattern(Struct, frozen=True):
     """A lower-case token that a text must hold; an open end may go on with further characters of the same token.
 
-    In `body` tokens are runs of letters and digits, in `parts` the parts of a camelCase run, in `names` identifiers as
-    `words.TextWords` has them. Between `pieces` there may be further characters of ASCII that are of the token. A name with
-    `is_called` is followed by a parenthesis; without, it may be.
+    In `body` tokens are runs of letters and digits, in `parts` the parts of a camelCase run, in `names` identifiers with an
+    underscore, in `calls` those that a parenthesis follows (see `words.TextWords`). Between `pieces` there may be further
+    characters of ASCII that are of the token.
     """
 
     field: TermField
     pieces: tuple[str, ...]
     is_start_open: bool = False
     is_end_open: bool = False
-    is_called: bool = False
 
 
 Need = tuple[TermPattern, ...]

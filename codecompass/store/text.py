@@ -4,25 +4,37 @@ Everything user-typed becomes Query objects built from our own tokens; tantivy's
 half of what people type, or matches everything). A damaged index surfaces as IndexDamaged, whatever form it takes below.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import msgspec
 import tantivy
 from msgspec import Struct
 
 from codecompass.errors import IndexDamaged
-from codecompass.store.narrowing import Narrowing, Need, TermPattern
+from codecompass.store.narrowing import Narrowing, Need, TermField, TermPattern
 from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
-from codecompass.store.words import ASCII_MARK, ODD_WORD_MARK
+from codecompass.store.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 
 LINE_BITS: Final = 24
 LENGTH_BITS: Final = 12
+FILE_SHIFT: Final = LINE_BITS + LENGTH_BITS
 MAX_CHUNK_LINES: Final = (1 << LENGTH_BITS) - 1
 MAX_LINE: Final = (1 << LINE_BITS) - 1
+
+TOKEN_MARKS: Final[Mapping[TermField, str]] = {"body": "", "parts": "", "names": NAME_MARK, "calls": CALL_MARK}
+BETWEEN_PIECES: Final[Mapping[TermField, str]] = {
+    "body": "[a-z0-9]*",
+    "parts": "[a-z0-9]*",
+    "names": "[a-z0-9_]*",
+    "calls": "[a-z0-9_]*",
+}
 
 LEAST_FEW: Final = 500
 DOCUMENTS_PER_CANDIDATE: Final = 100
@@ -111,14 +123,14 @@ def damage_message(directory: Path, error: BaseException) -> str:
 
 def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
     """Packs a chunk's place into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
-    return (file_id << (LINE_BITS + LENGTH_BITS)) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
+    return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
 
 
 def unpack_chunk_key(key: int, score: float) -> ChunkHit:
     """Reverses `pack_chunk_key`."""
     line_start = (key >> LENGTH_BITS) & MAX_LINE
     length = key & MAX_CHUNK_LINES
-    return ChunkHit(key >> (LINE_BITS + LENGTH_BITS), line_start, line_start + length - 1, score)
+    return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score)
 
 
 class TextReader:
@@ -181,7 +193,7 @@ class TextReader:
             tantivy.Query.term_query(self._schema, "file_id", file_id),
         )
         chunks = []
-        for key, address in zip(*self._places(query), strict=True):
+        for key, address in sorted(self._places(query).items(), key=itemgetter(0)):
             hit = unpack_chunk_key(key, 0.0)
             if hit.line_start <= line_end and hit.line_end >= line_start:
                 chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
@@ -194,7 +206,7 @@ class TextReader:
             if not narrowing.is_everything:
                 choices = [self._all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
                 musts.append(self._any_of(self._term("names", ODD_WORD_MARK), *choices))
-            return HeldChunks(self._body, *self._places(self._all_of(*musts)))
+            return HeldChunks(self._searcher, self._guard, self._places(self._all_of(*musts)))
 
     def _all_needs(self, needs: Sequence[Need], is_by_ascii: bool) -> tantivy.Query:
         def queries(*, is_start_open: bool) -> list[tantivy.Query]:
@@ -210,22 +222,19 @@ class TextReader:
         return self._all_of(*found, *queries(is_start_open=True))
 
     def _of_term(self, term: TermPattern, is_by_ascii: bool) -> list[tantivy.Query]:
-        found = self._of_token(term, "")
+        field = "names" if term.field == "calls" else term.field
+        mark = TOKEN_MARKS[term.field]
+        found = [self._of_token(field, mark, term)]
         if is_by_ascii and term.field != "parts":
-            found += self._of_token(msgspec.structs.replace(term, field="names"), ASCII_MARK)
+            found.append(self._of_token("names", ASCII_MARK + mark, term))
         return found
 
-    def _of_token(self, term: TermPattern, mark: str) -> list[tantivy.Query]:
-        is_name = term.field == "names"
+    def _of_token(self, field: str, mark: str, term: TermPattern) -> tantivy.Query:
         if len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open):
-            token = mark + term.pieces[0]
-            called = [self._term(term.field, f"{token}(")] if is_name else []
-            return called if term.is_called else [self._term(term.field, token), *called]
+            return self._term(field, mark + term.pieces[0])
         # Pieces are letters, digits and underscores alone, so nothing in them needs to be escaped.
-        pattern = ("[a-z0-9_]*" if is_name else "[a-z0-9]*").join(term.pieces)
-        end = ".*" if term.is_end_open else "" if not is_name else r"\(" if term.is_called else r"\(?"
-        start = mark + (".*" if term.is_start_open else "")
-        return [tantivy.Query.regex_query(self._schema, term.field, start + pattern + end)]
+        pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
+        return tantivy.Query.regex_query(self._schema, field, re.escape(mark) + pattern + (".*" if term.is_end_open else ""))
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")
@@ -289,14 +298,13 @@ class TextReader:
             queries[0] if len(queries) == 1 else tantivy.Query.boolean_query([(tantivy.Occur.Should, each) for each in queries])
         )
 
-    def _places(self, query: tantivy.Query) -> tuple[list[int], list[tantivy.DocAddress]]:
-        """The keys of what a query finds, in order, which is by file and line, and the address of each."""
+    def _places(self, query: tantivy.Query) -> dict[int, tantivy.DocAddress]:
+        """The key and the address of all that a query finds, in no order."""
         limit = max(1, self._searcher.num_docs)
         with self._guard:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
-            keys = [int(key or 0) for key in self._searcher.fast_field_values("key", addresses)]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        return [keys[place] for place in order], [addresses[place] for place in order]
+            keys: list[int] = self._searcher.fast_field_values("key", addresses)  # type: ignore[assignment]  # none is missing
+        return dict(zip(keys, addresses, strict=True))
 
     def _body(self, address: tantivy.DocAddress) -> str:
         with self._guard:
@@ -304,49 +312,44 @@ class TextReader:
         return text
 
 
-class HeldChunk(Struct, frozen=True, gc=False):
-    """A candidate for a scan. Lines are 1-based and inclusive."""
+class Passage(Struct, frozen=True, gc=False):
+    """A piece of a file, from its first line (1-based)."""
 
+    file_id: int
     line_start: int
-    line_end: int
-    address: tantivy.DocAddress
+    text: str
 
 
 class HeldChunks:
-    """Candidates for a scan, by file. Their texts are read when they are asked for, from the generation that gave them.
+    """Candidates for a scan, numbered by file and line. Their texts are read when they are asked for, from the generation that
+    gave them.
 
-    There may be 50,000 of them. They are kept as two lists of plain values, because so many small containers would set off
-    the garbage collector, which then takes longer than all the rest.
+    There may be 50,000 of them. They are plain numbers, because so many small containers would set off the garbage collector,
+    which then takes longer than all the rest.
     """
 
-    def __init__(
-        self, body: Callable[[tantivy.DocAddress], str], keys: Sequence[int], addresses: Sequence[tantivy.DocAddress]
-    ) -> None:
-        """`keys` ascend; `body` reads the text at an address."""
-        self._body = body
-        self._keys = keys
+    def __init__(self, searcher: tantivy.Searcher, guard: DamageGuard, addresses: Mapping[int, tantivy.DocAddress]) -> None:
+        """`addresses` are those of the chunks by their keys."""
+        self._searcher = searcher
+        self._guard = guard
         self._addresses = addresses
-        self._starts: dict[int, int] = {}
-        last = -1
-        for place, key in enumerate(keys):
-            file_id = key >> LINE_BITS + LENGTH_BITS
-            if file_id != last:
-                self._starts[file_id] = place
-                last = file_id
+        self._keys = sorted(addresses)
+        self.file_ids: AbstractSet[int] = {key >> FILE_SHIFT for key in self._keys}
 
-    @property
-    def file_ids(self) -> Collection[int]:
-        """The files that have candidates."""
-        return self._starts.keys()
+    def of(self, file_id: int) -> range:
+        """Returns the numbers of the candidates in a file, in line order."""
+        first = bisect_left(self._keys, file_id << FILE_SHIFT)
+        return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
 
-    def of(self, file_id: int) -> Iterator[HeldChunk]:
-        """Yields the candidates in a file, in line order."""
-        place = self._starts.get(file_id, len(self._keys))
-        while place < len(self._keys) and (key := self._keys[place]) >> LINE_BITS + LENGTH_BITS == file_id:
-            line_start = (key >> LENGTH_BITS) & MAX_LINE
-            yield HeldChunk(line_start, line_start + (key & MAX_CHUNK_LINES) - 1, self._addresses[place])
-            place += 1
+    def place(self, number: int) -> ChunkHit:
+        """Returns where a candidate lies; a score it has not."""
+        return unpack_chunk_key(self._keys[number], 0.0)
 
-    def text(self, chunk: HeldChunk) -> str:
-        """Reads a candidate."""
-        return self._body(chunk.address)
+    def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
+        """Yields the text of candidates, in the order of their numbers."""
+        # One guard around all of them: what the consumer raises does not come in here.
+        with self._guard:
+            for number in numbers:
+                key = self._keys[number]
+                text = self._searcher.doc(self._addresses[key]).get_first("body")
+                yield Passage(key >> FILE_SHIFT, key >> LENGTH_BITS & MAX_LINE, text or "")

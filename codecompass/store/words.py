@@ -19,13 +19,20 @@ _MANY_BLANKS: Final = b" " * 8 + b"("
 MAX_TOKEN_BYTES: Final = 128
 """The text index drops tokens of this length and more. Longer ones are data."""
 
-ODD_WORD_MARK: Final = "(odd"
-"""Stands among the names of a text with a word that a search cannot find in the index by its letters: one that is too long,
-or has the letter below. No name begins so.
-"""
+NAME_MARK: Final = "="
+"""Stands before an identifier as a whole."""
+
+CALL_MARK: Final = "("
+"""Stands before an identifier that a parenthesis follows."""
 
 ASCII_MARK: Final = "~"
-"""Stands before what is a word to those who know ASCII alone, as `\\b` in a pattern, and to the index a piece of one."""
+"""Stands before the marks above, or before a word, where letters outside ASCII touch it: there it is a word only to those who
+know ASCII alone, as `\\b` in a pattern."""
+
+MAX_MARK_BYTES: Final = 2
+
+ODD_WORD_MARK: Final = "!odd"
+"""Stands for a word that a search cannot find by its letters: one that is too long for the index, or has the letter below."""
 
 _LONG_S: Final = "\u017f"
 """Has an ASCII letter as its other case, and no ASCII letter as its lower case."""
@@ -38,9 +45,8 @@ class TextWords(Struct, frozen=True):
     """What the index is told about a text besides the text itself, blank separated, sorted, each word and name once.
 
     `parts` are the lower-case parts of its camelCase words. `names` are identifiers as wholes, as far as the index cannot
-    make them from the text: those with an underscore, and with a `(` behind it each that a parenthesis follows (there may
-    be blanks and other marks before it). Where letters of ASCII touch others, those of ASCII are there once more, with
-    `ASCII_MARK`.
+    make them from the text: `=get_user` for one with an underscore, `(getUser` for one that a parenthesis follows (there may
+    be blanks and other marks before it), and what else the marks above say.
     """
 
     parts: str
@@ -104,10 +110,9 @@ def _word(identifier: bytes) -> _Word:
         is_name_called = is_called and number == len(pieces) - 1
         names += _names(piece, is_name_called)
         if not piece.isascii():
-            runs = list(_ASCII_NAME.finditer(piece))
-            for run in runs:
-                own = [*_names(run[0], is_name_called and run.end() == len(piece)), *run[0].split("_")]
-                names += [f"{ASCII_MARK}{name}" for name in own if name]
+            for run in _ASCII_NAME.finditer(piece):
+                own = _names(run[0], is_name_called and run.end() == len(piece))
+                names += [ASCII_MARK + name for name in (*own, *run[0].split("_")) if name]
     if len(identifier) >= MAX_TOKEN_BYTES or _LONG_S in text:
         names.append(ODD_WORD_MARK)
     camel = tuple((run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run)))
@@ -115,10 +120,8 @@ def _word(identifier: bytes) -> _Word:
 
 
 def _names(name: str, is_called: bool) -> list[str]:
-    """The name if the index cannot make it from the text, and as it is before a parenthesis if there is one."""
-    if not name:
-        return []
-    return [f"{name}("] if is_called else [name] if "_" in name else []
+    """The name with its marks, as far as the index cannot make it from the text."""
+    return [NAME_MARK + name] * ("_" in name) + [CALL_MARK + name] * (is_called and bool(name))
 
 
 def _parts(word: str) -> str:

@@ -1,6 +1,6 @@
 """Finds the matching lines of one text: by a literal or by an RE2 pattern."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import re2
@@ -10,24 +10,32 @@ from codecompass.protocol.decode import well_formed
 
 _WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 
-Matcher = Callable[[str], Iterator[tuple[int, int, int]]]
-"""From a text with `\\n` line ends to (line from 0, start and end of the first match in it), for each matching line."""
+LineMatch = tuple[int, int, int]
+"""A matching line from 0, start and end of the first match in it, in characters."""
+
+Matcher = Callable[[str], Sequence[LineMatch]]
+"""From a text with `\\n` line ends to each matching line, in order."""
 
 
 def literal_matcher(literal: str) -> Matcher:
     """Returns the matcher of a literal, case-sensitive. A literal with line breaks matches at its first line."""
     needle = well_formed(literal).replace("\r\n", "\n")
 
-    def matches(text: str) -> Iterator[tuple[int, int, int]]:
-        at, line, counted = text.find(needle), 0, 0
+    def matches(text: str) -> Sequence[LineMatch]:
+        at = text.find(needle)
+        if at < 0:
+            return ()
+        found = []
+        line = counted = 0
         while at >= 0:
             line += text.count("\n", counted, at)
             counted = at
             line_start = text.rfind("\n", 0, at) + 1
-            yield line, at - line_start, at - line_start + len(needle)
+            found.append((line, at - line_start, at - line_start + len(needle)))
             line_end = text.find("\n", at)
             # Behind the line break: a literal that begins with one would be found there for ever.
             at = text.find(needle, line_end + 1) if line_end >= 0 else -1
+        return found
 
     return matches
 
@@ -44,13 +52,14 @@ def regex_matcher(pattern: str) -> Matcher:
     # A look at the whole text is ten times cheaper than one at each line. Anchors of the text mean another place there.
     whole = _compiled(f"(?m:{pattern})", pattern)
 
-    def matches(text: str) -> Iterator[tuple[int, int, int]]:
+    def matches(text: str) -> Sequence[LineMatch]:
         data = text.encode()
+        found = []
         line, counted, position = 0, 0, 0
-        while position < len(data) and (found := whole.search(data, position)) is not None:
-            start, end = found.span()
+        while position < len(data) and (match := whole.search(data, position)) is not None:
+            start, end = match.span()
             if start == len(data) and data.endswith(b"\n"):
-                return
+                break
             line += data.count(b"\n", counted, start)
             counted = start
             line_start = data.rfind(b"\n", 0, start) + 1
@@ -61,21 +70,24 @@ def regex_matcher(pattern: str) -> Matcher:
                 alone = by_line.search(data[line_start:line_end])
                 start, end = (-1, -1) if alone is None else (line_start + alone.start(), line_start + alone.end())
             if start >= 0:
-                yield line, len(_decoded(data[line_start:start])), len(_decoded(data[line_start:end]))
+                found.append((line, len(_decoded(data[line_start:start])), len(_decoded(data[line_start:end]))))
             position = line_end + 1
+        return found
 
     return matches
 
 
 def _line_by_line(pattern: "re2._Regexp") -> Matcher:
-    def matches(text: str) -> Iterator[tuple[int, int, int]]:
+    def matches(text: str) -> Sequence[LineMatch]:
         lines = text.encode().split(b"\n")
         if lines[-1] == b"":
             lines.pop()
-        for index, line in enumerate(lines):
-            found = pattern.search(line)
-            if found is not None:
-                yield index, len(_decoded(line[: found.start()])), len(_decoded(line[: found.end()]))
+        matches = [(index, line, pattern.search(line)) for index, line in enumerate(lines)]
+        return [
+            (index, len(_decoded(line[: match.start()])), len(_decoded(line[: match.end()])))
+            for index, line, match in matches
+            if match is not None
+        ]
 
     return matches
 

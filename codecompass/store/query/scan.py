@@ -26,21 +26,13 @@ from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shown
 from codecompass.store.query.terms import literal_terms, regex_terms
 from codecompass.store.records import SymbolKind
-from codecompass.store.text import Filter
+from codecompass.store.text import Filter, Passage
 
 SHOWN_LINE_CHARACTERS: Final = 200
 LEAD_CHARACTERS: Final = 60
 """Of a long line: what is shown of it, and how much of that stands before the match."""
 
 DEFINITION_LIMIT: Final = 1000
-
-
-class _Block(Struct, frozen=True):
-    """A piece of a file to look through, from its first line."""
-
-    file_id: int
-    line_start: int
-    text: str
 
 
 class _Match(Struct, frozen=True):
@@ -66,30 +58,30 @@ def scan(
     query = well_formed(request.query)
     if request.mode == "regex":
         matcher = regex_matcher(query)
-        blocks = _chunks(snapshot, regex_terms(query), where, query)
+        passages = _chunks(snapshot, regex_terms(query), where, query)
     else:
         query = query.replace("\r\n", "\n")
         matcher = literal_matcher(query)
-        blocks = _literal_blocks(snapshot, query, where)
+        passages = _literal_passages(snapshot, query, where)
     page = _Page(snapshot, kinds, limit)
     total, warning, is_partial = 0, "", False
-    for looked, block in enumerate(blocks):
+    for looked, passage in enumerate(passages):
         # A look takes 1 us. A chunk takes 5 us, and 15 ms with a pattern that is made to be slow.
         if looked and is_expired():
             warning, is_partial = f"the time was up after {looked} pieces of text; add a path or language filter", True
             break
-        text = block.text.replace("\r\n", "\n") if "\r" in block.text else block.text
-        found = list(matcher(text))
+        text = passage.text.replace("\r\n", "\n") if "\r" in passage.text else passage.text
+        found = matcher(text)
         if not found:
             continue
         total += len(found)
         if not page.is_full:
-            page.add(_match(block, text, found))
+            page.add(_match(passage, text, found))
         if total >= settings.max_matched_lines:
             warning, is_partial = f"the scan ended after {total} matching lines; be more specific", True
             break
         if page.is_full and total >= settings.counted_lines:
-            warning = f"more than {total} lines match; they are not counted further"
+            warning = f"at least {total} lines match; they are not counted further"
             break
     return Hits(
         shown=tuple(page.shown),
@@ -100,31 +92,29 @@ def scan(
     )
 
 
-def _match(block: _Block, text: str, found: Sequence[tuple[int, int, int]]) -> _Match:
+def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -> _Match:
     lines = text.split("\n")
-    shown = (MatchedLine(line=block.line_start + line, text=_shown(lines[line], start)) for line, start, _ in found)
-    return _Match(block.file_id, tuple(shown))
+    shown = (MatchedLine(line=passage.line_start + line, text=_shown(lines[line], start)) for line, start, _ in found)
+    return _Match(passage.file_id, tuple(shown))
 
 
-def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[_Block]:
+def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[Passage]:
     """The candidates, those first where something of exactly that name is defined."""
     held = snapshot.text.chunks_holding(narrowing, where)
     named = snapshot.facts.symbols_named(name.strip(), DEFINITION_LIMIT)
     defined = [row for row in named if row.name == name.strip()]
-    for file_id, chunk in in_order(snapshot.facts, held, defined):
-        yield _Block(file_id, chunk.line_start, held.text(chunk))
+    return held.passages(in_order(snapshot.facts, held, defined))
 
 
-def _literal_blocks(snapshot: Snapshot, literal: str, where: Filter) -> Iterator[_Block]:
+def _literal_passages(snapshot: Snapshot, literal: str, where: Filter) -> Iterator[Passage]:
     if "\n" not in literal:
-        yield from _chunks(snapshot, literal_terms(literal), where, literal)
-        return
+        return _chunks(snapshot, literal_terms(literal), where, literal)
     # Its lines may lie in two chunks, so its longest line finds the files, and each file is looked through whole.
     longest = max(literal.split("\n"), key=len)
     terms = literal_terms(f"\n{longest}\n" if literal.strip("\n") != literal else longest)
     held = snapshot.text.chunks_holding(terms, where)
-    for file_id in dict.fromkeys(file_id for file_id, _ in in_order(snapshot.facts, held, ())):
-        yield _Block(file_id, 1, "".join(part.text for part in snapshot.text.file_chunks(file_id)))
+    files = dict.fromkeys(held.place(number).file_id for number in in_order(snapshot.facts, held, ()))
+    return (Passage(file_id, 1, "".join(part.text for part in snapshot.text.file_chunks(file_id))) for file_id in files)
 
 
 class _Page:

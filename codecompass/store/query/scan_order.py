@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from codecompass.store.facts import FactsReader, SymbolRow
-from codecompass.store.text import HeldChunk, HeldChunks
+from codecompass.store.text import HeldChunks
 
 
-def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolRow]) -> Iterator[tuple[int, HeldChunk]]:
-    """Yields (file, chunk) of every candidate once: product code before tests, chunks with a definition first, by path and line.
+def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolRow]) -> Iterator[int]:
+    """Yields the number of every candidate once: product code before tests, chunks with a definition first, by path and line.
 
     Only as much is worked out as is asked for: of a large tree mostly the beginning.
     """
@@ -19,14 +19,13 @@ def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolR
     for file in facts.ordered(held.file_ids):
         while first and first[-1].rank <= file.rank:
             defining = first.pop().file_id
-            for chunk in held.of(defining):
-                if _defines(chunk, lines[defining]):
-                    yield defining, chunk
-        own = lines.get(file.file_id)
-        for chunk in held.of(file.file_id):
-            if own is None or not _defines(chunk, own):
-                yield file.file_id, chunk
+            yield from (number for number in held.of(defining) if _defines(held, number, lines[defining]))
+        if (own := lines.get(file.file_id)) is None:
+            yield from held.of(file.file_id)
+        else:
+            yield from (number for number in held.of(file.file_id) if not _defines(held, number, own))
 
 
-def _defines(chunk: HeldChunk, lines: Iterable[int]) -> bool:
-    return any(chunk.line_start <= line <= chunk.line_end for line in lines)
+def _defines(held: HeldChunks, number: int, lines: Iterable[int]) -> bool:
+    place = held.place(number)
+    return any(place.line_start <= line <= place.line_end for line in lines)

@@ -118,9 +118,11 @@ def _needs(run: _Run, *, has_case: bool) -> Iterator[Need]:
     if not any(pieces):
         return
     lower = tuple(piece.lower() for piece in pieces)
-    name = TermPattern("names", lower, is_start_open, is_end_open, run.is_called)
+    name = TermPattern("names", lower, is_start_open, is_end_open)
     is_name = run.is_called or any("_" in piece for piece in pieces)
-    if is_name:
+    if run.is_called:
+        yield (msgspec.structs.replace(name, field="calls"),)
+    elif is_name:
         yield (name,)
     elif len(pieces) > 1:
         yield (TermPattern("body", lower, is_start_open, is_end_open), name)

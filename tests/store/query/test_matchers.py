@@ -1,5 +1,3 @@
-from itertools import islice
-
 import pytest
 
 from codecompass.store.query.matchers import literal_matcher, regex_matcher
@@ -20,10 +18,9 @@ TEXT = "one\n\ntwo one one\n\n\nthree\n"
     ],
 )
 def test_a_literal_matches_once_in_each_line_that_it_begins_in(literal, expected):
-    # Bounded: a literal that begins with a line break was once found at the same place without end.
-    assert list(islice(literal_matcher(literal)(TEXT), 100)) == expected
+    assert list(literal_matcher(literal)(TEXT)) == expected
 
 
 @pytest.mark.parametrize(("pattern", "lines"), [("one", [0, 2]), ("^$", [1, 3, 4]), ("", [0, 1, 2, 3, 4, 5]), (r"\n", [])])
 def test_a_pattern_sees_one_line_at_a_time(pattern, lines):
-    assert [line for line, _, _ in islice(regex_matcher(pattern)(TEXT), 100)] == lines
+    assert [line for line, _, _ in regex_matcher(pattern)(TEXT)] == lines

@@ -18,19 +18,20 @@ def tokens_of(text):
     return {"body": index_tokens(text), "parts": index_tokens(words.parts), "names": words.names.lower().split()}
 
 
-def pattern_of(term, mark=""):
-    between = "[a-z0-9_]*" if term.field == "names" else "[a-z0-9]*"
-    end = ".*" if term.is_end_open else r"\(" if term.is_called else r"\(?" if term.field == "names" else ""
-    return mark + (".*" if term.is_start_open else "") + between.join(term.pieces) + end
+MARKS = {"body": "", "parts": "", "names": "=", "calls": "("}
 
 
 def has(tokens, term, is_by_ascii):
-    if any(re.fullmatch(pattern_of(term), token) for token in tokens[term.field]):
+    between = "[a-z0-9]*" if term.field in ("body", "parts") else "[a-z0-9_]*"
+    pattern = (".*" if term.is_start_open else "") + between.join(term.pieces) + (".*" if term.is_end_open else "")
+    mark = re.escape(MARKS[term.field])
+    if any(re.fullmatch(mark + pattern, token) for token in tokens[term.field.replace("calls", "names")]):
         return True
-    if not is_by_ascii or term.field == "parts":
-        return False
-    named = TermPattern("names", term.pieces, term.is_start_open, term.is_end_open, term.is_called)
-    return any(re.fullmatch(pattern_of(named, ASCII_MARK), token) for token in tokens["names"])
+    return (
+        is_by_ascii
+        and term.field != "parts"
+        and any(re.fullmatch(ASCII_MARK + mark + pattern, token) for token in tokens["names"])
+    )
 
 
 def is_candidate(text, narrowing):
@@ -47,14 +48,13 @@ def is_candidate(text, narrowing):
 
 
 def shown(narrowing):
-    """Each alternative's needs as text: the field's first letter, the pieces, `*` where an end is open, `(` for a call."""
+    """Each alternative's needs as text: the field's first letter, the pieces, `*` where an end is open."""
     if narrowing.is_everything:
         return None
     return {
         frozenset(
             "|".join(
-                f"{term.field[0]}:{'*' * term.is_start_open}{'-'.join(term.pieces)}{'*' * term.is_end_open}{'(' * term.is_called}"
-                for term in need
+                f"{term.field[0]}:{'*' * term.is_start_open}{'-'.join(term.pieces)}{'*' * term.is_end_open}" for term in need
             )
             for need in needs
         )
@@ -66,8 +66,8 @@ def shown(narrowing):
     ("literal", "needs"),
     [
         (" foo[bar]", {"b:foo", "b:bar"}),
-        (" foo(bar)", {"n:foo(", "b:foo", "b:bar"}),
-        ("foo (", {"n:*foo("}),
+        (" foo(bar)", {"c:foo", "b:foo", "b:bar"}),
+        ("foo (", {"c:*foo"}),
         ("getuser", {"b:*getuser*"}),
         ("(getuser", {"b:getuser*"}),
         ("get_user", {"n:*get_user*", "b:user*"}),
@@ -92,14 +92,14 @@ def test_what_narrows_nothing(literal):
     ("pattern", "alternatives"),
     [
         (r"^package main$", [{"b:package", "b:main"}]),
-        (r"func \(c \*Context\) [A-Z]\w+", [{"n:*func(", "b:c", "b:context"}]),
-        (r"\bNewScheduler\s*\(", [{"n:newscheduler(", "b:newscheduler"}]),
+        (r"func \(c \*Context\) [A-Z]\w+", [{"c:*func", "b:c", "b:context"}]),
+        (r"\bNewScheduler\s*\(", [{"c:newscheduler", "b:newscheduler"}]),
         (r"\bnew_scheduler\b", [{"n:new_scheduler", "b:new", "b:scheduler"}]),
         (r"foo|bar", [{"b:*foo*"}, {"b:*bar*"}]),
         (r"\b(foo|bar)baz\b", [{"b:foobaz"}, {"b:barbaz"}]),
         (r"colou?r", [{"b:*colour*"}, {"b:*color*"}]),
         (r"\bget\w*user\b", [{"b:get-user|n:get-user", "b:get*"}]),
-        (r"get\w+\(", [{"n:*get-("}]),
+        (r"get\w+\(", [{"c:*get-"}]),
         (r"[abc]+", None),
         (r"(?i)Hello World\.", [{"b:world", "b:*hello"}]),
         (r"foo|x", None),
