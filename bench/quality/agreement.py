@@ -16,9 +16,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from bench.job import layout_for
+from codecompass.errors import IndexNotReady
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.narrowing import Narrowing
 from codecompass.store.query.finding import find
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.source import chunk_lines
@@ -79,7 +81,7 @@ def compare(snapshot: Snapshot, root: Path, ripgrep: str, seed: int, count: int)
 def our_lines(snapshot: Snapshot, pattern: Pattern) -> set[Line]:
     """Returns all the lines that the search gives."""
     request = SearchCode(query=pattern.text, mode=pattern.mode)
-    hits = find(snapshot, request, EVERYTHING, QuerySettings(max_matched_lines=EVERYTHING))
+    hits = find(snapshot, request, EVERYTHING, QuerySettings(max_matched_lines=EVERYTHING, counted_lines=EVERYTHING))
     return {(shown.place.place.path, line.line) for shown in hits.shown for line in shown.matched_lines}
 
 
@@ -112,7 +114,7 @@ def random_pattern(random: Random, lines: Sequence[str]) -> Pattern:
     if random.random() < 0.4:
         return Pattern("literal", piece)
     pattern = "".join(_loosened(random, part) for part in re.findall(r"\w+|\s+|[^\w\s]", piece))
-    form = random.randrange(8)
+    form = random.randrange(10)
     if form == 0:
         pattern = rf"^\s*{pattern}"
     elif form == 1:
@@ -123,6 +125,11 @@ def random_pattern(random: Random, lines: Sequence[str]) -> Pattern:
         pattern = f"(?i){pattern}"
     elif form == 4 and piece[0].isalnum() and piece[0].isascii():
         pattern = rf"\b{pattern}"
+    elif form == 5:
+        pattern = rf"\b{random.choice(re.findall(r'[0-9A-Za-z_]+', piece) or ['x'])}\b\s*\("
+    elif form == 6:
+        words = re.findall(r"[A-Za-z]+", piece) or ["x"]
+        pattern = rf"(?i){random.choice(words)}\w*{random.choice(words)}"
     return Pattern("regex", pattern)
 
 
@@ -139,8 +146,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = []
     for tree in sorted(path for path in options.trees.iterdir() if path.is_dir()):
         root = canonical_root(tree)
-        with WorkspaceIndex(layout_for(root, options.home), project_id(root)).snapshot() as snapshot:
-            result = compare(snapshot, root, options.ripgrep, options.seed, options.count)
+        try:
+            with WorkspaceIndex(layout_for(root, options.home), project_id(root)).snapshot() as snapshot:
+                result = compare(snapshot, root, options.ripgrep, options.seed, options.count)
+        except IndexNotReady:
+            print(f"{tree.name}: has no index, left out")
+            continue
         results.append(result)
         for difference in result.differences:
             print(f"{tree.name}: {difference.pattern.mode} {difference.pattern.text!r}")
@@ -153,9 +164,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _sample(snapshot: Snapshot, random: Random, count: int = 300) -> Iterator[str]:
     """Lines of some files, blank and very long ones left out."""
-    hits = list(snapshot.text.chunks_holding(()))
-    for _, text in random.sample(hits, min(count, len(hits))):
-        lines = [line for line in chunk_lines(text) if 3 <= len(line.strip()) <= 200]
+    everything = snapshot.text.chunks_holding(Narrowing())
+    numbers = [number for file_id in sorted(everything.file_ids) for number in everything.of(file_id)]
+    for passage in everything.passages(random.sample(numbers, min(count, len(numbers)))):
+        lines = [line for line in chunk_lines(passage.text) if 3 <= len(line.strip()) <= 200]
         if lines:
             yield random.choice(lines)
 

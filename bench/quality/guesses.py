@@ -22,8 +22,8 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.facts import SymbolRow
 from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import locate_symbol, search_code
 from codecompass.store.path_roles import role_of
+from codecompass.store.query import locate_symbol, search_code
 from codecompass.store.query.tokens import name_parts
 from codecompass.store.words import split_identifier
 
