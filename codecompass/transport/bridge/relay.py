@@ -174,7 +174,7 @@ class Bridge:
         if notification.method == CANCELLED:
             try:
                 asked = self._asked.pop(_CANCELLED.decode(notification.params).request_id, None)
-            except (msgspec.DecodeError, RecursionError):
+            except msgspec.DecodeError:
                 return
             self._answered.set()
             if asked is None or asked.socket is None:

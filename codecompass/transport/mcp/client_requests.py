@@ -59,7 +59,7 @@ class Pending:
     def _error_text(error: Raw | None) -> str:
         try:
             return _ERRORS.decode(error or b"{}").message
-        except (msgspec.DecodeError, RecursionError):
+        except msgspec.DecodeError:
             return "an error that is none"
 
 

@@ -1,6 +1,7 @@
 """JSON-RPC 2.0 without input and output: bytes -> one message or one fault, and back. The only module that frames JSON.
 
     parse(frame)  -> Request | Notification | Response | Malformed      never raises, whatever the bytes
+                     nothing in what it returns is nested deeper than MAX_DEPTH, so that any decoder can take it
     decode_params -> the typed parameters of a method, or raises Fault
 
 What is decided here: batches are refused (no client sends them; rule R9). Of members that occur twice the last one counts,
@@ -14,6 +15,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from codecompass.transport.mcp.nesting import MAX_DEPTH, nests_too_deeply
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 
 RequestId = int | str
@@ -125,6 +127,9 @@ def parse(frame: bytes, *, max_bytes: int) -> Message:
     try:
         if not frame.isascii():
             frame.decode()  # what the typed decoder skips over is not looked at otherwise
+        # Of an array the typed decoder looks at the first byte alone: a batch is told that it is one, however deep.
+        if frame.lstrip()[:1] == b"{" and nests_too_deeply(frame):
+            return Malformed(Fault(PARSE_ERROR, f"the message is nested deeper than {MAX_DEPTH} levels. Send it flatter."))
         envelope = _ENVELOPES.decode(frame)
     except UnicodeDecodeError as error:
         return Malformed(Fault(PARSE_ERROR, f"the message is not UTF-8 (byte {error.start}). Send JSON in UTF-8."))
@@ -132,8 +137,6 @@ def parse(frame: bytes, *, max_bytes: int) -> Message:
         return _not_a_message(frame, error)
     except msgspec.DecodeError as error:
         return Malformed(Fault(PARSE_ERROR, f"the message is not JSON: {error}. Send one JSON object a message."))
-    except RecursionError:
-        return Malformed(Fault(PARSE_ERROR, "the message is nested too deeply. Send it flatter."))
     return _message(envelope)
 
 
@@ -151,8 +154,6 @@ def decode_params(decoder: msgspec.json.Decoder[ParamsT], params: Raw) -> Params
         return decoder.decode(params)
     except msgspec.DecodeError as error:
         raise Fault(INVALID_PARAMS, f"invalid params: {error}.") from error
-    except RecursionError:
-        raise Fault(INVALID_PARAMS, "the params are nested too deeply. Send them flatter.") from None
 
 
 def method_not_found(method: str) -> Fault:
@@ -235,7 +236,7 @@ def _not_a_message(frame: bytes, error: msgspec.ValidationError) -> Malformed:
     fault = Fault(INVALID_REQUEST, f"not a JSON-RPC message: {error}.")
     try:
         members = _ANY_IDS.decode(frame)
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return Malformed(fault)
     if members.method is UNSET and (members.result is not UNSET or members.error is not UNSET):
         # A response, be it that the client could not read us: to answer it would go on for ever.

@@ -73,7 +73,7 @@ def root_paths(result: Raw) -> tuple[str, ...]:
     """Returns the paths of this machine in a result of `roots/list`; what is none is left out."""
     try:
         roots = _ROOTS.decode(result).roots
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return ()
     paths = (path_of_uri(root.uri) for root in roots[:MAX_ROOTS])
     return tuple(path for path in paths if path is not None)

@@ -292,7 +292,7 @@ class ClientSession:
         if notification.method == CANCELLED:
             try:
                 params = _CANCELLED.decode(notification.params)
-            except (msgspec.DecodeError, RecursionError):
+            except msgspec.DecodeError:
                 return
             admitted = self._in_flight.get(params.request_id)
             if admitted is not None:

@@ -68,7 +68,15 @@ async def test_an_unknown_method_and_an_unknown_revision_have_statuses_of_their_
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"[]", b'"x"', b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b'{"jsonrpc":"2.0","id":1}']
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'"x"',
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":' + b'{"a":' * 9_000 + b"1" + b"}" * 9_002,
+    ],
 )
 async def test_what_is_no_message_has_standard_codes_and_status_400(body):
     core, _tools = sample_core()

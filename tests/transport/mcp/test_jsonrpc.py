@@ -19,6 +19,8 @@ from codecompass.transport.mcp.jsonrpc import (
     oversized,
     parse,
 )
+from codecompass.transport.mcp.nesting import MAX_DEPTH
+from codecompass.units import MIB
 
 LIMIT = 10_000
 
@@ -63,6 +65,9 @@ def test_a_response_carries_one_of_result_and_error():
         (b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', -32700, None),
         (b"[" * 5_000, -32600, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 4_000 + b"]" * 4_000 + b"}}", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 99 + b"]" * 99 + b"}}", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","ignored":' + b'{"a":' * 100 + b"1" + b"}" * 100 + b"}", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":' + b"[" * 5_000, -32700, None),
         (b"[]", -32600, None),
         (b'[{"jsonrpc":"2.0","id":1,"method":"x"}]', -32600, None),
         (b"null", -32600, None),
@@ -109,6 +114,23 @@ def test_broken_responses_and_notifications_are_not_answered(frame):
 
     assert isinstance(message, Malformed)
     assert not message.is_answerable
+
+
+def test_a_message_as_deep_as_allowed_is_read():
+    message = parsed(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 98 + b"]" * 98 + b"}}")
+
+    assert isinstance(message, Request)
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+def test_no_decoder_sees_a_message_that_nests_without_end(opening):
+    """Decoders go down 10,000 levels in Python 3.13: the process died of that where the stack had 1 MiB."""
+    frame = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + opening * (MIB // 2)
+
+    message = parse(frame, max_bytes=4 * MIB)
+
+    assert isinstance(message, Malformed)
+    assert message.fault.message == f"the message is nested deeper than {MAX_DEPTH} levels. Send it flatter."
 
 
 def test_the_last_of_equal_members_counts():
