@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from codecompass.units import GIB
 from tests.support.workspace import TestWorkspace
@@ -16,6 +17,9 @@ MAX_DATA_BYTES = 4 * GIB
 
 
 def pytest_configure() -> None:
+    # A machine that is busy is no defect; a test that hangs ends by its timeout.
+    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any machine")
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
