@@ -2,6 +2,8 @@
 
 import random
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -66,6 +68,15 @@ class Index:
         rows = self.connection.execute("SELECT f.path, i.spec, i.name, i.target FROM imports i JOIN files f ON f.id = i.file_id")
         return sorted(rows)
 
+    def close(self) -> None:
+        self.connection.close()
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with closing(Index()) as index:
+        yield index
+
 
 def imports(*specs: str) -> tuple[Import, ...]:
     return tuple(Import(1, 1, *spec.split("|")) for spec in specs)
@@ -101,9 +112,8 @@ def random_files(source: random.Random) -> Files:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_after_any_updates_the_edges_equal_those_of_a_fresh_build(seed):
+def test_after_any_updates_the_edges_equal_those_of_a_fresh_build(index, seed):
     source = random.Random(seed)
-    index = Index()
     files = random_files(source)
     index.update(files)
 
@@ -111,14 +121,13 @@ def test_after_any_updates_the_edges_equal_those_of_a_fresh_build(seed):
         kept = {path: content for path, content in files.items() if source.random() < 0.8}
         files = kept | dict(source.sample(sorted(random_files(source).items(), key=repr), 3))
         index.update(files)
-        fresh = Index()
-        fresh.update(files)
+        with closing(Index()) as fresh:
+            fresh.update(files)
 
-        assert index.targets() == fresh.targets()
+            assert index.targets() == fresh.targets()
 
 
-def test_one_more_file_of_a_package_writes_no_edge():
-    index = Index()
+def test_one_more_file_of_a_package_writes_no_edge(index):
     files = {"go.mod": b"module m.io/x", "a/a.go": (), "main.go": imports("m.io/x/a")}
     index.update(files)
 
@@ -126,8 +135,7 @@ def test_one_more_file_of_a_package_writes_no_edge():
     assert index.targets() == [("main.go", "m.io/x/a", "", "a/")]
 
 
-def test_a_configuration_file_that_says_the_same_as_before_moves_nothing():
-    index = Index()
+def test_a_configuration_file_that_says_the_same_as_before_moves_nothing(index):
     files = {"package.json": b'{"name": "pkg"}', "src/index.ts": (), "main.ts": imports("pkg")}
     index.update(files)
     statements: list[str] = []
@@ -140,8 +148,7 @@ def test_a_configuration_file_that_says_the_same_as_before_moves_nothing():
     assert index.targets() == [("main.ts", "pkg", "", "src/index.ts")]
 
 
-def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges():
-    index = Index()
+def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges(index):
     statements: list[str] = []
     index.connection.set_trace_callback(statements.append)
 

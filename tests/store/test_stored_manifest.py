@@ -1,6 +1,7 @@
 """The manifest read in parts equals the manifest read whole, before and after changes."""
 
 import sqlite3
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -24,6 +25,12 @@ def connection():
         connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
     yield connection
     connection.close()
+
+
+@pytest.fixture
+def no_tables():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        yield connection
 
 
 def test_one_entry_is_the_same_alone_and_among_all(connection):
@@ -64,16 +71,14 @@ def test_changes_are_seen_by_whoever_asks_afterwards(connection, is_whole):
     assert len(manifest) == len(PATHS) - 1
 
 
-def test_an_empty_manifest_asks_no_table():
-    connection = sqlite3.connect(":memory:")
-
-    manifest = StoredManifest(connection, is_empty=True)
+def test_an_empty_manifest_asks_no_table(no_tables):
+    manifest = StoredManifest(no_tables, is_empty=True)
 
     assert (manifest.get("a.py"), list(manifest)) == (None, [])
 
 
-def test_a_table_that_cannot_be_read_is_damage():
-    manifest = StoredManifest(sqlite3.connect(":memory:"))
+def test_a_table_that_cannot_be_read_is_damage(no_tables):
+    manifest = StoredManifest(no_tables)
 
     for ask in (manifest.whole, lambda: manifest.get("a"), lambda: manifest.paths_in(""), lambda: manifest.paths_below("")):
         with pytest.raises(IndexDamaged):
