@@ -227,6 +227,13 @@ async def test_a_parent_that_becomes_a_link_during_the_request_does_not_lead_out
             is_done.set()
             await trio.to_thread.run_sync(swapper.join)
         settled = await desk.until(lambda answer: not answer.code, "index_status", workspace=inside / "inner")
+        # Each job that the swaps made fail has doubled the pause before the next: up to a minute, but not for `index_repo`.
+        await desk.until(
+            lambda answer: answer.json.get("status") == "published",
+            "index_repo",
+            wait_seconds=20,
+            workspace=inside / "inner",
+        )
         names = (await desk.ready(word(hidden), workspace=inside / "inner")).names
 
     assert settled.metadata["workspace"] == str(inside / "inner")
