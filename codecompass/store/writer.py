@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Literal
 
 import msgspec
@@ -72,38 +72,23 @@ class IndexWriter:
         self._files = self._removed = self._rows = self._symbols = self._documents = 0
         if fresh:
             self._epoch = next_epoch(layout)
-            previous = _previous_meta(layout)
             make_private_directory(layout.facts(self._epoch).parent)
-            self._connection = connect(layout.facts(self._epoch), mode="rwc")
-            self._connection.execute("PRAGMA journal_mode = OFF")
-            self._connection.execute("PRAGMA synchronous = OFF")
-            self._connection.executescript(FACTS_TABLES)
-            self._meta = IndexMeta(
-                generation=0 if previous is None else previous.generation,
-                completeness="partial",
-                ref="",
-                commit="",
-                published_at=0.0,
-                file_count=0,
-                symbol_count=0,
-                source_bytes=0,
-                rules_fingerprint="",
-            )
-            self._has_text = False
         else:
             self._epoch = require_compatible(layout).epoch
-            self._connection = connect(layout.facts(self._epoch), mode="rw")
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._meta = read_meta(FactsReader(self._connection))
-            self._has_text = True
-            sweep(layout, self._epoch, self._meta.generation)
-        self.manifest = StoredManifest(self._connection, is_empty=fresh)
-        self.quarantined: frozenset[bytes] = frozenset(
-            row[0] for row in self._connection.execute("SELECT content_hash FROM quarantine")
-        )
-        self._next_file = _next_id(self._connection, "files")
-        self._next_symbol = _next_id(self._connection, "symbols")
-        self._edges = ImportEdges(self._connection)
+        self._connection = connect(layout.facts(self._epoch), mode="rwc" if fresh else "rw")
+        try:
+            self._meta = self._begin_epoch() if fresh else self._continue_epoch()
+            self._has_text = not fresh
+            self.manifest = StoredManifest(self._connection, is_empty=fresh)
+            self.quarantined: frozenset[bytes] = frozenset(
+                row[0] for row in self._connection.execute("SELECT content_hash FROM quarantine")
+            )
+            self._next_file = _next_id(self._connection, "files")
+            self._next_symbol = _next_id(self._connection, "symbols")
+            self._edges = ImportEdges(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
 
     @property
     def meta(self) -> IndexMeta:
@@ -224,20 +209,44 @@ class IndexWriter:
 
     def abandon(self) -> None:
         """Drops what was not published and closes everything. Also the ordinary end of a writer."""
-        if self._text is not None:
-            self._text.abandon()
-            self._text = None
-        try:
+        with closing(self._connection):
+            if self._text is not None:
+                self._text.abandon()
+                self._text = None
             if self._in_transaction:
-                self._connection.rollback()
-        except sqlite3.Error:
-            pass  # without a journal there is nothing to roll back; the epoch is swept
-        finally:
-            self._connection.close()
+                with suppress(sqlite3.Error):  # without a journal there is nothing to roll back; the epoch is swept
+                    self._connection.rollback()
         if self._is_new_epoch:
             directory = self._layout.epochs / self._epoch
             if directory.exists():
                 discard(self._layout, directory)
+
+    # the beginning
+
+    def _begin_epoch(self) -> IndexMeta:
+        """Makes the tables of a new epoch and returns its empty description."""
+        previous = _previous_meta(self._layout)
+        self._connection.execute("PRAGMA journal_mode = OFF")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.executescript(FACTS_TABLES)
+        return IndexMeta(
+            generation=0 if previous is None else previous.generation,
+            completeness="partial",
+            ref="",
+            commit="",
+            published_at=0.0,
+            file_count=0,
+            symbol_count=0,
+            source_bytes=0,
+            rules_fingerprint="",
+        )
+
+    def _continue_epoch(self) -> IndexMeta:
+        """Returns the description of the current epoch, and removes what a writer before us has left in it."""
+        self._connection.execute("PRAGMA synchronous = FULL")
+        meta = read_meta(FactsReader(self._connection))
+        sweep(self._layout, self._epoch, meta.generation)
+        return meta
 
     # publication
 

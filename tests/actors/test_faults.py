@@ -49,14 +49,21 @@ def log():
         yield entries
 
 
-def crash_once(monkeypatch, owner: object, name: str, error: BaseException, when=lambda *_: True) -> None:
-    """Makes the next call of a function of ours fail, and only that; the next with which `when` agrees."""
+def crash_once(
+    monkeypatch, owner: object, name: str, error: BaseException, when=lambda *_: True, *, is_at_end: bool = False
+) -> None:
+    """Makes the next call of a function of ours fail, and only that; the next with which `when` agrees.
+
+    It fails before it has done anything, or when all is done: for what would be left open else.
+    """
     sound = getattr(owner, name)
 
     def broken(*arguments, **options):
         if not when(*arguments):
             return sound(*arguments, **options)
         monkeypatch.setattr(owner, name, sound)
+        if is_at_end:
+            sound(*arguments, **options)
         raise error
 
     monkeypatch.setattr(owner, name, broken)
@@ -177,6 +184,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
             step,
             InjectedCrash("in the writer"),
             lambda writer, *_: writer._is_new_epoch or writer._files,
+            is_at_end=step == "abandon",
         )
 
         failed = await index(handle, force=True)
