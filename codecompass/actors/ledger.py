@@ -48,6 +48,10 @@ class Ledger:
         """The project with this id or alias."""
         return await self._run(lambda registry: registry.find(name))
 
+    async def find_or_evicted(self, name: str) -> tuple[Project | None, Path | None]:
+        """The project with this id or alias; without one, where the evicted project of that name is."""
+        return await self._run(lambda registry: Evictions(registry).find_or_root(name))
+
     async def require(self, name: str) -> Project:
         """The project with this id or alias. Raises ProjectNotFound."""
         return await self._run(lambda registry: registry.require(name))
@@ -87,10 +91,6 @@ class Ledger:
     async def evict(self, project_id: str) -> bool:
         """Forgets a discovered project but for its root and its name. False where it is none any more."""
         return await self._run(lambda registry: Evictions(registry).evict(project_id))
-
-    async def evicted(self, name: str) -> Path | None:
-        """Where the evicted project of this id or alias is."""
-        return await self._run(lambda registry: Evictions(registry).root_of(name))
 
     async def remove(self, project_id: str) -> None:
         """Forgets a project and its jobs."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from codecompass.store.registry import Registry
+from codecompass.store.registry import Project, Registry
 
 KEPT_EVICTED: Final = 1000
 """Evicted projects that are remembered, the newest."""
@@ -42,6 +42,18 @@ class Evictions:
     def root_of(self, name: str) -> Path | None:
         """Returns where the evicted project of this id or alias is."""
         return self._root("project_id = ? OR alias = ?", (name, name))
+
+    def find_or_root(self, name: str) -> tuple[Project | None, Path | None]:
+        """Returns the project of this id or alias; without one, where the evicted project of that name is.
+
+        A project that is evicted or comes back meanwhile is one of the two, whichever process does it.
+        """
+        found = self._registry.find(name)
+        root = self.root_of(name) if found is None else None
+        if found is None and root is None:
+            # Evicted at the first look, back by the second.
+            found = self._registry.find(name)
+        return found, root
 
     def around(self, path: Path) -> Path | None:
         """Returns the nearest root of an evicted project at or above the canonical `path`."""

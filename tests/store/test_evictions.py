@@ -81,3 +81,29 @@ def test_only_the_newest_are_kept_in_mind(registry, monkeypatch):
         Evictions(registry).evict(project_id(root))
 
     assert [Evictions(registry).root_of(project_id(root)) for root in roots] == [None, None, *roots[2:]]
+
+
+def test_a_project_that_comes_back_between_the_looks_is_found(registry, monkeypatch):
+    """Found in a run of many clients: a project that had just been brought back was unknown to who asked by its id."""
+    project = registry.register(SHOP, auto_discovered=True)
+    Evictions(registry).evict(project.project_id)
+    sound = Evictions.root_of
+
+    def after_its_return(self, name):
+        registry.register(SHOP, auto_discovered=True)
+        return sound(self, name)
+
+    monkeypatch.setattr(Evictions, "root_of", after_its_return)
+    found, root = Evictions(registry).find_or_root(project.project_id)
+
+    assert found is not None
+    assert (found.root, root) == (SHOP, None)
+
+
+def test_of_a_name_there_is_a_project_or_a_place_or_neither(registry):
+    project = registry.register(SHOP, auto_discovered=True)
+
+    assert Evictions(registry).find_or_root(project.project_id) == (project, None)
+    Evictions(registry).evict(project.project_id)
+    assert Evictions(registry).find_or_root(project.project_id) == (None, SHOP)
+    assert Evictions(registry).find_or_root("nothing") == (None, None)

@@ -138,9 +138,8 @@ class Router:
     # what a request names
 
     async def _named(self, name: str, workspace: str | None) -> Routed:
-        project = await self._ledger.find(name)
+        project, evicted = await self._ledger.find_or_evicted(name)
         if project is None:
-            evicted = await self._ledger.evicted(name)
             if evicted is None:
                 raise ProjectNotFound(
                     f"no project is called {name!r}. Pass the path as workspace, or list the known ones with: "

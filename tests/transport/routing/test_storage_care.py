@@ -93,8 +93,7 @@ async def test_a_discovered_workspace_whose_directory_is_gone_for_long_is_given_
     await care(world).look_around()
 
     assert await left(world) == {projects[name].project_id for name in ("gone just now", "registered", "there")}
-    assert await world.ledger.find(projects["gone"].project_id) is None
-    assert await world.ledger.evicted(projects["gone"].project_id) == projects["gone"].root
+    assert await world.ledger.find_or_evicted(projects["gone"].project_id) == (None, projects["gone"].root)
 
 
 async def test_over_the_quota_the_longest_unused_make_room_until_it_fits(world):
@@ -105,8 +104,8 @@ async def test_over_the_quota_the_longest_unused_make_room_until_it_fits(world):
 
     assert await left(world) == {newest.project_id, registered.project_id}
     assert (state.used_bytes <= 3 * SIZE, state.report) == (True, "")
-    assert await world.ledger.evicted(oldest.project_id) == oldest.root
-    assert await world.ledger.evicted(middle.project_id) == middle.root
+    assert await world.ledger.find_or_evicted(oldest.project_id) == (None, oldest.root)
+    assert await world.ledger.find_or_evicted(middle.project_id) == (None, middle.root)
 
 
 async def test_an_index_that_lost_its_project_goes_first_but_only_over_the_quota_and_once_it_is_old(world):
