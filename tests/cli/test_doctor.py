@@ -1,5 +1,6 @@
 """`doctor`: a line for everything that can be wrong, with the remedy."""
 
+import re
 import sqlite3
 import stat
 import subprocess
@@ -127,7 +128,7 @@ def test_a_project_that_needs_attention_is_named(cli, shop, change, expected):
         shop.rename(cli.base / "moved")
         cli.cwd = cli.user
     else:
-        current.write_text(current.read_text().replace('"schema_version":1', change))
+        current.write_text(re.sub(r'"schema_version":\d+', change, current.read_text()))
 
     status, text = status_of(cli("doctor", "--json"), "project")
 

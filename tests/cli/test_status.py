@@ -1,5 +1,7 @@
 """`status`: what is indexed, and why a file is not; changes nothing and never needs an index."""
 
+import re
+
 import pytest
 
 from tests.cli.conftest import write
@@ -105,7 +107,7 @@ def test_an_index_that_cannot_be_used_says_how_to_rebuild_it(cli, shop, content,
     cli("index")
     (current,) = cli.home.glob("projects/*/CURRENT")
     text = current.read_text()
-    current.write_text(text.replace('"schema_version":1', content) if "schema" in content else content)
+    current.write_text(re.sub(r'"schema_version":\d+', content, text) if "schema" in content else content)
 
     reply = cli("status", "--json").json
     readable = cli("status")
