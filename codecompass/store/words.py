@@ -14,6 +14,8 @@ _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
 _KEPT: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
+_BEYOND_ASCII: Final = bytes(range(128, 256))
+_PERHAPS_MARK: Final = re.compile(r"[^\w\x00-\x7f]")
 _MANY_BLANKS: Final = b" " * 8 + b"("
 
 MAX_TOKEN_BYTES: Final = 128
@@ -37,6 +39,8 @@ ODD_WORD_MARK: Final = "!odd"
 _LONG_S: Final = "\u017f"
 """Has an ASCII letter as its other case, and no ASCII letter as its lower case."""
 
+_LONG_S_BYTES: Final = _LONG_S.encode()
+
 MEMO_LIMIT: Final = 200_000
 """Distinct words remembered by one splitter; about 40 MB."""
 
@@ -53,42 +57,44 @@ class TextWords(Struct, frozen=True):
     names: str
 
 
-class _Word(Struct, frozen=True):
-    """What one identifier gives: its camelCase words with the parts of each, and names."""
-
-    camel: tuple[tuple[str, str], ...]
-    names: tuple[str, ...]
-
-
-_PLAIN: Final = _Word((), ())
-"""Of most words: they are in the text as the index sees it."""
+_Word = tuple[tuple[tuple[str, str], ...], str]
+"""Of an identifier that is not plain: its camelCase words with the parts of each, and its names, blank separated."""
 
 
 class WordSplitter:
     """Splits identifiers, remembering what it has seen. One per process or per job; not thread-safe."""
 
     def __init__(self) -> None:
-        self._memo: dict[bytes, _Word] = {}
+        self._memo = _Memo()
 
     def words_of_text(self, text: str) -> TextWords:
         """Returns the words of `text` that the index does not see by itself."""
-        memo = self._memo
-        camel: dict[str, str] = {}
-        names: list[str] = []
-        for identifier in set(_identifiers(text)):
-            word = memo.get(identifier)
-            if word is None:
-                word = self._remember(identifier)
-            if word is not _PLAIN:
-                camel.update(word.camel)
-                names += word.names
-        return TextWords(" ".join([camel[key] for key in sorted(camel)]), " ".join(sorted(set(names))))
+        # Most words are plain, and known: for these everything below happens outside the interpreter's loop.
+        words = list(filter(None, map(self._memo.__getitem__, set(_identifiers(text)))))
+        camel = {run: parts for pairs, _ in words for run, parts in pairs}
+        names = set(" ".join([names for _, names in words]).split())
+        return TextWords(" ".join(camel[key] for key in sorted(camel)), " ".join(sorted(names)))
 
-    def _remember(self, identifier: bytes) -> _Word:
-        if len(self._memo) >= MEMO_LIMIT:
-            self._memo.clear()
-        word = self._memo[identifier] = _word(identifier)
+
+class _Memo(dict[bytes, _Word | None]):
+    """What each identifier gives; None for a plain one, which is in the text as the index sees it."""
+
+    def __missing__(self, identifier: bytes) -> _Word | None:
+        if len(self) >= MEMO_LIMIT:
+            self.clear()
+        word = self[identifier] = None if _is_plain(identifier) else _word(identifier)
         return word
+
+
+def _is_plain(identifier: bytes) -> bool:
+    """Whether it is of the kinds that most words are of, and that give nothing: `word`, `Word`, `WORD`, `w0rd`, `слово`."""
+    if len(identifier) >= MAX_TOKEN_BYTES:
+        return False
+    if identifier.isalpha():
+        return identifier.islower() or identifier[1:].islower() or identifier.isupper()
+    if identifier.isalnum():
+        return identifier.islower() or identifier.isdigit()
+    return not identifier.translate(None, _BEYOND_ASCII) and _LONG_S_BYTES not in identifier
 
 
 def _identifiers(text: str) -> list[bytes]:
@@ -101,22 +107,29 @@ def _identifiers(text: str) -> list[bytes]:
     return data.replace(b"(", b"( ").split()
 
 
-def _word(identifier: bytes) -> _Word:
+def _word(identifier: bytes) -> _Word | None:
     is_called = identifier.endswith(b"(")
     text = identifier.removesuffix(b"(").decode("utf-8", "replace")
-    pieces = [text] if text.isascii() else "".join(" " if _is_mark(each) else each for each in text).split()
-    names = []
-    for number, piece in enumerate(pieces):
-        is_name_called = is_called and number == len(pieces) - 1
-        names += _names(piece, is_name_called)
-        if not piece.isascii():
-            for run in _ASCII_NAME.finditer(piece):
-                own = _names(run[0], is_name_called and run.end() == len(piece))
-                names += [ASCII_MARK + name for name in (*own, *run[0].split("_")) if name]
+    if text.isascii():
+        pieces = [text]
+        names = _names(text, is_called)
+    else:
+        pieces = _PERHAPS_MARK.sub(_blank_for_mark, text).split()
+        names = [name for number, piece in enumerate(pieces, 1) for name in _names_in(piece, is_called and number == len(pieces))]
     if len(identifier) >= MAX_TOKEN_BYTES or _LONG_S in text:
         names.append(ODD_WORD_MARK)
-    camel = tuple((run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run)))
-    return _Word(camel, tuple(names)) if camel or names else _PLAIN
+    camel = [(run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run))]
+    return (tuple(camel), " ".join(names)) if camel or names else None
+
+
+def _names_in(piece: str, is_called: bool) -> list[str]:
+    """The names of an identifier, and where it is not of ASCII alone, those of ASCII in it."""
+    names = _names(piece, is_called)
+    if not piece.isascii():
+        for run in _ASCII_NAME.finditer(piece):
+            own = _names(run[0], is_called and run.end() == len(piece))
+            names += [ASCII_MARK + name for name in (*own, *run[0].split("_")) if name]
+    return names
 
 
 def _names(name: str, is_called: bool) -> list[str]:
@@ -130,11 +143,11 @@ def _parts(word: str) -> str:
     return " ".join(humps).lower() if len(humps) > 1 or not word.isascii() else ""
 
 
-def _is_mark(character: str) -> bool:
-    """Whether it is outside ASCII and surely no letter to the index: punctuation, blanks, signs; but for letters in circles."""
-    if character.isascii() or "\u249c" <= character <= "\u24e9" or character >= "\U0001f100":
-        return False
-    return unicodedata.category(character)[0] in "PZS"
+def _blank_for_mark(found: re.Match[str]) -> str:
+    """A blank for what is surely no letter to the index either: punctuation, blanks, signs; but for letters in circles."""
+    character = found[0]
+    is_letter = "\u249c" <= character <= "\u24e9" or character >= "\U0001f100"
+    return character if is_letter or unicodedata.category(character)[0] not in "PZS" else " "
 
 
 def word_set(text: str) -> frozenset[str]:
