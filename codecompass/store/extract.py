@@ -189,7 +189,7 @@ def _symbol(language: Language, item: Definition, scope: _Scope, context: Contex
         qualified_name=qualified_name,
         line_start=first_line,
         line_end=max(first_line, last_line),
-        signature=clean_signature(signature),
+        signature=clean_signature(signature, ";" if item.is_prototype else ""),
         visibility=visibility,
         parent=scope.index,
         doc=clean_doc(doc),
@@ -220,15 +220,16 @@ _AFTER_OPENING = re.compile(r"([(\[]) ")
 _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 
 
-def clean_signature(text: str) -> str:
-    """Folds white space, drops what opens the body, and cuts at `SIGNATURE_LIMIT` characters with an ellipsis."""
+def clean_signature(text: str, ending: str = "") -> str:
+    """Folds white space, drops what opens the body, puts `ending` there, cuts at `SIGNATURE_LIMIT` with an ellipsis."""
     # The head of a long list can be the signature of each of its names.
     text = " ".join(text[:HEAD_BYTES].split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:
         text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))
     while text and text[-1] in "{:=;, " and not text.endswith("::"):
         text = text[:-1]
-    return text if len(text) <= SIGNATURE_LIMIT else text[: SIGNATURE_LIMIT - 1].rstrip() + "…"
+    space = SIGNATURE_LIMIT - len(ending)
+    return (text if len(text) <= space else text[: space - 1].rstrip() + "…") + ending
 
 
 _DOC_PREFIX = re.compile(

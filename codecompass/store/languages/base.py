@@ -59,7 +59,8 @@ class Definition(Struct, frozen=True):
 
     `node` gives the line range (`start_line` and `end_line`, 1-based, override it, to leave out annotations); the nodes of
     `bodies` are walked for members, `members` are those that the rule has found itself; `qualifier` replaces the enclosing
-    scope in the qualified name where the two differ (a Go method's receiver, a C++ `A::f` outside its class).
+    scope in the qualified name where the two differ (a Go method's receiver, a C++ `A::f` outside its class). Of what is only
+    declared here, and defined elsewhere, the signature ends in `;`: a reader and a lookup tell it by that.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Definition(Struct, frozen=True):
     qualifier: tuple[str, ...] | None = None
     qualified_name: str | None = None
     members: tuple["Definition", ...] = ()
+    is_prototype: bool = False
 
 
 class Inside(Struct, frozen=True):

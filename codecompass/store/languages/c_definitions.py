@@ -60,7 +60,15 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 _AFTER_HEAD: Final = frozenset({"field_initializer_list", "compound_statement", "try_statement"})
 
 
-def _function(node: Node, declared: Declared, signature: str, bodies: tuple[Node, ...], context: Context) -> Definition:
+def _function(
+    node: Node,
+    declared: Declared,
+    signature: str,
+    bodies: tuple[Node, ...],
+    context: Context,
+    *,
+    is_prototype: bool = False,
+) -> Definition:
     enclosing = context.enclosing
     kind: SymbolKind = "method" if enclosing in CLASS_LIKE or declared.qualifier else "fn"
     return Definition(
@@ -73,6 +81,7 @@ def _function(node: Node, declared: Declared, signature: str, bodies: tuple[Node
         # A member defined outside its class: the section that it was declared in is in another file.
         visibility="" if declared.qualifier else visibility_here(context, node, _is_static(signature)),
         qualifier=(*context.scope_names, *declared.qualifier) if declared.qualifier else None,
+        is_prototype=is_prototype,
     )
 
 
@@ -133,7 +142,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
                 context.enclosing not in CLASS_LIKE or (declared.name.isupper() and declared.name not in context.scope_names)
             ):
                 continue
-            yield _function(node, declared, head(node, None, context), (), context)
+            yield _function(node, declared, head(node, None, context), (), context, is_prototype=True)
             continue
         signature = _variable_signature(node, declarators, index, type_node, context)
         yield Definition(

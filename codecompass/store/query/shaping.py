@@ -88,8 +88,8 @@ def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
 
 
 def stable_handle(row: SymbolRow) -> str:
-    """Returns the `symbol_stable_id` of a definition."""
-    return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature)
+    """Returns the `symbol_stable_id` of a definition: the same for a prototype and for what it declares."""
+    return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature.removesuffix(";"))
 
 
 def reference(row: SymbolRow) -> SymbolReference:
