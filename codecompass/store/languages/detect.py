@@ -214,6 +214,9 @@ FILENAMES: Final[Mapping[str, str]] = _inverted(_FILENAMES_OF)
 INTERPRETERS: Final[Mapping[str, str]] = _inverted(_INTERPRETERS_OF)
 """Base name of the program in a `#!` line, without a version, to language."""
 
+TEMPLATE: Final = "in"
+"""Extension of what a configure step fills in: `version.h.in` becomes `version.h`, and reads like it."""
+
 _VARIANTS: Final = {
     "Dockerfile": "dockerfile",
     "Containerfile": "dockerfile",
@@ -236,7 +239,7 @@ def language_of(path: str, head: bytes) -> str:
     language = _by_name(path)
     if language is None:
         return _included_fragment(head) if path.endswith(".inc") else language_of_first_line(head)
-    if language == "c" and path.endswith(".h"):
+    if language == "c" and path.removesuffix(f".{TEMPLATE}").endswith(".h"):
         return header_language(head)
     if language == "typescript" and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<?xml", b"<!DOCTYPE TS")):
         return "xml"  # A Qt translation, which shares the extension.
@@ -254,6 +257,8 @@ def _by_name(path: str) -> str | None:
         language = EXTENSIONS.get(extension) or EXTENSIONS.get(extension.lower())
         if language is not None:
             return language
+        if last == TEMPLATE:
+            return _by_name(stem)
     return _VARIANTS.get(name.split(".", 1)[0])
 
 

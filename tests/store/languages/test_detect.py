@@ -21,6 +21,10 @@ from codecompass.store.languages import SYMBOL_LANGUAGES, detect
         ("x.c", "c"),
         ("x.C", "cpp"),
         ("x.h", "c"),
+        ("include/version.h.in", "c"),
+        ("scripts/run.py.in", "python"),
+        ("Makefile.in", "make"),
+        ("requirements.in", "text"),
         ("deploy/Dockerfile", "dockerfile"),
         ("deploy/Dockerfile.dev", "dockerfile"),
         ("Makefile", "make"),
@@ -86,6 +90,11 @@ def test_the_name_wins_over_the_interpreter():
 )
 def test_a_header_is_cplusplus_only_when_its_code_says_so(text, expected):
     assert detect.language_of("include/a.h", text.encode()) == expected
+
+
+def test_a_template_of_a_header_is_read_like_the_header():
+    assert detect.language_of("config.h.in", b"namespace shop {\n#cmakedefine HAS_QUEUE\n}\n") == "cpp"
+    assert detect.language_of("config.h.in", b"#define HAS_QUEUE @HAS_QUEUE@\n") == "c"
 
 
 @pytest.mark.parametrize(
