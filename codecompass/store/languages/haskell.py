@@ -63,7 +63,7 @@ def declarations(container: Node, context: Context) -> Iterator[Found]:
             for name in names:
                 # Where the clauses stand apart (`a, b :: Int`, conditional compilation) the symbol is there.
                 if last > index or name not in bound or context.enclosing == "class":
-                    first = _first_of(children, index, last)
+                    first = _first_of(children, index, last, context)
                     yield _function(name, first, children[last], text, doc, context)
                 else:
                     signatures[name] = text
@@ -92,16 +92,20 @@ def _last_clause(children: Sequence[Node], index: int, name: str, context: Conte
     return last
 
 
-def _first_of(children: Sequence[Node], index: int, last: int) -> Node:
+def _first_of(children: Sequence[Node], index: int, last: int, context: Context) -> Node:
     """Where the function begins: at its signature if that is the line above the first clause, else at the clause.
 
-    A signature of several lines would put the start far from the line that readers and other tools call the definition.
+    A signature of several lines would put the start far from the line that readers and other tools call the definition;
+    but where the name stands alone above its type, that line is it.
     """
+    signature = children[index]
+    first_line = context.text(signature).split("\n", 1)[0]
     for position in range(index + 1, last + 1):
         child = children[position]
         if child.type in CLAUSES:
-            return children[index] if child.start_point[0] - children[index].start_point[0] == 1 else child
-    return children[index]
+            is_head = child.start_point[0] - signature.start_point[0] == 1 or "::" not in first_line
+            return signature if is_head else child
+    return signature
 
 
 def _pattern_names(node: Node, context: Context) -> list[str]:

@@ -49,6 +49,14 @@ untyped = let x = 1 in x
 a <+> b = a
 infixl 5 <+>
 
+-- | Splits two.
+split
+  :: Shelf a
+  -> Shelf a
+  -> (Shelf a, Shelf a)
+split a b =
+  (a, b)
+
 x `above` y = x
 (f . g) x = f (g x)
 (low, high) = (1, 2)
