@@ -27,6 +27,7 @@ from codecompass.store.records import Import, SymbolKind, Visibility
 MARKERS: Final = (b"function", b"require", b"dofile")
 
 PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
+PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
 SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 
 
@@ -176,12 +177,13 @@ def _one(
             yield Import(whole.start_point[0] + 1, whole.end_point[0] + 1, spec, name, alias, kind)
             if is_local:
                 return
-        if value.type == "function_definition":
+        function = wrapped_function(value, context)
+        if function is not None:
             if NAME.fullmatch(parts[-1]) is None:
-                yield from _inside_body(value, context)
+                yield from _inside_body(function, context)
                 return
-            parameters = value.child_by_field_name("parameters")
-            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(value), parameters=parameters)
+            parameters = function.child_by_field_name("parameters")
+            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(function), parameters=parameters)
             return
     bodies = (value,) if value is not None and holds_mark(value, context) else ()
     if not parts or _in_function(context):
@@ -201,6 +203,18 @@ def _one(
     # A table with functions in it is long, and they follow as symbols of their own.
     end = bodies[0].start_byte if bodies and bodies[0].type == "table_constructor" else None
     yield _define(parts, kind_of, whole, context, is_local=is_local, bodies=bodies, signature_end=end)
+
+
+def wrapped_function(value: Node, context: Context) -> Node | None:
+    """Returns the function that a value is: written out, or all that a call is given (`vim.schedule_wrap(function() end)`).
+
+    What calls it on the spot gives its results.
+    """
+    if value.type == "function_call" and context.field_text(value, "name") not in PROTECTED_CALLS:
+        arguments = value.child_by_field_name("arguments")
+        if arguments is not None and arguments.named_child_count == 1:
+            value = arguments.named_children[0]
+    return value if value.type == "function_definition" else None
 
 
 def table_field(node: Node, context: Context) -> Iterator[Found]:

@@ -48,6 +48,8 @@ count = 3
 ---@param litres number
 function M.water(litres)
   local helper = Util.tap(function() return litres end)
+  local later = Util.after(10, function() return litres end)
+  local ok = pcall(function() return litres end)
   local function pour(n)
     return n
   end
