@@ -47,7 +47,7 @@ class FilePlace(Struct, frozen=True):
 
 
 class SymbolRow(Struct, frozen=True):
-    """A definition with the path and language of its file."""
+    """A definition with the path and language of its file. `parent_kind` is None at the top of a file."""
 
     id: int
     file_id: int
@@ -63,6 +63,7 @@ class SymbolRow(Struct, frozen=True):
     signature: str
     visibility: Visibility
     doc: str
+    parent_kind: SymbolKind | None = None
 
 
 class ImportRow(Struct, frozen=True):
@@ -85,8 +86,9 @@ FILE_COLUMNS: Final = (
 )
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
-    "s.signature, s.visibility, s.doc"
+    "s.signature, s.visibility, s.doc, p.kind"
 )
+_PARENT: Final = "LEFT JOIN symbols p ON p.id = s.parent_id"
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
 IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target"
 
@@ -338,7 +340,7 @@ class FactsReader:
         return [FileRow(*row[:-1], bool(row[-1])) for row in rows]  # type: ignore[call-arg]  # the length is the column list's
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
-        statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
+        statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {_PARENT} {rest}"
         return [SymbolRow(*row) for row in self._rows(statement, arguments)]
 
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:

@@ -73,6 +73,11 @@ def test_a_signature_is_one_line_without_what_opens_the_body(text, expected):
     assert clean_signature(text) == expected
 
 
+def test_the_ending_of_a_signature_is_within_the_limit():
+    assert clean_signature("int f(int a);", ";") == "int f(int a);"
+    assert clean_signature("a" * 300, ";") == "a" * 238 + "…;"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

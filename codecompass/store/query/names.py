@@ -21,13 +21,22 @@ Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "s
 SAME_NAME_LIMIT: Final = 1000
 """Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
 
-DECLARING_LANGUAGES: Final = frozenset({"c", "cpp"})
-"""Languages in which a name is declared without a body in one place and defined in another."""
+PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
+"""Languages in which a function is declared in one place and defined in another; the signature says which by its end."""
 
-DECLARATION_FILES: Final = (".d.ts", ".d.mts", ".d.cts", ".pyi")
+DECLARATION_FILES: Final[Mapping[str, str]] = {
+    ".d.ts": "javascript",
+    ".d.mts": "javascript",
+    ".d.cts": "javascript",
+    ".pyi": "python",
+}
+"""Ends of files that only declare, with the language family in which what they declare may be defined."""
 
-_BODY_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "class", "struct", "enum"})
+_FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
+_BODY_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "use"})
+_OWNERS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "trait", "interface", "enum", "impl"})
+_VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
 _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
 
 
@@ -44,26 +53,35 @@ def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
 
 
 def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Returns definitions before declarations and `impl` blocks, product code first, types before members, by path."""
+    """Returns definitions before declarations and `impl` blocks, own code first, types and functions before members' values.
+
+    Of these in turn: product code before examples and tests, types before functions before methods, public before internal
+    before private, by path. A name alone means what is called by it alone: fields and the constants of a class or an
+    enumeration are told apart by their owner, and there are enough of them (`name`, `state`) to hide all else.
+    """
     known = list(rows)
-    with_body = {(row.name, row.kind) for row in known if row.line_end > row.line_start}
+    defined = _Defined(known)
     paths = PathReader()
-    return sorted(known, key=lambda row: _place_in_order(row, with_body, paths))
+    return sorted(known, key=lambda row: _place_in_order(row, defined, paths))
 
 
 def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
     """Returns the rows that define something, or all of them where none does."""
-    with_body = {(row.name, row.kind) for row in rows if row.line_end > row.line_start}
-    kept = [row for row in rows if row.kind not in _NO_DEFINITION and not _is_declaration(row, with_body)]
+    defined = _Defined(rows)
+    kept = [row for row in rows if row.kind not in _NO_DEFINITION and not defined.elsewhere(row)]
     return kept or list(rows)
 
 
-def _place_in_order(row: SymbolRow, with_body: set[tuple[str, SymbolKind]], paths: PathReader) -> tuple[object, ...]:
+def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader) -> tuple[object, ...]:
+    role = paths.role(row.path)
+    is_member = row.parent_kind in _OWNERS
     return (
         row.kind in _NO_DEFINITION,
-        _is_declaration(row, with_body),
-        paths.role(row.path).rank,
-        -KIND_WEIGHT[row.kind],
+        defined.elsewhere(row),
+        role.is_generated or role.is_vendored,
+        _is_told_by_owner(row),
+        role.rank,
+        -KIND_WEIGHT["method" if is_member and row.kind == "fn" else row.kind],
         _VISIBILITY_RANK.get(row.visibility, 0),
         row.path.count("/"),
         row.path,
@@ -72,14 +90,45 @@ def _place_in_order(row: SymbolRow, with_body: set[tuple[str, SymbolKind]], path
     )
 
 
-def _is_declaration(row: SymbolRow, with_body: set[tuple[str, SymbolKind]]) -> bool:
-    """A file of declarations alone, or a one-line C or C++ thing of which a longer one of the same name is known."""
-    return row.path.endswith(DECLARATION_FILES) or (
-        row.language in DECLARING_LANGUAGES
-        and row.kind in _BODY_KINDS
-        and row.line_start == row.line_end
-        and (row.name, row.kind) in with_body
-    )
+def _is_told_by_owner(row: SymbolRow) -> bool:
+    """A field, a constant in something, or a line that only says which module a file is or has (`mod x;`, `namespace A;`)."""
+    if row.kind == "module":
+        return row.line_start == row.line_end
+    return row.kind == "field" or (row.kind in _VALUES and row.parent_kind is not None)
+
+
+class _Defined:
+    """What the rows of one name define, so that declarations of the same can be told."""
+
+    def __init__(self, rows: Iterable[SymbolRow]) -> None:
+        self._bodies: set[str] = set()
+        self._by_owner: set[tuple[str, str, str]] = set()
+        for row in rows:
+            if _declared_in(row) is None:
+                self._by_owner.add((_FAMILY.get(row.language, row.language), row.name, _owner(row)))
+                if row.kind in _BODY_KINDS and not _is_prototype(row):
+                    self._bodies.add(row.name)
+
+    def elsewhere(self, row: SymbolRow) -> bool:
+        """Returns whether a row declares what another defines: a prototype, or a name of the same owner in a file of
+        declarations alone. What such a file says of a library in another language has no other definition."""
+        family = _declared_in(row)
+        if family is not None:
+            return (family, row.name, _owner(row)) in self._by_owner
+        return _is_prototype(row) and row.name in self._bodies
+
+
+def _declared_in(row: SymbolRow) -> str | None:
+    return next((family for end, family in DECLARATION_FILES.items() if row.path.endswith(end)), None)
+
+
+def _is_prototype(row: SymbolRow) -> bool:
+    return row.language in PROTOTYPE_LANGUAGES and row.kind in _BODY_KINDS and row.signature.endswith(";")
+
+
+def _owner(row: SymbolRow) -> str:
+    parts = name_parts(row.qualified_name) if row.parent_kind in _OWNERS else ()
+    return parts[-2] if len(parts) > 1 else ""
 
 
 def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:

@@ -61,6 +61,107 @@ def test_a_definition_comes_before_its_impl_block_and_its_declaration(locate):
     assert queue[0].path == "native/queue.c"
 
 
+def test_a_function_on_one_line_is_a_definition_and_a_prototype_on_two_is_none(index_of, state):
+    """Told by the body, not by the number of lines."""
+    snapshot = index_of(
+        {
+            "a.h": "int short_one(void) { return 1; }\nint long_one(\n    int value);\n",
+            "b.h": "int short_one(void);\n",
+            "c.c": "int long_one(int value) { return value; }\n",
+        }
+    )
+
+    def located(name):
+        return [result.path for result in locate_symbol(snapshot, LocateSymbol(name=name), state).results]
+
+    assert located("short_one") == ["a.h", "b.h"]
+    assert located("long_one") == ["c.c", "a.h"]
+
+
+def test_a_stub_is_a_declaration_of_what_its_own_language_defines_for_the_same_owner(index_of, state):
+    """What is written in another language, or for another class, has no other definition that a caller could see."""
+    snapshot = index_of(
+        {
+            "kit/core.pyi": "class Url:\n    def build(self) -> str: ...\n\nclass Host:\n    def build(self) -> str: ...\n",
+            "kit/url.py": "class Url:\n    def build(self):\n        return str(self)\n",
+            "src/host.rs": "impl Host {\n    fn build(&self) -> String {\n        String::new()\n    }\n}\n",
+            "tests/test_kit.py": "class Fake:\n    def build(self):\n        return 1\n",
+        }
+    )
+
+    found = [result.qualified_name for result in locate_symbol(snapshot, LocateSymbol(name="build"), state).results]
+
+    assert found == [
+        "kit.core.Host.build",
+        "kit.url.Url.build",
+        "host::Host::build",
+        "tests.test_kit.Fake.build",
+        "kit.core.Url.build",
+    ]
+
+
+def test_fields_do_not_hide_the_functions_and_types_of_their_name(index_of, state):
+    """Fields and enumerators are told by their owner; what stands by the name alone comes first, in tests too."""
+    fields = "".join(f"struct Part{index} {{\n    int state;\n}};\n" for index in range(12))
+    snapshot = index_of(
+        {
+            "lib/parts.c": fields + "enum Mode {\n    state\n};\n",
+            "tests/state_test.c": "struct state {\n    int value;\n};\n",
+            "third_party/other.c": "int state(void)\n{\n    return 1;\n}\n",
+        }
+    )
+
+    results = locate_symbol(snapshot, LocateSymbol(name="state", limit=100), state).results
+
+    assert (results[0].path, results[0].kind) == ("tests/state_test.c", "struct")
+    assert [result.kind for result in results[1:14]] == ["const", *["field"] * 12]
+    assert results[14].path == "third_party/other.c"
+
+
+def test_constants_that_have_no_owner_stay_with_product_code(index_of, state):
+    snapshot = index_of(
+        {
+            "src/store.ts": "export const useStore = create(options);\n",
+            "tests/store.ts": "export function useStore() {\n  return null;\n}\n",
+        }
+    )
+
+    results = locate_symbol(snapshot, LocateSymbol(name="useStore"), state).results
+
+    assert [result.path for result in results] == ["src/store.ts", "tests/store.ts"]
+
+
+def test_a_line_that_names_a_module_comes_after_what_has_a_body(index_of, state):
+    """`namespace A\\View;` stands in each of its files."""
+    files = {f"src/View/Part{index}.php": f"<?php\nnamespace App\\View;\n\nclass Part{index}\n{{\n}}\n" for index in range(12)}
+    snapshot = index_of({**files, "tests/ViewTest.php": "<?php\n\nclass View\n{\n}\n"})
+
+    results = locate_symbol(snapshot, LocateSymbol(name="View"), state).results
+
+    assert [result.kind for result in results] == ["class", *["module"] * 9]
+
+
+def test_a_function_of_a_type_is_one_of_its_members(index_of, state):
+    """In Rust those without `self` are functions, and not nearer to the name than a method."""
+    rust = "pub struct Deep;\n\nimpl Deep {\n    pub fn build() -> Deep {\n        Deep\n    }\n}\n"
+    python = "class Plain:\n    def build(self):\n        return 1\n"
+    snapshot = index_of(
+        {"core/src/deep.rs": rust, "kit/plain.py": python, "core/src/free.rs": "pub fn build() {\n    deep()\n}\n"}
+    )
+
+    results = locate_symbol(snapshot, LocateSymbol(name="build"), state).results
+
+    assert [result.path for result in results] == ["core/src/free.rs", "kit/plain.py", "core/src/deep.rs"]
+
+
+def test_a_prototype_and_its_definition_are_the_same_symbol(locate):
+    """A reader sees by the semicolon which is which."""
+    definition, prototype = locate("queue_push", detail_level="context").results
+
+    assert prototype.signature == f"{definition.signature};"
+    assert prototype.symbol_stable_id == definition.symbol_stable_id
+
+
 def test_case_is_forgiven_only_where_no_exact_name_exists(locate):
     assert places(locate("ratelimiter"))[0][2] == "RateLimiter"
     assert {name for _, _, name in places(locate("RateLimiter"))} == {"RateLimiter"}
