@@ -33,7 +33,7 @@ DECLARATION_FILES: Final[Mapping[str, str]] = {
 """Ends of files that only declare, with the language family in which what they declare may be defined."""
 
 _FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
-_BODY_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
+_CALLED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "use"})
 _OWNERS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "trait", "interface", "enum", "impl"})
 _VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
@@ -55,14 +55,16 @@ def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
 def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
     """Returns definitions before declarations and `impl` blocks, own code first, types and functions before members' values.
 
-    Of these in turn: product code before examples and tests, types before functions before methods, public before internal
-    before private, by path. A name alone means what is called by it alone: fields and the constants of a class or an
+    Of these in turn: product code before examples and tests, what is not inside its namesake (a constructor is in its class,
+    a struct of Elixir in its module), types before functions before methods, public before internal before private, by path.
+    A name alone means what is called by it alone: fields and the constants of a class or an
     enumeration are told apart by their owner, and there are enough of them (`name`, `state`) to hide all else.
     """
     known = list(rows)
     defined = _Defined(known)
     paths = PathReader()
-    return sorted(known, key=lambda row: _place_in_order(row, defined, paths))
+    namesakes = {row.id for row in known if row.kind not in _NO_DEFINITION}
+    return sorted(known, key=lambda row: _place_in_order(row, defined, paths, is_inner=row.parent_id in namesakes))
 
 
 def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
@@ -72,7 +74,7 @@ def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
     return kept or list(rows)
 
 
-def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader) -> tuple[object, ...]:
+def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader, *, is_inner: bool) -> tuple[object, ...]:
     role = paths.role(row.path)
     is_member = row.parent_kind in _OWNERS
     return (
@@ -81,6 +83,7 @@ def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader) -> t
         role.is_generated or role.is_vendored,
         _is_told_by_owner(row),
         role.rank,
+        is_inner,
         -KIND_WEIGHT["method" if is_member and row.kind == "fn" else row.kind],
         _VISIBILITY_RANK.get(row.visibility, 0),
         row.path.count("/"),
@@ -106,7 +109,7 @@ class _Defined:
         for row in rows:
             if _declared_in(row) is None:
                 self._by_owner.add((_FAMILY.get(row.language, row.language), row.name, _owner(row)))
-                if row.kind in _BODY_KINDS and not _is_prototype(row):
+                if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row)):
                     self._bodies.add(row.name)
 
     def elsewhere(self, row: SymbolRow) -> bool:
@@ -123,7 +126,7 @@ def _declared_in(row: SymbolRow) -> str | None:
 
 
 def _is_prototype(row: SymbolRow) -> bool:
-    return row.language in PROTOTYPE_LANGUAGES and row.kind in _BODY_KINDS and row.signature.endswith(";")
+    return row.language in PROTOTYPE_LANGUAGES and row.kind in _CALLED and row.signature.endswith(";")
 
 
 def _owner(row: SymbolRow) -> str:

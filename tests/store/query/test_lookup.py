@@ -154,6 +154,26 @@ def test_a_function_of_a_type_is_one_of_its_members(index_of, state):
     assert [result.path for result in results] == ["core/src/free.rs", "kit/plain.py", "core/src/deep.rs"]
 
 
+def test_what_is_inside_its_namesake_comes_after_it(index_of, state):
+    """A module of Elixir is what its struct is named after; a class stands for its constructors."""
+    module = "defmodule Shop.Basket do\n  @moduledoc false\n\n  defstruct [:items]\nend\n"
+    snapshot = index_of({"lib/basket.ex": module, "src/Crate.java": "class Crate {\n    Crate() {\n    }\n}\n"})
+
+    def located(name):
+        return [(result.kind, result.line_start) for result in locate_symbol(snapshot, LocateSymbol(name=name), state).results]
+
+    assert located("Basket") == [("module", 1), ("struct", 4)]
+    assert [line for _, line in located("Crate")] == [1, 2]
+
+
+def test_a_macro_comes_before_the_prototypes_of_its_name(index_of, state):
+    snapshot = index_of({"a.h": "void *grow(void *at, int size);\n", "z.h": "#define grow(at, size) shop_grow(at, size)\n"})
+
+    results = locate_symbol(snapshot, LocateSymbol(name="grow"), state).results
+
+    assert [result.kind for result in results] == ["macro", "fn"]
+
+
 def test_a_prototype_and_its_definition_are_the_same_symbol(locate):
     """A reader sees by the semicolon which is which."""
     definition, prototype = locate("queue_push", detail_level="context").results
