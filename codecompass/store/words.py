@@ -41,8 +41,8 @@ _LONG_S: Final = "\u017f"
 
 _LONG_S_BYTES: Final = _LONG_S.encode()
 
-MEMO_LIMIT: Final = 200_000
-"""Distinct words remembered by one splitter; about 40 MB."""
+MEMO_LIMIT: Final = 50_000
+"""Distinct identifiers remembered by one splitter, 7 MB. Four times as many save 1 % of the time of indexing (2026-11-21)."""
 
 
 class TextWords(Struct, frozen=True):
