@@ -15,7 +15,7 @@ from codecompass.cli.main import main
 from codecompass.transport.http.app import HttpApp
 
 PERIOD_SECONDS = 0.1
-LEAKED_BYTES = 100_000
+LEAKED_BYTES = 300_000
 EVERY = 4
 """A leaked task, thread or descriptor for so many requests."""
 

@@ -32,6 +32,7 @@ DECLARATION_FILES: Final[Mapping[str, str]] = {
 }
 """Ends of files that only declare, with the language family in which what they declare may be defined."""
 
+_DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
 _FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
 _CALLED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "use"})
@@ -103,14 +104,13 @@ def _is_told_by_owner(row: SymbolRow) -> bool:
 class _Defined:
     """What the rows of one name define, so that declarations of the same can be told."""
 
-    def __init__(self, rows: Iterable[SymbolRow]) -> None:
-        self._bodies: set[str] = set()
+    def __init__(self, rows: Sequence[SymbolRow]) -> None:
+        defining = [row for row in rows if _declared_in(row) is None]
+        self._bodies = {row.name for row in defining if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row))}
         self._by_owner: set[tuple[str, str, str]] = set()
-        for row in rows:
-            if _declared_in(row) is None:
-                self._by_owner.add((_FAMILY.get(row.language, row.language), row.name, _owner(row)))
-                if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row)):
-                    self._bodies.add(row.name)
+        # To read the owners off the names takes longer than all the rest, and few trees have files of declarations alone.
+        if len(defining) < len(rows):
+            self._by_owner = {(_FAMILY.get(row.language, row.language), row.name, _owner(row)) for row in defining}
 
     def elsewhere(self, row: SymbolRow) -> bool:
         """Returns whether a row declares what another defines: a prototype, or a name of the same owner in a file of
@@ -122,7 +122,9 @@ class _Defined:
 
 
 def _declared_in(row: SymbolRow) -> str | None:
-    return next((family for end, family in DECLARATION_FILES.items() if row.path.endswith(end)), None)
+    if not row.path.endswith(_DECLARATION_ENDS):
+        return None
+    return next(family for end, family in DECLARATION_FILES.items() if row.path.endswith(end))
 
 
 def _is_prototype(row: SymbolRow) -> bool:
