@@ -165,8 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sample(snapshot: Snapshot, random: Random, count: int = 300) -> Iterator[str]:
     """Lines of some files, blank and very long ones left out."""
     everything = snapshot.text.chunks_holding(Narrowing())
-    numbers = [number for file_id in sorted(everything.file_ids) for number in everything.of(file_id)]
-    for passage in everything.passages(random.sample(numbers, min(count, len(numbers)))):
+    for passage in everything.passages(random.sample(range(len(everything)), min(count, len(everything)))):
         lines = [line for line in chunk_lines(passage.text) if 3 <= len(line.strip()) <= 200]
         if lines:
             yield random.choice(lines)

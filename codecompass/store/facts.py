@@ -116,18 +116,17 @@ def facts_guard() -> Iterator[None]:
 
 
 ORDER_BATCH: Final = 2_000
-"""Files whose order is read at a time. For so few each is looked up, for more the order of all is gone through."""
+"""Files whose order is read at a time: 0.5 ms."""
 
 MAX_MATCHED: Final = 4096
 """Characters beyond which nothing can be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes, in
 words that do not tell it from a broken file."""
 
 
-class FileOrder(Struct, frozen=True):
-    """Where a file stands among all: by the rank of its role (see `path_roles.py`), then by path."""
+class FileOrder(Struct, frozen=True, gc=False):
+    """A file in the order of hits: by the rank of its role (see `path_roles.py`), then by path."""
 
     rank: int
-    path: str
     file_id: int
 
 
@@ -171,24 +170,23 @@ class FactsReader:
         """Returns (id, path) of every indexed file, by path."""
         return self._rows("SELECT id, path FROM files WHERE status = 'indexed' ORDER BY path")
 
-    def ordered(self, ids: Collection[int]) -> Iterator[FileOrder]:
+    def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
         """Yields the files of `ids` by the rank of their role and by path. Reads on only as it is asked to."""
         if len(ids) <= ORDER_BATCH:
-            found = []
+            found: list[tuple[int, str, int]] = []
             for batch in _batches(list(ids)):
                 found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_marks(batch)})", batch)
-            for row in sorted(found):
-                yield FileOrder(*row)
+            yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
             return
-        last = FileOrder(-1, "", 0)
-        while rows := self._rows(
-            "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
-            (last.rank, last.path, ORDER_BATCH),
-        ):
-            for rank, path, file_id in rows:
-                if file_id in ids:
-                    yield FileOrder(rank, path, file_id)
-            last = FileOrder(*rows[-1])
+        # To look up so many takes longer than to go through the order of all files, which the index has.
+        rows = self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
+        while rows:
+            yield from [FileOrder(rank, file_id) for rank, file_id in rows if file_id in ids]
+            rows = self._rows(
+                "SELECT role_rank, id FROM files WHERE (role_rank, path) > (SELECT role_rank, path FROM files WHERE id = ?) "
+                "ORDER BY role_rank, path LIMIT ?",
+                (rows[-1][1], ORDER_BATCH),
+            )
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""

@@ -7,7 +7,6 @@ half of what people type, or matches everything). A damaged index surfaces as In
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -334,7 +333,11 @@ class HeldChunks:
         self._guard = guard
         self._addresses = addresses
         self._keys = sorted(addresses)
-        self.file_ids: AbstractSet[int] = {key >> FILE_SHIFT for key in self._keys}
+
+        self.file_ids = frozenset(key >> FILE_SHIFT for key in self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
     def of(self, file_id: int) -> range:
         """Returns the numbers of the candidates in a file, in line order."""

@@ -15,8 +15,8 @@ def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolR
     for row in definitions:
         if row.file_id in held.file_ids:
             lines.setdefault(row.file_id, set()).add(row.line_start)
-    first = list(facts.ordered(lines.keys()))[::-1]
-    for file in facts.ordered(held.file_ids):
+    first = list(facts.in_order(lines))[::-1]
+    for file in facts.in_order(held.file_ids):
         while first and first[-1].rank <= file.rank:
             defining = first.pop().file_id
             yield from (number for number in held.of(defining) if _defines(held, number, lines[defining]))
