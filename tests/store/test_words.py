@@ -46,6 +46,7 @@ def test_parts_are_those_of_camel_case_words_each_word_once(text, parts):
         ("naïve", "~na ~ve"),
         ("日本語", ""),
         ("ſet", "!odd ~et"),
+        ("\u212a", "!odd"),
     ],
 )
 def test_names_are_identifiers_that_the_index_cannot_make_from_the_text(text, names):

@@ -150,8 +150,6 @@ class _Parser:
         self._at = opening.end()
         flags, end = opening.groups()
         if flags and "i" in flags:
-            # The other case of `k` and `s` is also a letter outside ASCII.
-            self.is_by_ascii = True
             self.has_case = False
         if end == ")":
             return _NOTHING

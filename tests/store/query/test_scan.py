@@ -1,15 +1,18 @@
 """Literal and regular expression search: exactly the matching lines, whatever the index could narrow."""
 
+import random
 import re
 import subprocess
 
 import pytest
+import re2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.query import QuerySettings, search_code
+from codecompass.store.query.finding import find
 from tests.conftest import tool
 from tests.store.query.project import FILES
 
@@ -23,6 +26,9 @@ LINES = {
     "unicode.txt": "café needle\nneedlé\nΝΕΕΔΛΕ\n",
     "case.txt": "Needle\nNEEDLE\nneedles\nmyneedle\nmy_needle\n",
 }
+
+WORDS = r"a b Ab foo Bar _ . ( ) é → k İ 日本 ’ 1 -"
+ATOMS = r"a b Ab foo Bar _ \. \( \w \w* \W \s* \s+ \b é k s . [ab] [Ff]oo (foo|Bar) (?i:foo) (_|b)? 日 1 x [^a] ^ $"
 
 
 @pytest.fixture(scope="session")
@@ -251,3 +257,29 @@ def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
 
     assert reply.results == ()
     assert [(action.tool, action.mode) for action in reply.suggested_next_actions] == [("search_code", "")]
+
+
+def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
+    """What `test_terms` shows of our own tokens, for the tokens that the index really makes."""
+    draw = random.Random(11)
+    words, atoms = [*WORDS.split(), " ", "  ", "\t", "\u212a"], [*ATOMS.split(), " "]
+
+    def text():
+        return "\n".join("".join(draw.choices(words, k=draw.randint(1, 9))) for _ in range(3))
+
+    files = {f"{number}.txt": text() for number in range(300)}
+    # Words that no search finds by their letters.
+    files |= {"long.txt": f"{'x' * 130}_foo(\nfoo", "other case.txt": "ſ\nbarſ(foo)"}
+    snapshot = index_of(files)
+    n_matching = 0
+    for number in range(600):
+        pattern = ("(?i)" if number % 5 == 0 else "") + "".join(draw.choices(atoms, k=draw.randint(2, 5)))
+        matcher = re2.compile(pattern)
+        expected = truth(files, matcher.search)
+        hits = find(snapshot, SearchCode(query=pattern, mode="regex"), 10_000, QuerySettings(counted_lines=10_000))
+        found = {(shown.place.place.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+
+        assert found == expected, pattern
+        n_matching += bool(expected)
+
+    assert n_matching > 200
