@@ -19,6 +19,7 @@ from codecompass.units import GIB, KIB, MIB
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
 Transport = Literal["stdio", "http"]
+AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
 
@@ -132,6 +133,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     allowed_origins: Annotated[tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")] = ()
     allowed_hosts: Annotated[tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")] = ()
     tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
+    answers: Annotated[
+        AnswerForm,
+        Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
+    ] = "json"
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -180,6 +185,8 @@ USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
 
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
+SHORT_VARIABLES: Final[Mapping[str, str]] = {HOME_VARIABLE: "storage.data_dir", "CODECOMPASS_ANSWERS": "server.answers"}
+"""Variables that set a key under a shorter name."""
 
 NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
 """Variables with the prefix that say something else than a setting."""

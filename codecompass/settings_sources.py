@@ -18,9 +18,9 @@ from msgspec import Struct
 from codecompass.errors import InvalidInput
 from codecompass.settings import (
     ENVIRONMENT_PREFIX,
-    HOME_VARIABLE,
     NO_SETTING,
     PROJECT_SECTIONS,
+    SHORT_VARIABLES,
     USER_KEYS,
     Setting,
     Settings,
@@ -110,7 +110,7 @@ def load_settings(sources: Sources) -> Loaded:
 def _from_environment(environment: Mapping[str, str], known: Mapping[str, Setting]) -> tuple[dict[str, _Found], tuple[str, ...]]:
     names = {setting.variable: setting.key for setting in known.values()}
     names |= {ENVIRONMENT_PREFIX + key.replace(".", "_").upper(): key for key in _older_spellings(known)}
-    names[HOME_VARIABLE] = "storage.data_dir"
+    names |= SHORT_VARIABLES
     sections = {key.partition(".")[0] for key in names.values()}
     found: dict[str, _Found] = {}
     warnings = []

@@ -22,7 +22,7 @@ from codecompass.protocol.requests import (
     SearchCode,
 )
 from codecompass.protocol.times import iso_time
-from codecompass.settings import Settings
+from codecompass.settings import AnswerForm, Settings
 from codecompass.store import query as core
 from codecompass.store.index import Snapshot
 from codecompass.store.job_log import JobProgress
@@ -89,12 +89,13 @@ def require_ref(wanted: str | None, current: str) -> None:
         )
 
 
-def query_settings(settings: Settings) -> QuerySettings:
-    """Returns what the configuration says to a query."""
+def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
+    """Returns what the configuration says to a query whose reply is made for this form of answer."""
     return QuerySettings(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,
         max_result_bytes=settings.query.max_response_bytes,
+        answers=answers,
     )
 
 

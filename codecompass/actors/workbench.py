@@ -35,7 +35,7 @@ from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, Inter
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
-from codecompass.settings import Settings
+from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import find_drift, stale_error
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import IndexMeta, WorkspaceIndex
@@ -124,8 +124,11 @@ class IndexWorkbench:
         limits: Limits,
         ledger: Ledger,
         mapped_files: MappedFiles | None = None,
+        answers: AnswerForm = "json",
     ) -> None:
-        """`load_settings` reads the project's settings: now, and again before each job that looks at the whole tree."""
+        """`load_settings` reads the project's settings: now, and again before each job that looks at the whole tree.
+        `answers` is the form for which replies are made."""
+        self._answers: AnswerForm = answers
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
@@ -139,7 +142,7 @@ class IndexWorkbench:
     def _use(self, settings: Settings) -> None:
         self._settings = settings
         self._index_limits = index_limits(settings.index)
-        self._query_settings = query_settings(settings)
+        self._query_settings = query_settings(settings, self._answers)
 
     async def look(self) -> Standing:
         """Returns how the index lies on disk. Opens it, so that the first question finds it warm."""

@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from codecompass.actors.answering import query_settings
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_DEADLINE_SECONDS, OTHERS_POLL_SECONDS, run_job, summary
@@ -93,19 +94,12 @@ def answer(
                 schema_name="" if options.project_id is None else project.schema_name,
                 warnings=decoded.warnings,
             )
-            question = Question(snapshot, state, query_settings(settings), _deadline(request, settings))
+            question = Question(
+                snapshot, state, query_settings(settings, "json" if options.as_json else "text"), _deadline(request, settings)
+            )
             return Answer(query(request, question), project)
     finally:
         index.close()
-
-
-def query_settings(settings: Settings) -> QuerySettings:
-    """Returns what the configuration says to a query."""
-    return QuerySettings(
-        default_limit=settings.query.default_limit,
-        ranking_explain_level=settings.query.ranking_explain_level,
-        max_result_bytes=settings.query.max_response_bytes,
-    )
 
 
 def require_ref(wanted: str | None, current: str) -> None:

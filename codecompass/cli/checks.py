@@ -18,8 +18,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass import __version__
-from codecompass.cli import amounts
+from codecompass import __version__, amounts
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
 from codecompass.store.filesystem import filesystem_of

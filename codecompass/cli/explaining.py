@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from codecompass.cli import amounts
+from codecompass import amounts
 from codecompass.cli.terminal import printable
 from codecompass.protocol.metadata import PathExplanation
 

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
-from codecompass.cli import amounts
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar

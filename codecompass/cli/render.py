@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from codecompass.cli.excerpts import Excerpt
 from codecompass.cli.paths import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
-from codecompass.protocol.replies import FileOutlineReply, OutlineNode, Result
+from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
+from codecompass.protocol.text.code import Name, gathered, short_name
 
 MAX_LINE_COLUMNS: Final = 200
 """Where the output is no terminal. A line of code beyond this is data."""
@@ -26,28 +24,25 @@ KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
 }
 
 
-_SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
-
-
 def write_hits(
     terminal: Terminal,
     root: Path,
     results: Sequence[Result],
-    excerpts: Sequence[Excerpt],
     pattern: re.Pattern[str] | None,
 ) -> None:
     """Writes one block a hit: where and what, the signature, the lines that matter."""
-    for index, (result, excerpt) in enumerate(zip(results, excerpts, strict=True)):
+    for index, result in enumerate(results):
+        excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
             terminal.line()
         terminal.line(_heading(terminal, root, result, excerpt))
-        if result.signature and result.signature.strip() != result.name:
+        if result.signature and not excerpt.is_whole and result.signature.strip() != result.name:
             _write_code(terminal, "    ", result.signature, None)
-        width = max(4, len(str(excerpt.lines[-1].number)) if excerpt.lines else 0)
+        width = max(4, len(str(excerpt.lines[-1].line)) if excerpt.lines else 0)
         code = textwrap.dedent("\n".join(line.text.expandtabs(4) for line in excerpt.lines)).split("\n")
         for line, text in zip(excerpt.lines, code, strict=False):
-            number = terminal.style(str(line.number).rjust(width), "dim")
+            number = terminal.style(str(line.line).rjust(width), "dim")
             _write_code(terminal, f"{number}  ", text, pattern, indent=width + 2)
         if excerpt.is_cut:
             terminal.line(terminal.style(" " * width + "  …", "dim"))
@@ -55,9 +50,9 @@ def write_hits(
 
 def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -> str:
     directory, slash, name = shown_path(root, result.path).rpartition("/")
-    is_symbol = bool(result.symbol_id)
+    is_symbol = result.result_type == "symbol"
     # Of a piece of text, the line that matters is where one wants to land.
-    line = f":{excerpt.lines[0].number if excerpt.lines and not is_symbol else result.line_start}"
+    line = f":{excerpt.lines[0].line if excerpt.lines and not is_symbol else result.line_start}"
     place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold") + terminal.style(line, "cyan")
     if not result.name:
         return f"{place}  {terminal.style(f'lines {result.line_start}-{result.line_end}', 'dim')}"
@@ -67,23 +62,10 @@ def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -
     if terminal.width is not None:
         taken = columns(directory + slash + name + line) + 2 + len(result.kind) + 1 + (0 if is_symbol else 3)
         room = max(len(result.name), terminal.width - taken)
-    named = cut(printable(short_name(result)), room)
+    named = cut(printable(short_name(Name(result.kind, result.name, result.qualified_name, "", result.path))), room)
     around, _, own = named.rpartition(printable(result.name))
     shown = terminal.style(around, "dim") + terminal.style(own or printable(result.name), "bold")
     return f"{place}  {before}{kind} {shown if around else terminal.style(named, 'bold')}"
-
-
-def short_name(result: Result) -> str:
-    """Returns the qualified name without the parts that the path says already; of a method, the class stays."""
-    name = result.qualified_name
-    if not name.endswith(result.name):
-        return result.name
-    parts = _SEPARATOR.split(name[: -len(result.name)])  # names and separators by turns
-    said = set(re.split(r"[/.]", result.path))
-    least = 3 if result.kind == "method" else 1
-    while len(parts) > least and parts[0] in said:
-        del parts[:2]
-    return "".join(parts) + result.name
 
 
 def _write_code(terminal: Terminal, prefix: str, text: str, pattern: re.Pattern[str] | None, indent: int | None = None) -> None:
@@ -106,7 +88,7 @@ def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> No
     """Writes the tree: line numbers to the left, nesting by indentation, signatures where there are any."""
     place = terminal.style(shown_path(root, reply.file_path), "cyan", "bold")
     terminal.line(f"{place}  {terminal.style(reply.language, 'dim')}")
-    nodes = list(_flattened(_gathered(reply.symbols), 0))
+    nodes = list(_flattened(reply.symbols, 0))
     width = max(4, max((len(str(node.line_start)) for _, node in nodes), default=0))
     for depth, node in nodes:
         number = terminal.style(str(node.line_start).rjust(width), "dim")
@@ -115,20 +97,8 @@ def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> No
         terminal.line(f"{number}  {indent}{_node(terminal, node, room)}")
 
 
-def _gathered(nodes: Sequence[OutlineNode]) -> list[OutlineNode]:
-    """The nodes with each run of imports as one: a reader wants the definitions."""
-    gathered: list[OutlineNode] = []
-    for node in nodes:
-        previous = gathered[-1] if gathered else None
-        if node.kind == "use" and previous is not None and previous.kind == "use":
-            gathered[-1] = msgspec.structs.replace(previous, name=f"{previous.name}, {node.name}", line_end=node.line_end)
-        else:
-            gathered.append(msgspec.structs.replace(node, children=tuple(_gathered(node.children))))
-    return gathered
-
-
 def _flattened(nodes: Sequence[OutlineNode], depth: int) -> Iterator[tuple[int, OutlineNode]]:
-    for node in nodes:
+    for node in gathered(nodes):
         yield depth, node
         yield from _flattened(node.children, depth + 1)
 

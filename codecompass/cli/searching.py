@@ -5,11 +5,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
-
-from codecompass.cli import amounts
+from codecompass import amounts
 from codecompass.cli.answering import Question, answer
-from codecompass.cli.excerpts import Excerpt, excerpts, word_pattern
 from codecompass.cli.explaining import sentence
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
@@ -18,6 +15,7 @@ from codecompass.cli.terminal import cut, printable
 from codecompass.protocol.encode import encode
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.store.query.excerpts import word_pattern
 from codecompass.store.query.lookup import locate_symbol
 from codecompass.store.query.search import search_code
 from codecompass.store.registry import Project
@@ -26,24 +24,11 @@ MAX_ECHO_COLUMNS: Final = 200
 """Of a question that found nothing, so much is repeated. A pasted page is no help to anybody."""
 
 
-class Shown(Struct, frozen=True):
-    """A reply with the lines that a person gets to see besides."""
-
-    reply: SearchCodeReply | LocateSymbolReply
-    excerpts: tuple[Excerpt, ...]
-
-
 def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     """Answers a `search_code`; returns whether anything was found."""
-    as_json = invocation.options.as_json
 
-    def query(request: SearchCode, question: Question) -> Shown:
-        reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
-        if as_json or request.detail_level == "location" or request.compact:
-            return Shown(reply, (Excerpt(()),) * len(reply.results))
-        pattern = word_pattern(request.query) if request.mode == "auto" else None
-        has_context = request.detail_level == "context"
-        return Shown(reply, excerpts(question.snapshot, reply.results, pattern, has_context=has_context))
+    def query(request: SearchCode, question: Question) -> SearchCodeReply:
+        return search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
 
     found = answer(invocation, SearchCode, arguments, query)
     text = str(arguments["query"])
@@ -52,24 +37,26 @@ def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
 
 def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     """Answers a `locate_symbol`; returns whether anything was found."""
-    as_json = invocation.options.as_json
 
-    def query(request: LocateSymbol, question: Question) -> Shown:
-        reply = locate_symbol(question.snapshot, request, question.state, question.settings)
-        if as_json or request.detail_level != "context" or request.compact:
-            return Shown(reply, (Excerpt(()),) * len(reply.results))
-        return Shown(reply, excerpts(question.snapshot, reply.results, None, has_context=True))
+    def query(request: LocateSymbol, question: Question) -> LocateSymbolReply:
+        return locate_symbol(question.snapshot, request, question.state, question.settings)
 
     found = answer(invocation, LocateSymbol, arguments, query)
     return _write(invocation, found.project, found.reply, None, str(arguments["name"]))
 
 
-def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.Pattern[str] | None, asked: str) -> bool:
-    reply, terminal = shown.reply, invocation.terminal
+def _write(
+    invocation: Invocation,
+    project: Project,
+    reply: SearchCodeReply | LocateSymbolReply,
+    pattern: re.Pattern[str] | None,
+    asked: str,
+) -> bool:
+    terminal = invocation.terminal
     if invocation.options.as_json:
         terminal.json(encode(reply))
         return bool(reply.results)
-    write_hits(terminal, project.root, reply.results, shown.excerpts, pattern)
+    write_hits(terminal, project.root, reply.results, pattern)
     if reply.results and terminal.width is not None:
         terminal.line()
     for warning in reply.metadata.warnings:

@@ -164,8 +164,8 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
 
-    server = DeferredServer(settings.server.tools, launch)
-    core = Core(product_surface(server, server))
+    server = DeferredServer(settings.server.tools, settings.server.answers, launch)
+    core = Core(product_surface(server, server, settings.server.answers))
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, core, nursery.cancel_scope)
         nursery.start_soon(server.run)

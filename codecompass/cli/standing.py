@@ -1,6 +1,6 @@
 """How an index stands, for `status`: works for a project that is not registered, not indexed, or not readable."""
 
-from codecompass.cli.amounts import count
+from codecompass.amounts import count
 from codecompass.cli.answering import drift_of, require_ref
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import Choice

@@ -1,9 +1,13 @@
-"""Replies -> JSON bytes. The same reply gives the same bytes: fields in the order of their Struct, no clock in them."""
+"""Replies -> JSON bytes. The same reply gives the same bytes: fields in the order of their Struct, no clock in them.
+
+Each result stands on a line of its own, so that a host which cuts long answers at lines keeps whole results.
+"""
 
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from codecompass.protocol.decode import well_formed
 
@@ -11,13 +15,33 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(reply: Struct) -> bytes:
-    """Returns `reply` as compact JSON in UTF-8. Text that UTF-8 cannot carry (lone surrogates) becomes U+FFFD."""
-    return _encode(reply)
+    """Returns `reply` as JSON in UTF-8: compact, but for line breaks around the items of its outermost lists of objects.
+
+    Text that UTF-8 cannot carry (lone surrogates) becomes U+FFFD; where it stands outside these lists, all is on one line.
+    """
+    lists = {
+        name: Raw(b"[\n" + b",\n".join(map(_encode, items)) + b"\n]")
+        for name in reply.__struct_fields__
+        if _is_list_of_objects(items := getattr(reply, name))
+    }
+    try:
+        return _ENCODER.encode(replace(reply, **lists))
+    except UnicodeEncodeError:
+        return _encode(reply)
+
+
+def one_line(encoded: bytes) -> bytes:
+    """Returns what `encode` gave without line breaks, as messages need it that end with one."""
+    return encoded.replace(b"\n", b"")
 
 
 def encoded_size(value: Struct | tuple[Struct, ...]) -> int:
     """Returns how many bytes `value` takes within an answer."""
     return len(_encode(value))
+
+
+def _is_list_of_objects(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Struct)
 
 
 def _encode(value: object) -> bytes:

@@ -26,13 +26,33 @@ class MatchedLine(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class Enclosing(Struct, frozen=True, kw_only=True):
+    """The innermost definition around a piece of text."""
+
+    kind: str
+    name: str
+    qualified_name: str
+    line_start: int
+    line_end: int
+
+
+class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The lines of a hit that are shown to a reader. `is_whole`: they are all of it; `is_cut`: it goes on behind them."""
+
+    lines: tuple[MatchedLine, ...] = ()
+    is_whole: bool = False
+    is_cut: bool = False
+    enclosing: Enclosing | None = None
+
+
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
     `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`, without
     `symbol_stable_id`. `context`: all. `compact` leaves what `location` has and the score, at any level. A result that is no
     symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the definition around it, and its best
-    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project.
+    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project. `excerpt` is there
+    for answers as text alone.
     """
 
     path: str
@@ -57,6 +77,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str = ""
     start_line: int = 0
     end_line: int = 0
+    excerpt: Excerpt | None = None
 
 
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -173,7 +194,7 @@ class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of context; `body` only with the strategy `depth`."""
+    """A piece of context; `body` only with the strategy `depth`. `excerpt` is there for answers as text, in place of `body`."""
 
     path: str
     line_start: int
@@ -188,6 +209,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result_id: str = ""
     score: float
     body: str = ""
+    excerpt: Excerpt | None = None
 
 
 class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):

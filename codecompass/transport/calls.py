@@ -41,13 +41,15 @@ class Caller(Protocol):
 
 
 class ToolAnswer(Struct, frozen=True):
-    """What a tool says: `payload` is the compact JSON that goes out as text, and as structured content on success.
+    """What a tool says: `payload` is its JSON. That goes out as text, and as structured content on success, unless there is
+    `text`: the same as plain text for models, which then goes out alone.
 
     `error` is there on failure, `job` where the call started or joined one that may still be running. `at_end` makes of
     the job's last state what the call would have said had it waited for it; without it no task is made of the job.
     """
 
     payload: bytes
+    text: str | None = None
     error: ErrorBody | None = None
     job: JobView | None = None
     at_end: Callable[[JobState], "ToolAnswer"] | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ _SERVER_MODULE: Final = "codecompass.transport.server"
 class DeferredServer:
     """`calls.Tools` and `job_directory.JobDirectory` of the server that `run` opens."""
 
-    def __init__(self, listing: str, launch: "Callable[[], Launch]") -> None:
+    def __init__(self, listing: str, answers: AnswerForm, launch: "Callable[[], Launch]") -> None:
         self._listing = listing
+        self._answers: AnswerForm = answers
         self._launch = launch
         self._wanted = trio.Event()
         self._opened = trio.Event()
@@ -55,7 +57,7 @@ class DeferredServer:
         """See `calls.Tools`. Needs the descriptions, not the server."""
         from codecompass.transport.tools.catalog import describe
 
-        return describe(self._listing)
+        return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
         """See `calls.Tools`."""

@@ -75,10 +75,11 @@ class Server:
         self.supervisor: Final = supervisor
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
         self.router: Final = Router(launch.rules, ledger, self.auto_workspaces)
+        served = launch.settings.server
         services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
-        self.tools: Final = MeasuredTools(Catalog(services, launch.settings.server.tools), self.measures)
-        self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor)), launch.limits)
+        self.tools: Final = MeasuredTools(Catalog(services, served.tools, served.answers), self.measures)
+        self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor), served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
         self._survey = Survey(ledger, launch.home)
         self.storage_care: Final = StorageCare(
@@ -184,6 +185,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                         limits=limits,
                         ledger=ledger,
                         mapped_files=mapped_files,
+                        answers=settings.server.answers,
                     ),
                     limiter=limits.checks,
                 )

@@ -5,42 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cli.excerpts import Excerpt, NumberedLine, word_pattern
-from codecompass.cli.render import short_name, write_hits, write_outline
+from codecompass.cli.render import write_hits, write_outline
 from codecompass.cli.terminal import Terminal, columns
 from codecompass.protocol.metadata import Metadata
-from codecompass.protocol.replies import FileOutlineReply, OutlineNode, Result
+from codecompass.protocol.replies import Excerpt, FileOutlineReply, MatchedLine, OutlineNode, Result
+from codecompass.store.query.excerpts import word_pattern
 
 
 def result(path: str, kind: str, qualified_name: str, **fields: object) -> Result:
     name = fields.pop("name", qualified_name.replace("::", ".").replace("#", ".").rpartition(".")[2])
     return Result(
-        path=path, line_start=7, line_end=9, kind=kind, name=name, qualified_name=qualified_name, symbol_id="s", **fields
+        path=path, line_start=7, line_end=9, kind=kind, name=name, qualified_name=qualified_name, result_type="symbol", **fields
     )
-
-
-@pytest.mark.parametrize(
-    ("path", "kind", "qualified_name", "expected"),
-    [
-        ("src/pkg/jwt.py", "fn", "pkg.jwt.validate", "validate"),
-        ("src/pkg/jwt.py", "method", "pkg.jwt.Token.close", "Token.close"),
-        ("auth/jwt.rs", "fn", "auth::jwt::validate", "validate"),
-        ("com/shop/Cart.java", "method", "com.shop.Cart.total", "Cart.total"),
-        ("lib/a.rb", "method", "A::B#m", "A::B#m"),
-        ("x/x.go", "method", "x.(*T).Run", "(*T).Run"),
-        ("other.py", "fn", "pkg.validate", "pkg.validate"),
-        ("a.hs", "fn", "M.f", "M.f"),
-    ],
-)
-def test_a_name_leaves_out_what_the_path_says(path, kind, qualified_name, expected):
-    assert short_name(result(path, kind, qualified_name)) == expected
-
-
-def test_a_name_of_odd_characters_is_shown_as_it_is():
-    odd = result("a.cpp", "fn", "ns::operator/", name="operator/")
-
-    assert short_name(odd) == "ns::operator/"
-    assert short_name(result("a.py", "fn", "", name="f")) == "f"
 
 
 class Screen(io.StringIO):
@@ -54,9 +30,13 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width):
     terminal = Terminal({"NO_COLOR": "1"}, out=screen, err=io.StringIO())
     terminal.width = width
     long = "漢字" * 100 + "word"
-    hits = [result("a.py", "fn", "a." + "x" * 300, signature="def " + "y" * 300), result("b.py", "fn", "b.f")]
+    excerpt = Excerpt(lines=(MatchedLine(line=123, text=long),))
+    hits = [
+        result("a.py", "fn", "a." + "x" * 300, signature="def " + "y" * 300, excerpt=excerpt),
+        result("b.py", "fn", "b.f"),
+    ]
 
-    write_hits(terminal, tmp_path, hits, [Excerpt((NumberedLine(123, long),)), Excerpt(())], word_pattern("word"))
+    write_hits(terminal, tmp_path, hits, word_pattern("word"))
 
     lines = screen.getvalue().splitlines()
     # The place itself is never cut: it is what one copies.
@@ -68,8 +48,8 @@ def test_the_words_of_the_query_stand_out():
     screen = Screen()
     terminal = Terminal({}, out=screen, err=io.StringIO())
 
-    excerpt = Excerpt((NumberedLine(8, "    validates = emailValidatorOf()"),))
-    write_hits(terminal, Path("/p"), [result("a.py", "fn", "a.f")], [excerpt], word_pattern("where to validate"))
+    excerpt = Excerpt(lines=(MatchedLine(line=8, text="    validates = emailValidatorOf()"),))
+    write_hits(terminal, Path("/p"), [result("a.py", "fn", "a.f", excerpt=excerpt)], word_pattern("where to validate"))
 
     assert "\x1b[33;1mvalidates\x1b[0m" in screen.getvalue()
     assert "email\x1b[33;1mValidator\x1b[0mOf" in screen.getvalue()
@@ -77,9 +57,10 @@ def test_the_words_of_the_query_stand_out():
 
 def test_lines_lose_the_indentation_that_they_share():
     screen = io.StringIO()
-    lines = Excerpt((NumberedLine(8, "\t\tif a:"), NumberedLine(9, "\t\t\treturn")), is_cut=True)
+    lines = (MatchedLine(line=8, text="\t\tif a:"), MatchedLine(line=9, text="\t\t\treturn"))
 
-    write_hits(Terminal({}, out=screen), Path("/p"), [result("a.py", "fn", "a.f")], [lines], None)
+    hits = [result("a.py", "fn", "a.f", excerpt=Excerpt(lines=lines, is_cut=True))]
+    write_hits(Terminal({}, out=screen), Path("/p"), hits, None)
 
     assert screen.getvalue().splitlines()[1:] == ["   8  if a:", "   9      return", "      …"]
 

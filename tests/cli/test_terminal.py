@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from codecompass.cli import amounts
+from codecompass import amounts
 from codecompass.cli.terminal import Terminal, columns, cut, pad, printable
 from codecompass.protocol.times import iso_time
 

@@ -45,12 +45,15 @@ A server may look through a project when it begins, of which only that list tell
 
 _FIELDS = re.compile("|".join(f'"{name}":(?:{value})' for name, value in MASKED.items()))
 
+_IN_TEXT = re.compile(r"(?<=job )[0-9a-f]{12}|(?<=last indexed: )\S+|(?<=, up )[0-9.]+ s|, [0-9.]+ s$", re.MULTILINE)
+"""The same in answers as text."""
+
 Tell = Callable[[str, dict[str, object]], Awaitable[str]]
 
 
 def masked(text: str) -> str:
     """Returns an answer with the named fields empty, and everything else as it is."""
-    return _FIELDS.sub(lambda field: field[0].partition(":")[0] + ":_", text)
+    return _IN_TEXT.sub("_", _FIELDS.sub(lambda field: field[0].partition(":")[0] + ":_", text))
 
 
 def told(message: dict) -> str:
@@ -110,9 +113,17 @@ async def _settle(tell: Tell) -> None:
     """Waits until the server has seen what there is: its watcher is at work, and it knows the index."""
     with trio.fail_after(60):
         while True:
-            status = json.loads((await tell("index_status", {})).partition(" ")[2])
-            health = json.loads((await tell("health_check", {})).partition(" ")[2])
-            states = {(each["index_status"], each.get("residency")) for each in health["projects"]}
-            if status["metadata"]["freshness_status"] == "fresh" and states == {("ready", "live")} and not health["active_job"]:
+            status = (await tell("index_status", {})).partition(" ")[2]
+            health = (await tell("health_check", {})).partition(" ")[2]
+            if _is_settled(status, health):
                 return
             await trio.sleep(0.05)
+
+
+def _is_settled(status: str, health: str) -> bool:
+    if not status.startswith("{"):
+        return ": ready, fresh, on " in status and ": ready, fresh, live, " in health and "\njob " not in health
+    decoded = json.loads(health)
+    states = {(each["index_status"], each.get("residency")) for each in decoded["projects"]}
+    is_fresh = json.loads(status)["metadata"]["freshness_status"] == "fresh"
+    return is_fresh and states == {("ready", "live")} and not decoded["active_job"]

@@ -2,7 +2,7 @@
 
 import asyncclick
 
-from codecompass.cli import amounts
+from codecompass import amounts
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation

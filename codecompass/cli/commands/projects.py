@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import asyncclick
 
-from codecompass.cli import amounts
+from codecompass import amounts
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation

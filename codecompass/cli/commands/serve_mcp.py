@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.settings import LogLevel, Transport
+from codecompass.settings import AnswerForm, LogLevel, Transport
 
 HELP = """
     Serve the tools to an editor or an agent, over the Model Context Protocol.
@@ -30,6 +30,7 @@ _SETTINGS: Final = {
     "allowed_origins": "server.allowed_origins",
     "allowed_hosts": "server.allowed_hosts",
     "tools": "server.tools",
+    "answers": "server.answers",
     "log_level": "log.level",
 }
 """The setting that each option overrides, where it is given."""
@@ -44,6 +45,7 @@ _SETTINGS: Final = {
         Example("codecompass serve-mcp --auto-workspace --allowed-root ~/src", "take up any project below a directory"),
         Example("codecompass serve-mcp --connect http://127.0.0.1:9100", "use the server that runs already"),
         Example("codecompass serve-mcp --tools core", "list five tools, for models that choose badly among many"),
+        Example("codecompass serve-mcp --answers text", "plain text in place of JSON: what models read best"),
         Example("codecompass serve-mcp --log-file /tmp/codecompass.log --log-level debug", "see what goes on"),
     ),
     chooses_project=False,
@@ -82,6 +84,9 @@ _SETTINGS: Final = {
     "--connect", metavar="URL", help="Pass everything on to the server that runs at this address, and share its index."
 )
 @asyncclick.option("--tools", metavar="LIST", help="Tools to list: ten, core, all, or names with commas.")
+@asyncclick.option(
+    "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."
+)
 @asyncclick.option(
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )

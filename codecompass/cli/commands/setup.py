@@ -146,7 +146,7 @@ def _server(invocation: Invocation, host: Host, workspaces: tuple[str, ...], *, 
     program, *arguments = portable_command(invocation.environment) if is_shared else installed_command()
     if invocation.options.config is not None:
         arguments += ["--config", str(Path(invocation.options.config).expanduser().absolute())]
-    arguments.append("serve-mcp")
+    arguments += ["serve-mcp", "--tools", "core", "--answers", "text"]
     given = workspaces or tuple(filter(None, [invocation.options.workspace]))
     for workspace in given:
         arguments += ["--workspace", os.path.realpath(_directory("--workspace", workspace))]

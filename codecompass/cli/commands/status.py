@@ -76,8 +76,8 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
 
 
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
+    from codecompass import amounts
     from codecompass.actors.index_limits import index_limits
-    from codecompass.cli import amounts
     from codecompass.store.scan.explain import explain
 
     terminal = invocation.terminal
@@ -101,7 +101,7 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
-    from codecompass.cli import amounts
+    from codecompass import amounts
     from codecompass.cli.table import write_pairs
     from codecompass.store.housekeeping import disk_usage
 
@@ -173,6 +173,6 @@ def _listed(counts: dict[str, int]) -> str:
 def _ago(moment: str) -> str:
     from datetime import datetime
 
-    from codecompass.cli import amounts
+    from codecompass import amounts
 
     return amounts.ago(datetime.fromisoformat(moment).timestamp())

@@ -4,7 +4,8 @@ import sys
 
 import asyncclick
 
-from codecompass.cli import amounts, failure
+from codecompass import amounts
+from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation

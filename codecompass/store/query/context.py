@@ -5,7 +5,7 @@ kept for what is needed: a body is easier to understand with the signatures that
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -13,16 +13,18 @@ from msgspec import Struct
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import CodeContextReply, ContextItem
+from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode
-from codecompass.store.facts import SymbolRow
+from codecompass.protocol.text import render
+from codecompass.protocol.text.code import context_lines
+from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import PathReader
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
 from codecompass.store.query.finding import find
 from codecompass.store.query.needs import needs_of
-from codecompass.store.query.ranking import RankedPlace
+from codecompass.store.query.ranking import RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
 from codecompass.store.query.source import excerpt, lines_of
@@ -44,7 +46,7 @@ NEED_SCALE: Final = 0.5
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
-SEPARATOR: Final = b","
+SEPARATOR: Final = b",\n"
 LEAST_BUDGET: Final = 100
 """Below this no answer is possible, whatever the workspace is called."""
 
@@ -68,11 +70,13 @@ def get_code_context(
     """
     search = SearchCode(query=request.query, language=request.language)
     hits = find(snapshot, search, CANDIDATES, settings)
-    groups = _groups(snapshot, [shown.place for shown in hits.shown], with_body=request.strategy == "depth")
+    make = _text_item if settings.answers == "text" else _item
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=request.strategy == "depth")
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
-    envelope = estimate_tokens(encode(_reply(snapshot, request, state, (), len(candidates), widest)))
+    empty = _reply(snapshot, request, state, (), len(candidates), widest)
+    envelope = estimate_tokens(render(empty).encode() if settings.answers == "text" else encode(empty))
     if request.max_tokens < envelope:
         raise InvalidMaxTokens(
             f"max_tokens must be at least {envelope} here, which an answer takes without any code, not {request.max_tokens}. "
@@ -97,19 +101,26 @@ class _Groups(Struct, frozen=True):
     others: tuple[ContextItem, ...]
 
 
-def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], *, with_body: bool) -> _Groups:
+class _ItemMaker(Protocol):
+    def __call__(self, snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem: ...
+
+
+def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, *, with_body: bool) -> _Groups:
     paths = PathReader()
     enough = BEST_SHARE * places[0].final_score if places else 0.0
     product = [place for place in places if place.final_score >= enough and paths.role(place.place.path).rank == 0]
     best = product[:BEST_HITS] or list(places[:1])
     others = [place for place in places if place not in best]
-    needs = [_need(snapshot, row, by) for row, by in needs_of(snapshot, best)[:MAX_NEEDS]]
+    needs = [
+        msgspec.structs.replace(make(snapshot, _needed(row, by), with_body=False), score=round(NEED_SCALE * by.final_score, 4))
+        for row, by in needs_of(snapshot, best)[:MAX_NEEDS]
+    ]
     items = {
         _identity(item): item
         for item in (
-            *(_item(snapshot, place, with_body=with_body) for place in others),
+            *(make(snapshot, place, with_body=with_body) for place in others),
             *needs,
-            *(_item(snapshot, place, with_body=with_body) for place in best),
+            *(make(snapshot, place, with_body=with_body) for place in best),
         )
     }
     # The same definition may be needed and be a hit: it is listed once, where it comes first.
@@ -157,11 +168,17 @@ def _fitting(items: Sequence[ContextItem], free: int) -> list[ContextItem]:
 
 
 def _cost(item: ContextItem) -> int:
+    if item.excerpt is not None:
+        # Its path counts for each: which of them will stand below one path is not known yet.
+        return estimate_tokens("\n".join(("", item.path, *context_lines(item), "")).encode())
     return estimate_tokens(encode(item) + SEPARATOR)
 
 
 def _brief(item: ContextItem) -> ContextItem:
-    return msgspec.structs.replace(item, qualified_name="", signature="", language="", symbol_stable_id="", body="")
+    excerpt = None if item.excerpt is None else Excerpt()
+    return msgspec.structs.replace(
+        item, qualified_name="", signature="", language="", symbol_stable_id="", body="", excerpt=excerpt
+    )
 
 
 def _reply(
@@ -186,19 +203,16 @@ def _reply(
     return CodeContextReply(context_items=items, estimated_tokens=tokens, truncated=is_cut, metadata=metadata)
 
 
-def _need(snapshot: Snapshot, row: SymbolRow, by: RankedPlace) -> ContextItem:
-    return ContextItem(
-        path=row.path,
+def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
+    """A definition that a hit needs, as a place of its own."""
+    return RankedPlace(
+        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,
-        kind=row.kind,
-        name=row.name,
-        qualified_name=row.qualified_name,
-        signature=row.signature,
-        language=row.language,
-        symbol_id=symbol_handle(snapshot, row),
-        symbol_stable_id=stable_handle(row),
-        score=round(NEED_SCALE * by.final_score, 4),
+        score=by.score,
+        signals=Signals(),
+        symbol=row,
     )
 
 
@@ -224,3 +238,20 @@ def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Context
         score=place.final_score,
         body=body,
     )
+
+
+def _text_item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
+    """As `_item`, with numbered lines in place of the body."""
+    item = _item(snapshot, place, with_body=False)
+    if not with_body:
+        return msgspec.structs.replace(item, excerpt=Excerpt())
+    last = min(place.line_end, place.line_start + BODY_LINES - 1)
+    lines: list[MatchedLine] = []
+    size = 0
+    for offset, text in enumerate(lines_of(snapshot, place.place.id, place.line_start, last)):
+        size += len(text)
+        if lines and size > BODY_CHARACTERS:
+            break
+        lines.append(MatchedLine(line=place.line_start + offset, text=text[:BODY_CHARACTERS]))
+    is_cut = len(lines) < place.line_end - place.line_start + 1
+    return msgspec.structs.replace(item, excerpt=Excerpt(lines=tuple(lines), is_whole=not is_cut, is_cut=is_cut))

@@ -50,6 +50,7 @@ def locate_symbol(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
+            answers=settings.answers,
             max_bytes=settings.result_bytes(request.limit),
         ),
     )

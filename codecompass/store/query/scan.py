@@ -16,6 +16,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.narrowing import Narrowing
+from codecompass.store.query.excerpts import shortened
 from codecompass.store.query.hits import Hits
 from codecompass.store.query.intent import classify
 from codecompass.store.query.matchers import literal_matcher, regex_matcher
@@ -27,10 +28,6 @@ from codecompass.store.query.shaping import Shown
 from codecompass.store.query.terms import literal_terms, regex_terms
 from codecompass.store.records import SymbolKind
 from codecompass.store.text import Filter, Passage
-
-SHOWN_LINE_CHARACTERS: Final = 200
-LEAD_CHARACTERS: Final = 60
-"""Of a long line: what is shown of it, and how much of that stands before the match."""
 
 DEFINITION_LIMIT: Final = 1000
 
@@ -94,7 +91,7 @@ def scan(
 
 def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -> _Match:
     lines = text.split("\n")
-    shown = (MatchedLine(line=passage.line_start + line, text=_shown(lines[line], start)) for line, start, _ in found)
+    shown = (MatchedLine(line=passage.line_start + line, text=shortened(lines[line], start)) for line, start, _ in found)
     return _Match(passage.file_id, tuple(shown))
 
 
@@ -174,12 +171,3 @@ def _place(snapshot: Snapshot, file: FilePlace, symbol: SymbolRow | None, lines:
         return as_symbol(place, symbol, first)
     around = snapshot.facts.symbols_around(file.id, first, last)
     return msgspec.structs.replace(place, enclosing=enclosing_symbol(around, first, last))
-
-
-def _shown(line: str, start: int) -> str:
-    """A line as it is shown: whole, or the part around the match."""
-    if len(line) <= SHOWN_LINE_CHARACTERS:
-        return line.rstrip()
-    first = max(0, start - LEAD_CHARACTERS)
-    cut = line[first : first + SHOWN_LINE_CHARACTERS].rstrip()
-    return ("…" if first else "") + cut + ("…" if first + SHOWN_LINE_CHARACTERS < len(line) else "")

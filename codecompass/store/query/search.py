@@ -12,6 +12,7 @@ from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.index import Snapshot
 from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.excerpts import word_pattern
 from codecompass.store.query.explain import explain_path
 from codecompass.store.query.finding import find
 from codecompass.store.query.hits import Hits, never
@@ -44,6 +45,8 @@ def search_code(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
+            answers=settings.answers,
+            pattern=word_pattern(request.query) if settings.answers == "text" and request.mode == "auto" else None,
             max_bytes=settings.result_bytes(request.limit),
         ),
     )

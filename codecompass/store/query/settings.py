@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.requests import ExplainLevel
+from codecompass.settings import AnswerForm
 from codecompass.units import KIB
 
 MAX_RESULT_BYTES: Final = 64 * KIB
@@ -32,6 +33,8 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
     """Lines after which a literal or regex scan stops and says so."""
     counted_lines: int = 1_000
     """Lines after which a scan whose page is full counts no further."""
+    answers: AnswerForm = "json"
+    """For which form of answer a reply is made: those as text show lines of code, and no ids."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`plan.SIGNALS`) that do not rank: for measuring what each of them earns."""
 

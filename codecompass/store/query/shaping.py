@@ -16,9 +16,11 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import MatchedLine, Result, SymbolReference
 from codecompass.protocol.requests import DetailLevel, ExplainLevel
+from codecompass.settings import AnswerForm
 from codecompass.store import identity
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.query.excerpts import excerpt_of
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import (
     CONTENT_CHARACTERS,
@@ -40,11 +42,16 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How results are to look. `with_content` repeats the place and its text for callers that name a project."""
+    """How results are to look. `with_content` repeats the place and its text for callers that name a project.
+
+    For answers as text each result has an excerpt instead of all other code; `pattern` finds the query's words in a line.
+    """
 
     detail_level: DetailLevel = "signature"
     compact: bool = False
     with_content: bool = False
+    answers: AnswerForm = "json"
+    pattern: re.Pattern[str] | None = None
     max_bytes: int
 
 
@@ -66,8 +73,9 @@ def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
     """Returns the results of a page in the order of `shown`, as many as fit; the first always does."""
     results: list[Result] = []
     size = 2
+    make = _text_result if wanted.answers == "text" else _result
     for item in shown:
-        result = _result(snapshot, item, wanted)
+        result = make(snapshot, item, wanted)
         size += encoded_size(result) + 1
         if results and size > wanted.max_bytes:
             return Page(tuple(results), is_cut=True)
@@ -131,6 +139,26 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
         content=content,
         start_line=place.line_start if content else 0,
         end_line=place.line_end if content else 0,
+    )
+
+
+def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+    """What a reader sees of a hit: where it is, what it is, the lines that matter."""
+    place = item.place
+    row = place.symbol
+    named = row or place.enclosing
+    is_brief = wanted.compact or wanted.detail_level == "location"
+    level: DetailLevel = "location" if is_brief else wanted.detail_level
+    return Result(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "use" if place.imported else "",
+        name=named.name if named else place.imported,
+        qualified_name=named.qualified_name if named else "",
+        signature=row.signature if row and not is_brief else "",
+        result_type="symbol" if row else place.type,
+        excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern),
     )
 
 

@@ -12,10 +12,12 @@ import structlog
 
 from codecompass.actors.jobs import JobState
 from codecompass.errors import CodeCompassError, InternalError, InvalidInput, error_body
+from codecompass.protocol import text
 from codecompass.protocol.decode import decode
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
 from codecompass.transport.tools import (
     find_related_symbols,
@@ -56,12 +58,16 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Catalog:
-    """See the module. One for a server; raises InvalidInput for a `listing` that names what there is not."""
+    """See the module. One for a server; raises InvalidInput for a `listing` that names what there is not.
 
-    def __init__(self, services: Services, listing: str = "ten") -> None:
+    `answers` is the form in which all tools answer.
+    """
+
+    def __init__(self, services: Services, listing: str = "ten", answers: AnswerForm = "json") -> None:
         self._services = services
         self._tools = {tool.name: tool for tool in TOOLS}
-        self._listed = describe(listing)
+        self._listed = describe(listing, answers)
+        self._answers = answers
         self._log = structlog.get_logger(__name__)
 
     @property
@@ -80,7 +86,7 @@ class Catalog:
             call = Call(self._services, decode(name, arguments), caller)
             outcome = await self._tools[name].run(call)
             at_end = None if outcome.at_end is None else partial(self._ended, call, outcome.at_end)
-            return ToolAnswer(payload=encode(outcome.reply), job=outcome.job, at_end=at_end)
+            return ToolAnswer(payload=encode(outcome.reply), text=self._text(outcome.reply, call), job=outcome.job, at_end=at_end)
         except CodeCompassError as error:
             return self._failure(error, call)
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
@@ -94,7 +100,8 @@ class Catalog:
 
     def _ended(self, call: Call, render: Callable[[JobState], Reply], state: JobState) -> ToolAnswer:
         try:
-            return ToolAnswer(payload=encode(render(state)))
+            reply = render(state)
+            return ToolAnswer(payload=encode(reply), text=self._text(reply, call))
         except CodeCompassError as error:
             return self._failure(error, call)
 
@@ -105,13 +112,22 @@ class Catalog:
             routed = call.routed
             seen = None if routed is None else self._services.workspaces.find(routed.project.project_id)
             metadata = call.metadata(seen)
-        return ToolAnswer(payload=encode(ErrorReply(error=body, metadata=metadata)), error=body)
+        reply = ErrorReply(error=body, metadata=metadata)
+        return ToolAnswer(payload=encode(reply), text=self._text(reply, call), error=body)
+
+    def _text(self, reply: Reply, call: Call | None) -> str | None:
+        if self._answers == "json":
+            return None
+        return text.render(reply)
 
 
-def describe(listing: str) -> tuple[ToolDescription, ...]:
-    """Returns the tools of a listing as `tools/list` shows them. Raises InvalidInput as `listed_names` does."""
+def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
+    """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
+
+    Raises InvalidInput as `listed_names` does.
+    """
     names = listed_names(listing)
-    return tuple(_describe(tool) for tool in TOOLS if tool.name in names)
+    return tuple(_describe(tool, answers) for tool in TOOLS if tool.name in names)
 
 
 def listed_names(listing: str) -> frozenset[str]:
@@ -142,13 +158,13 @@ def _only_known(error: Exception) -> CodeCompassError | None:
     return error if isinstance(error, CodeCompassError) else None
 
 
-def _describe(tool: Tool) -> ToolDescription:
+def _describe(tool: Tool, answers: AnswerForm) -> ToolDescription:
     return ToolDescription(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.arguments,
-        output_schema=tool.output,
+        output_schema=tool.output if answers == "json" else {},
         is_read_only=tool.is_read_only,
         is_idempotent=tool.is_idempotent,
         meta=tool.meta,

@@ -1,0 +1,119 @@
+"""Replies as plain text, for models: what a person would want to read, and nothing that is not used.
+
+The other form of every answer; both are made of the same reply. The same reply gives the same text.
+"""
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.replies import (
+    CodeContextReply,
+    ErrorReply,
+    FileOutlineReply,
+    HealthReply,
+    IndexRepoReply,
+    IndexRepositoryReply,
+    IndexStatusReply,
+    LocateSymbolReply,
+    RelatedSymbolsReply,
+    Reply,
+    SearchCodeReply,
+    SymbolHierarchyReply,
+    SyncRepoReply,
+)
+from codecompass.protocol.requests import MAX_LIMIT
+from codecompass.protocol.text.code import (
+    context_entries,
+    grouped,
+    hierarchy_lines,
+    hit_entries,
+    location_lines,
+    one_line,
+    outline_lines,
+    related_lines,
+)
+from codecompass.protocol.text.state import (
+    error_lines,
+    health_lines,
+    job_lines,
+    next_lines,
+    note_lines,
+    repository_lines,
+    status_lines,
+)
+
+NOTHING: Final = "nothing found"
+
+
+def render(reply: Reply) -> str:
+    """Returns `reply` as text: lines that end in `\\n` but for the last; no other line ends, no control characters."""
+    return well_formed("\n".join(_lines(reply)))
+
+
+def _lines(reply: Reply) -> Iterator[str]:
+    match reply:
+        case SearchCodeReply() | LocateSymbolReply():
+            yield from _hits(reply)
+        case CodeContextReply():
+            yield from grouped(context_entries(reply.context_items))
+            if not reply.context_items:
+                yield NOTHING
+            yield from context_notes(reply)
+            return
+        case FileOutlineReply():
+            yield f"{one_line(reply.file_path)} {reply.language}"
+            yield from outline_lines(reply.symbols, reply.file_path)
+            if not reply.symbols:
+                yield "defines nothing that is listed; search_code finds its text"
+        case SymbolHierarchyReply():
+            yield from hierarchy_lines(reply.hierarchy)
+        case RelatedSymbolsReply():
+            anchor = reply.anchor
+            yield f"near {anchor.kind} {one_line(anchor.name)}, {one_line(anchor.path)}:{anchor.line_start}"
+            yield from related_lines(reply.related)
+            if len(reply.related) < reply.total_found:
+                yield _more(len(reply.related), reply.total_found)
+        case IndexStatusReply():
+            yield from status_lines(reply)
+        case IndexRepoReply() | SyncRepoReply():
+            yield from job_lines(reply)
+        case IndexRepositoryReply():
+            yield from repository_lines(reply)
+        case HealthReply():
+            yield from health_lines(reply)
+        case ErrorReply():
+            yield from error_lines(reply.error)
+        case _:
+            assert_never(reply)
+    yield from note_lines(reply.metadata)
+
+
+def context_notes(reply: CodeContextReply) -> Iterator[str]:
+    """Yields what stands below the code of a `get_code_context`."""
+    metadata = reply.metadata
+    if metadata.remaining_candidates:
+        yield f"{metadata.returned} of {metadata.total_candidates}; more: a larger max_tokens"
+    yield from note_lines(metadata)
+
+
+def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
+    results = reply.results
+    if not results:
+        yield NOTHING
+    elif all(result.excerpt is not None and not result.excerpt.lines and not result.signature for result in results):
+        yield from location_lines(results)
+    else:
+        yield from grouped(hit_entries(results))
+    if results and len(results) < reply.total_candidates:
+        yield _more(len(results), reply.total_candidates)
+    for reason in reply.metadata.ranking_reasons:
+        path = one_line(results[reason.result_index].path)
+        yield f"{path}: score {reason.final_score}, exact {reason.exact_match_boost}, path {reason.path_affinity}"
+    if not results:
+        yield from next_lines(reply.suggested_next_actions)
+
+
+def _more(n_shown: int, total: int) -> str:
+    more = f"; more: limit {min(MAX_LIMIT, 2 * n_shown)}" if n_shown < MAX_LIMIT else ""
+    return f"{n_shown} of {total}{more}"

@@ -1,0 +1,231 @@
+"""Places in code as text for a reader who pays by the character: each path once, then what is there, by line number.
+
+    src/flask/views.py
+    78-95 def View.dispatch_request(self) -> ft.ResponseReturnValue
+    in class View 16-135
+    83:        raise NotImplementedError()
+
+A heading is the lines of a definition and its signature with the name qualified; `in` stands before the definition that lines
+lie in without being it. Numbered lines are those of the file, exactly. Lines count from 1, ranges are inclusive.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.protocol.kinds import SYMBOL_KINDS
+from codecompass.protocol.replies import (
+    ContextItem,
+    Excerpt,
+    HierarchyNode,
+    OutlineNode,
+    RelatedSymbol,
+    Result,
+)
+
+SIGNATURE_CHARACTERS: Final = 160
+"""Of a signature in a heading. The file has the rest."""
+
+CUT: Final = "…"
+
+_SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
+_CONTROL: Final = {code: "�" for code in (*range(32), 127, 0x85, 0x2028, 0x2029) if chr(code) != "\t"}
+"""Characters that would end a line, or command a terminal, in a text that is read by lines."""
+
+# fmt: off
+_KIND_WORDS: Final = frozenset(SYMBOL_KINDS) | {
+    "def", "func", "function", "fun", "val", "let", "namespace", "mod", "object", "record", "protocol",
+    "extension", "typedef", "define", "defn", "defp", "defmodule", "defmacro", "defprotocol", "defimpl",
+    "macro_rules", "sub", "data", "newtype", "instance", "union", "package", "actor", "table", "view", "procedure",
+    "trigger", "index", "test", "describe", "it", "local", "alias", "using", "delegate", "event"
+}
+# fmt: on
+"""Words before the name in a signature that say what kind of definition it is."""
+
+
+class Entry(Struct, frozen=True):
+    """What is said of one place in a file: headings, numbered lines, both or neither."""
+
+    path: str
+    lines: tuple[str, ...]
+
+
+def one_line(text: str) -> str:
+    """Returns the text without characters that end a line or control a terminal."""
+    return text.translate(_CONTROL) if not text.isprintable() else text
+
+
+def grouped(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yields the lines of all entries with each path once, in the order in which the paths first come."""
+    by_path: dict[str, list[str]] = {}
+    for entry in entries:
+        by_path.setdefault(entry.path, []).extend(entry.lines)
+    for index, (path, lines) in enumerate(by_path.items()):
+        if index:
+            yield ""
+        yield one_line(path)
+        yield from lines
+
+
+def hit_entries(results: Sequence[Result]) -> Iterator[Entry]:
+    """Yields what is said of each hit."""
+    for result in results:
+        yield Entry(result.path, tuple(_hit(result)))
+
+
+def context_entries(items: Sequence[ContextItem]) -> Iterator[Entry]:
+    """Yields what is said of each piece of context."""
+    for item in items:
+        yield Entry(item.path, tuple(context_lines(item)))
+
+
+def context_lines(item: ContextItem) -> list[str]:
+    """Returns what is said of a piece of context below its path."""
+    has_code = item.excerpt is not None and bool(item.excerpt.lines)
+    name = Name(item.kind, item.name, item.qualified_name, "" if has_code else item.signature, item.path)
+    heading = f"{span(item.line_start, item.line_end)} {described(name)}" if item.name else ""
+    return [heading or span(item.line_start, item.line_end), *_numbered(item.excerpt)]
+
+
+def location_lines(results: Sequence[Result]) -> Iterator[str]:
+    """Yields hits as a line each: path, lines, kind and name."""
+    for result in results:
+        named = f" {described(_name(result, signature=''))}" if result.name else ""
+        at = f":{span(result.line_start, result.line_end)}" if result.result_type != "file" else ""
+        yield f"{one_line(result.path)}{at}{named}"
+
+
+def outline_lines(nodes: Sequence[OutlineNode], path: str, depth: int = 0) -> Iterator[str]:
+    """Yields the tree of a file: the lines of each definition, and its signature, indented by its depth."""
+    for node in gathered(nodes):
+        name = Name(node.kind, node.name, "", node.signature, path)
+        yield f"{'  ' * depth}{span(node.line_start, node.line_end)} {described(name)}"
+        yield from outline_lines(node.children, path, depth + 1)
+
+
+def hierarchy_lines(nodes: Sequence[HierarchyNode]) -> Iterator[str]:
+    """Yields a chain of symbols, or a tree of them, a line each; the path where it is another than the line before has."""
+    path = ""
+    for node in _flattened(nodes):
+        at = "" if node.path == path else f"{one_line(node.path)}:"
+        path = node.path
+        name = Name(node.kind, node.name, node.qualified_name, node.signature, node.path)
+        yield f"{'  ' * node.depth}{at}{span(node.line_start, node.line_end)} {described(name)}"
+
+
+def related_lines(related: Sequence[RelatedSymbol]) -> Iterator[str]:
+    """Yields related symbols by relation, each path once in it."""
+    by_relation: dict[str, list[RelatedSymbol]] = {}
+    for symbol in related:
+        by_relation.setdefault(symbol.relation, []).append(symbol)
+    for index, (relation, symbols) in enumerate(by_relation.items()):
+        if index:
+            yield ""
+        yield f"{relation.replace('_', ' ')}:"
+        yield from grouped(
+            Entry(
+                symbol.path,
+                (
+                    f"{span(symbol.line_start, symbol.line_end)} "
+                    + described(Name(symbol.kind, symbol.name, symbol.qualified_name, symbol.signature, symbol.path)),
+                ),
+            )
+            for symbol in symbols
+        )
+
+
+class Name(Struct, frozen=True):
+    """What is known of a definition's name, and the path that says a part of it."""
+
+    kind: str
+    name: str
+    qualified_name: str
+    signature: str
+    path: str
+
+
+def described(of: Name) -> str:
+    """Returns a definition as a heading: its signature with the name qualified, else its kind and qualified name.
+
+    The kind stands before a signature that does not say it: `method public int Counter.next()`.
+    """
+    name = one_line(of.name)
+    qualified = one_line(short_name(of))
+    signature = one_line(of.signature.strip())
+    found = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", signature) if name else None
+    if found is None:
+        return f"{of.kind} {qualified}".strip()
+    before = signature[: found.start()]
+    # What it belongs to may be said there already: `func (s *Server) Run()`, `void Server::run()`.
+    scope = re.findall(r"\w+", qualified.removesuffix(name))
+    own = name if scope and scope[-1] in re.findall(r"\w+", before) else qualified
+    text = before + own + signature[found.end() :]
+    if _KIND_WORDS.isdisjoint(re.findall(r"\w+", before.lower())):
+        text = f"{of.kind} {text}"
+    return text if len(text) <= SIGNATURE_CHARACTERS else text[: SIGNATURE_CHARACTERS - 1] + CUT
+
+
+def short_name(of: Name) -> str:
+    """Returns the qualified name without the parts that the path says already; of a method, the class stays."""
+    name = of.qualified_name
+    if not name.endswith(of.name):
+        return of.name
+    parts = _SEPARATOR.split(name[: len(name) - len(of.name)])  # names and separators by turns
+    said = set(re.split(r"[/.]", of.path))
+    least = 3 if of.kind == "method" else 1
+    while len(parts) > least and parts[0] in said:
+        del parts[:2]
+    return "".join(parts) + of.name
+
+
+def span(first: int, last: int) -> str:
+    """Returns the lines of a place: `12-30`, or `12`."""
+    return str(first) if last <= first else f"{first}-{last}"
+
+
+def gathered(nodes: Sequence[OutlineNode]) -> list[OutlineNode]:
+    """Returns the nodes with each run of imports as one: a reader wants the definitions."""
+    found: list[OutlineNode] = []
+    for node in nodes:
+        previous = found[-1] if found else None
+        if node.kind == "use" and previous is not None and previous.kind == "use":
+            found[-1] = msgspec.structs.replace(previous, name=f"{previous.name}, {node.name}", line_end=node.line_end)
+        else:
+            found.append(node)
+    return found
+
+
+def _hit(result: Result) -> Iterator[str]:
+    excerpt = result.excerpt or Excerpt()
+    around = excerpt.enclosing
+    if result.result_type == "symbol" or (result.name and around is None):
+        signature = "" if excerpt.is_whole else result.signature
+        yield f"{span(result.line_start, result.line_end)} {described(_name(result, signature=signature))}"
+    elif around is not None:
+        name = Name(around.kind, around.name, around.qualified_name, "", result.path)
+        yield f"in {described(name)} {span(around.line_start, around.line_end)}"
+    elif not excerpt.lines and result.result_type != "file":
+        yield span(result.line_start, result.line_end)
+    yield from _numbered(excerpt)
+
+
+def _name(result: Result, *, signature: str) -> Name:
+    return Name(result.kind, result.name, result.qualified_name, signature, result.path)
+
+
+def _numbered(excerpt: Excerpt | None) -> Iterator[str]:
+    if excerpt is None:
+        return
+    for line in excerpt.lines:
+        yield f"{line.line}:{one_line(line.text)}"
+    if excerpt.is_cut:
+        yield CUT
+
+
+def _flattened(nodes: Sequence[HierarchyNode]) -> Iterator[HierarchyNode]:
+    for node in nodes:
+        yield node
+        yield from _flattened(node.children)

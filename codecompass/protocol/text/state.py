@@ -1,0 +1,156 @@
+"""The state of projects, jobs and the server as text, and what an answer says of itself besides its hits.
+
+Only what differs from the normal is said: an answer that is fresh and complete says neither.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from codecompass.amounts import count, duration, size
+from codecompass.errors import ErrorBody
+from codecompass.protocol.metadata import BareMetadata, Metadata
+from codecompass.protocol.replies import (
+    ActiveJob,
+    HealthReply,
+    IndexRepoReply,
+    IndexRepositoryReply,
+    IndexStatusReply,
+    NextAction,
+    SyncRepoReply,
+)
+from codecompass.protocol.text.code import one_line
+
+MAX_CANDIDATES: Final = 20
+"""Candidates of an ambiguous name that are listed."""
+
+SHOWN_LANGUAGES: Final = 6
+
+_STALE: Final = "warning: files have changed since the index was built; this answer is of the tree before that"
+_SYNCING: Final = "warning: files have changed and are being indexed; this answer may lack them"
+_INDEXING: Final = "warning: the first index is still being built; this answer may be incomplete, ask again later"
+_PARTIAL: Final = "warning: this answer is not complete"
+
+
+def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
+    """Yields what an answer has to say of itself: warnings, and that it is stale or partial where no warning says why."""
+    for warning in metadata.warnings:
+        yield f"warning: {one_line(warning)}"
+    if isinstance(metadata, BareMetadata) or metadata.warnings:
+        return
+    if metadata.indexing_status == "indexing" and metadata.result_completeness == "partial":
+        yield _INDEXING
+    elif metadata.freshness_status == "syncing":
+        yield _SYNCING
+    elif metadata.freshness_status == "stale":
+        yield _STALE
+    elif metadata.result_completeness == "partial" and not metadata.remaining_candidates:
+        yield _PARTIAL
+
+
+def next_lines(actions: tuple[NextAction, ...]) -> Iterator[str]:
+    """Yields calls that would help further, as tool and arguments."""
+    for action in actions:
+        arguments = [
+            *(f'{key} "{one_line(value)}"' for key in ("name", "query", "path", "mode") if (value := getattr(action, key))),
+            *([f"limit {action.limit}"] if action.limit else []),
+        ]
+        yield f"try: {action.tool} {', '.join(arguments)}".rstrip()
+
+
+def error_lines(error: ErrorBody) -> Iterator[str]:
+    """Yields an error: its code and message, then what there is to choose from."""
+    yield f"error {error.code}: {one_line(error.message)}"
+    candidates = (error.data or {}).get("candidates")
+    if isinstance(candidates, list):
+        for candidate in candidates[:MAX_CANDIDATES]:
+            if isinstance(candidate, Mapping):
+                yield one_line(f"{candidate['path']}:{candidate['line']} {candidate['kind']} {candidate['qualified_name']}")
+
+
+def status_lines(reply: IndexStatusReply) -> Iterator[str]:
+    """Yields the state of a project: what is indexed, how fresh it is, what was left out, its job."""
+    metadata = reply.metadata
+    yield f"{one_line(reply.repo_root)}: {reply.index_status}, {metadata.freshness_status}, on {one_line(reply.ref)}"
+    yield f"{count(reply.file_count, 'file')}, {count(reply.symbol_count, 'symbol')}, {size(reply.source_bytes)} of source"
+    if reply.schema_status != "compatible":
+        yield f"index on disk: {reply.schema_status.replace('_', ' ')}"
+    if reply.languages:
+        yield f"languages: {_counts(reply.languages, SHOWN_LANGUAGES)}"
+    if reply.skipped:
+        yield f"left out: {_counts(reply.skipped)}"
+    if reply.text_only:
+        yield f"without symbols: {_counts(reply.text_only)}"
+    if reply.pending_files:
+        yield f"symbols still to come: {count(reply.pending_files, 'file')}"
+    if reply.last_indexed_at:
+        yield f"last indexed: {reply.last_indexed_at}"
+    if reply.file is not None:
+        file = reply.file
+        details = [file.status, file.reason, file.language]
+        details += [count(file.line_count, "line")] if file.line_count is not None else []
+        details += [count(file.symbol_count, "symbol")] if file.symbol_count is not None else []
+        yield f"{one_line(file.path)}: {', '.join(one_line(each) for each in details if each)}"
+    if reply.active_job is not None:
+        yield _active(reply.active_job)
+    for job in reply.recent_jobs[:1]:
+        if job.status == "failed":
+            yield f"last job {job.job_id}: failed: {one_line(job.error_message)}"
+    if reply.interrupted_recovery_report is not None:
+        yield f"warning: {one_line(reply.interrupted_recovery_report.recommended_action)}"
+
+
+def job_lines(reply: IndexRepoReply | SyncRepoReply) -> Iterator[str]:
+    """Yields how an index job stands, or how it ended."""
+    facts = [f"{reply.mode} job {reply.job_id} {reply.status}"]
+    facts += [count(reply.changed_files, "changed file")] if reply.changed_files is not None else []
+    facts += [count(reply.file_count, "file")] if reply.file_count is not None else []
+    facts += [count(reply.symbol_count, "symbol")] if reply.symbol_count is not None else []
+    facts += [duration(reply.duration_seconds)] if reply.duration_seconds is not None else []
+    yield ", ".join(facts)
+    if reply.error_code:
+        yield f"error {reply.error_code}: {one_line(reply.error_message)}"
+    elif reply.status == "running":
+        yield "searches answer meanwhile; index_status says how far it is"
+
+
+def repository_lines(reply: IndexRepositoryReply) -> Iterator[str]:
+    """Yields what became of a directory that was to be indexed."""
+    facts = [f"{one_line(reply.metadata.workspace)}: {reply.status}, job {reply.job_id}"]
+    facts += [count(reply.files_indexed, "file")] if reply.files_indexed is not None else []
+    facts += [duration(reply.duration_seconds)] if reply.duration_seconds is not None else []
+    yield ", ".join(facts)
+
+
+def health_lines(reply: HealthReply) -> Iterator[str]:
+    """Yields the state of the server, then each project in a line."""
+    yield f"{reply.status}, version {reply.version}, up {duration(reply.uptime_seconds)}"
+    if not reply.tantivy_ok or not reply.sqlite_ok:
+        yield f"the store cannot be used: {one_line(reply.sqlite_error) or 'the search library failed'}"
+    if reply.grammars.missing:
+        yield f"languages without grammar: {', '.join(reply.grammars.missing)}"
+    if reply.active_job is not None:
+        yield f"job {reply.active_job.job_id}: {reply.active_job.mode} {reply.active_job.status}"
+    if reply.interrupted_recovery_report is not None:
+        yield f"warning: {one_line(reply.interrupted_recovery_report.recommended_action)}"
+    if reply.storage is not None:
+        yield f"warning: {one_line(reply.storage.message)}"
+    for project in reply.projects:
+        facts = [project.index_status, project.freshness_status, project.residency.replace("_", " ")]
+        facts += [count(project.file_count, "file"), f"id {project.project_id}"]
+        facts += [f"error: {one_line(project.last_error)}"] if project.last_error else []
+        yield f"{one_line(project.repo_root)}: {', '.join(facts)}"
+    if reply.total_projects > len(reply.projects):
+        yield f"{len(reply.projects)} of {count(reply.total_projects, 'project')}"
+
+
+def _active(job: ActiveJob) -> str:
+    return (
+        f"{job.mode} job {job.job_id} {job.status}: {job.estimated_completion_pct} %, "
+        f"{count(job.files_indexed, 'file')}, {count(job.symbols_extracted, 'symbol')} so far"
+    )
+
+
+def _counts(counts: Mapping[str, int], limit: int | None = None) -> str:
+    shown = list(counts.items())[:limit]
+    more = len(counts) - len(shown)
+    return ", ".join(f"{one_line(name)} {number:,}" for name, number in shown) + (f", {more} more" if more else "")
