@@ -21,10 +21,11 @@ from codecompass.store.path_roles import PathReader
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
 from codecompass.store.query.finding import find
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.needs import needs_of
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
+from codecompass.store.query.shaping import result_handle, stable_handle
 from codecompass.store.query.source import excerpt, lines_of
 
 CANDIDATES: Final = 50

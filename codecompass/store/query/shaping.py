@@ -19,6 +19,7 @@ from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.store import identity
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import (
     CONTENT_CHARACTERS,
@@ -80,11 +81,6 @@ def ranking_reasons(shown: Sequence[Shown], level: ExplainLevel) -> tuple[Rankin
     if level == "off":
         return ()
     return tuple(_reason(index, item.place, is_full=level == "full") for index, item in enumerate(shown))
-
-
-def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
-    """Returns the `symbol_id` of a definition."""
-    return identity.symbol_id(snapshot.project_id, row.path, row.kind, row.line_start, row.name, row.ordinal)
 
 
 def stable_handle(row: SymbolRow) -> str:
