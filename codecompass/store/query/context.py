@@ -14,7 +14,7 @@ from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem
-from codecompass.protocol.requests import GetCodeContext, SearchCode
+from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import PathReader
@@ -26,7 +26,7 @@ from codecompass.store.query.needs import needs_of
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import result_handle, stable_handle
-from codecompass.store.query.source import excerpt, lines_of
+from codecompass.store.query.source import excerpt, fitting_lines, lines_of
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
@@ -60,20 +60,22 @@ def get_code_context(
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
-    item that does not fit makes room for the next.
+    item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
 
     The whole encoded answer stays within `max_tokens` as `budget` counts them. Where not one item fits whole, the best that
     fits is named by its place alone.
 
     Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
     """
+    strategy = request.strategy or settings.default_strategy
+    detail = request.detail_level or ("body" if strategy == "depth" else "signature")
     search = SearchCode(query=request.query, language=request.language)
-    hits = find(snapshot, search, CANDIDATES, settings)
-    groups = _groups(snapshot, [shown.place for shown in hits.shown], with_body=request.strategy == "depth")
+    hits = find(snapshot, search, CANDIDATES, settings, root=state.workspace)
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
-    envelope = estimate_tokens(encode(_reply(snapshot, request, state, (), len(candidates), widest)))
+    envelope = estimate_tokens(encode(_reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)))
     if request.max_tokens < envelope:
         raise InvalidMaxTokens(
             f"max_tokens must be at least {envelope} here, which an answer takes without any code, not {request.max_tokens}. "
@@ -89,7 +91,7 @@ def get_code_context(
     if is_brief:
         kept = _fitting([_brief(item) for item in candidates], free)[:1]
     used = envelope + sum(_cost(item) for item in kept)
-    return _reply(snapshot, request, state, tuple(kept), len(candidates), used, is_brief=is_brief)
+    return _reply(snapshot, strategy, hits.warnings, state, tuple(kept), len(candidates), used, is_brief=is_brief)
 
 
 class _Groups(Struct, frozen=True):
@@ -162,12 +164,15 @@ def _cost(item: ContextItem) -> int:
 
 
 def _brief(item: ContextItem) -> ContextItem:
-    return msgspec.structs.replace(item, qualified_name="", signature="", language="", symbol_stable_id="", body="")
+    return msgspec.structs.replace(
+        item, qualified_name="", signature="", language="", symbol_stable_id="", body="", body_lines_omitted=0
+    )
 
 
 def _reply(
     snapshot: Snapshot,
-    request: GetCodeContext,
+    strategy: Strategy,
+    warnings: tuple[str, ...],
     state: AnswerState,
     items: tuple[ContextItem, ...],
     total: int,
@@ -177,8 +182,8 @@ def _reply(
 ) -> CodeContextReply:
     is_cut = is_brief or len(items) < total
     metadata = msgspec.structs.replace(
-        answer_metadata(snapshot, state, is_partial=is_cut),
-        strategy=request.strategy,
+        answer_metadata(snapshot, state, warnings=warnings, is_partial=is_cut),
+        strategy=strategy,
         total_candidates=total,
         returned=len(items),
         remaining_candidates=total - len(items),
@@ -206,10 +211,11 @@ def _need(snapshot: Snapshot, row: SymbolRow, by: RankedPlace) -> ContextItem:
 def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
     row = place.symbol
     named = row or place.enclosing
-    body = ""
+    body, omitted = "", 0
     if with_body:
         lines = lines_of(snapshot, place.place.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
         body = excerpt(lines, place.place.language, BODY_LINES, BODY_CHARACTERS)
+        omitted = place.line_end - place.line_start + 1 - len(fitting_lines(lines, BODY_LINES, BODY_CHARACTERS))
     return ContextItem(
         path=place.place.path,
         line_start=place.line_start,
@@ -224,4 +230,5 @@ def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Context
         result_id="" if row else result_handle(snapshot, place),
         score=place.final_score,
         body=body,
+        body_lines_omitted=max(0, omitted),
     )

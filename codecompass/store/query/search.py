@@ -36,7 +36,7 @@ def search_code(
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
     limit = request.limit or settings.default_limit
-    hits = find(snapshot, request, limit, settings, is_expired)
+    hits = find(snapshot, request, limit, settings, is_expired, root=state.workspace)
     page = shape(
         snapshot,
         hits.shown,
@@ -44,6 +44,7 @@ def search_code(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
+            with_docs=request.docs,
             max_bytes=settings.result_bytes(request.limit),
         ),
     )

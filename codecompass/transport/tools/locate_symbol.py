@@ -22,6 +22,7 @@ TOOL: Final = Tool(
             "path": text("Glob"),
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "detail_level": choice(*requests.DETAIL_LEVELS),
+            "docs": boolean(),
             "compact": boolean(),
             "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
             "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
