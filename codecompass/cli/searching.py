@@ -42,7 +42,7 @@ def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
         if as_json or request.detail_level == "location" or request.compact:
             return Shown(reply, (Excerpt(()),) * len(reply.results))
         pattern = word_pattern(request.query) if request.mode == "auto" else None
-        has_context = request.detail_level == "context"
+        has_context = request.detail_level in ("context", "body")
         return Shown(reply, excerpts(question.snapshot, reply.results, pattern, has_context=has_context))
 
     found = answer(invocation, SearchCode, arguments, query)
@@ -56,7 +56,7 @@ def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
 
     def query(request: LocateSymbol, question: Question) -> Shown:
         reply = locate_symbol(question.snapshot, request, question.state, question.settings)
-        if as_json or request.detail_level != "context" or request.compact:
+        if as_json or request.detail_level not in ("context", "body") or request.compact:
             return Shown(reply, (Excerpt(()),) * len(reply.results))
         return Shown(reply, excerpts(question.snapshot, reply.results, None, has_context=True))
 

@@ -254,8 +254,9 @@ class FactsReader:
 
         Reads one index from end to end: 2 ms for 55,000 symbols.
         """
-        found = self._rows("SELECT id FROM symbols WHERE id_prefix = ? ORDER BY id", (prefix,))
-        return list(self.symbols_by_id([row[0] for row in found]).values())
+        # Sorted here: to keep the order of the table SQLite would read all of that instead.
+        found = sorted(row[0] for row in self._rows("SELECT id FROM symbols WHERE id_prefix = ?", (prefix,)))
+        return list(self.symbols_by_id(found).values())
 
     def children(self, symbol_id: int) -> list[SymbolRow]:
         """Returns the definitions directly inside another, in source order."""

@@ -35,7 +35,7 @@ MAX_FILES: Final = 10
 MAX_PATH: Final = 4096
 
 _ASKED: Final = re.compile(
-    r"(?P<path>\S(?:[^\n]*[^\s:])?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
+    r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
 )
 _CALLED_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "macro"})
 _VALUE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"const", "var", "field", "type"})

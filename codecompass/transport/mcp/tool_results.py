@@ -7,7 +7,6 @@ clients hold structured content against the output schema even then.
 from msgspec import UNSET, Raw
 
 from codecompass.transport.calls import ToolAnswer
-from codecompass.transport.mcp.protocol import META_ERROR
 from codecompass.transport.mcp.surface import ToolResult
 from codecompass.transport.mcp.wire import CallToolResult, TextContent
 
@@ -16,7 +15,7 @@ def tool_result(answer: ToolAnswer) -> ToolResult:
     """Returns the answer of one of our tools as a result."""
     content = (TextContent(answer.payload.decode()),)
     if answer.error is not None:
-        return ToolResult(content=content, is_error=True, meta={META_ERROR: answer.error})
+        return ToolResult(content=content, is_error=True)
     return ToolResult(content=content, structured=Raw(answer.payload))
 
 
