@@ -32,7 +32,7 @@ def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, or
 def id_prefix(symbol_id: str) -> int:
     """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes.
 
-    They leave one symbol in 65,536 to be compared whole, and cost 1 % of an index where the whole id would cost 8 %.
+    They leave one symbol in 65,536 to be compared whole, and cost 1 % of an index where the whole id would cost 4 %.
     """
     return int(symbol_id[:4], 16) - 0x8000
 
