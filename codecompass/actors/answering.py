@@ -96,6 +96,8 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
         ranking_explain_level=settings.query.ranking_explain_level,
         max_result_bytes=settings.query.max_response_bytes,
         answers=answers,
+        # A model that gets text wants code; the documents that JSON follows want signatures.
+        default_strategy="depth" if answers == "text" else "breadth",
     )
 
 

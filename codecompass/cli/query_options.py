@@ -42,8 +42,9 @@ def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "-d",
                 metavar="LEVEL",
                 type=Suggested(*DETAIL_LEVELS),
-                help="How much to show of each hit: location, signature or context.",
+                help="How much to show of each hit: location, signature, context or body.",
             ),
+            asyncclick.option("--docs", is_flag=True, help="With -d body, the comment above a definition as well."),
             asyncclick.option("--compact", is_flag=True, help="Leave out everything but what a program needs."),
             asyncclick.option(
                 "--freshness-policy",

@@ -44,7 +44,7 @@ def write_hits(
         for line, text in zip(excerpt.lines, code, strict=False):
             number = terminal.style(str(line.line).rjust(width), "dim")
             _write_code(terminal, f"{number}  ", text, pattern, indent=width + 2)
-        if excerpt.is_cut:
+        if excerpt.n_omitted:
             terminal.line(terminal.style(" " * width + "  …", "dim"))
 
 

@@ -20,7 +20,10 @@ class SymbolReference(Struct, frozen=True, kw_only=True):
 
 
 class MatchedLine(Struct, frozen=True, kw_only=True):
-    """A line that a literal or a regular expression matched. `text` is shortened around the match where it is long."""
+    """A line of a file: one that a literal or a regular expression matched, or that was asked for.
+
+    `text` is shortened where it is long, around the match.
+    """
 
     line: int
     text: str
@@ -37,22 +40,29 @@ class Enclosing(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The lines of a hit that are shown to a reader. `is_whole`: they are all of it; `is_cut`: it goes on behind them."""
+    """The lines of a hit that are shown to a reader. `is_whole`: they are all of it; `n_omitted` behind them had no room."""
 
     lines: tuple[MatchedLine, ...] = ()
     is_whole: bool = False
-    is_cut: bool = False
+    n_omitted: int = 0
     enclosing: Enclosing | None = None
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
-    `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`, without
-    `symbol_stable_id`. `context`: all. `compact` leaves what `location` has and the score, at any level. A result that is no
-    symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the definition around it, and its best
-    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project. `excerpt` is there
-    for answers as text alone.
+    `location`: up to `match`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `lines`, without
+    `symbol_stable_id`. `body`: that, and the fields of the body. `context`: all but these. `compact` leaves what `location`
+    has and the score, at any level. A result that is no symbol has a `result_type` (`snippet`, `file`, `import`), the `kind`
+    and `name` of the definition around it, and its best line as `snippet`. `content`, `start_line` and `end_line` repeat the
+    place for callers that name a project.
+
+    `match` says how a hit of `locate_symbol` has the name asked for: `exact` (or the end of a qualified name), `case` (but for
+    case), `parts` (its words), `similar` (a guess). `lines` are those around the `asked_line` that `path:line` named.
+    `body` is the whole definition without its indentation, from `body_line_start` on (left out where that is `line_start`);
+    `body_lines_omitted` counts the lines at its end, or all of them, that had no room.
+
+    `excerpt` is there for answers as text alone, in place of all other code.
     """
 
     path: str
@@ -60,6 +70,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     line_end: int
     kind: str = ""
     name: str = ""
+    match: str = ""
     qualified_name: str = ""
     signature: str = ""
     language: str = ""
@@ -71,6 +82,11 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     score: float | None = None
     snippet: str = ""
     matched_lines: tuple[MatchedLine, ...] = ()
+    asked_line: int = 0
+    lines: tuple[MatchedLine, ...] = ()
+    body: str = ""
+    body_line_start: int = 0
+    body_lines_omitted: int = 0
     body_preview: str = ""
     parent: SymbolReference | None = None
     related_symbols: tuple[SymbolReference, ...] = ()
@@ -194,7 +210,8 @@ class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of context; `body` only with the strategy `depth`. `excerpt` is there for answers as text, in place of `body`."""
+    """A piece of context; `body` with the strategy `depth` or the detail level `body`. `body_lines_omitted` counts the lines
+    at its end that had no room. `excerpt` is there for answers as text, in place of `body`."""
 
     path: str
     line_start: int
@@ -209,6 +226,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result_id: str = ""
     score: float
     body: str = ""
+    body_lines_omitted: int = 0
     excerpt: Excerpt | None = None
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar, Final, Literal, get_args
 
 from msgspec import Struct
 
-DetailLevel = Literal["location", "signature", "context"]
+DetailLevel = Literal["location", "signature", "context", "body"]
+ContextDetail = Literal["signature", "body"]
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
 SearchMode = Literal["auto", "literal", "regex"]
@@ -18,6 +19,7 @@ Scope = Literal["file", "module", "package"]
 Strategy = Literal["breadth", "depth"]
 
 DETAIL_LEVELS: Final = get_args(DetailLevel)
+CONTEXT_DETAILS: Final = get_args(ContextDetail)
 FRESHNESS_POLICIES: Final = get_args(FreshnessPolicy)
 EXPLAIN_LEVELS: Final = get_args(ExplainLevel)
 SEARCH_MODES: Final = get_args(SearchMode)
@@ -52,7 +54,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 class SearchCode(Request, frozen=True, kw_only=True):
     """Search by words, a literal or a regular expression. `path` is a glob, `kind` one of `KINDS_ON_INPUT`; `why_not` is the
-    path of a file whose place among the hits, or absence, is to be explained."""
+    path of a file whose place among the hits, or absence, is to be explained. `docs` adds the comment above to a body."""
 
     tool: ClassVar[str] = "search_code"
 
@@ -63,6 +65,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     kind: str | None = None
     mode: SearchMode = "auto"
     detail_level: DetailLevel = "signature"
+    docs: bool = False
     compact: bool = False
     freshness_policy: FreshnessPolicy | None = None
     ranking_explain_level: ExplainLevel | None = None
@@ -71,7 +74,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
 
 
 class LocateSymbol(Request, frozen=True, kw_only=True):
-    """Find definitions by name, qualified name or a part of it."""
+    """Find definitions by name, qualified name or a part of it, by `symbol_id`, or by `path:line`. `docs` as in `SearchCode`."""
 
     tool: ClassVar[str] = "locate_symbol"
 
@@ -81,6 +84,7 @@ class LocateSymbol(Request, frozen=True, kw_only=True):
     path: str | None = None
     limit: int | None = None
     detail_level: DetailLevel = "signature"
+    docs: bool = False
     compact: bool = False
     freshness_policy: FreshnessPolicy | None = None
     ranking_explain_level: ExplainLevel | None = None
@@ -119,13 +123,17 @@ class FindRelatedSymbols(Request, frozen=True, kw_only=True):
 
 
 class GetCodeContext(Request, frozen=True, kw_only=True):
-    """The best code for a question within a number of tokens, which the whole answer keeps."""
+    """The best code for a question within a number of tokens, which the whole answer keeps.
+
+    `strategy` None leaves the choice to whoever answers; `detail_level` None leaves it to the strategy.
+    """
 
     tool: ClassVar[str] = "get_code_context"
 
     query: str
     max_tokens: int = DEFAULT_MAX_TOKENS
-    strategy: Strategy = "breadth"
+    strategy: Strategy | None = None
+    detail_level: ContextDetail | None = None
     language: str | None = None
 
 

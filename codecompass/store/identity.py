@@ -29,6 +29,14 @@ def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, or
     return _join_hash("symbol:v1", project, path, kind, str(line_start), name, str(ordinal))
 
 
+def id_prefix(symbol_id: str) -> int:
+    """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes.
+
+    They leave one symbol in 65,536 to be compared whole, and cost 1 % of an index where the whole id would cost 4 %.
+    """
+    return int(symbol_id[:4], 16) - 0x8000
+
+
 def symbol_stable_id(language: str, kind: str, qualified_name: str, signature: str) -> str:
     """Returns an identity that survives moves within and between files. Two symbols of a project may share it."""
     return _join_hash("stable_id:v1", language, kind, qualified_name, signature)

@@ -32,6 +32,11 @@ class ProjectLayout(Struct, frozen=True):
     root: Path
 
     @property
+    def project_id(self) -> str:
+        """The hash id of the project, after which its directory is named."""
+        return self.root.name
+
+    @property
     def lock(self) -> Path:
         """The file whose flock makes its holder the writer."""
         return self.root / "writer.lock"

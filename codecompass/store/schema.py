@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.store.analyzer import NAMES, WORDS
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 PARSER_VERSION: Final = 3
 REGISTRY_VERSION: Final = 3
 
@@ -45,7 +45,8 @@ CREATE TABLE symbols (
     ordinal INTEGER NOT NULL,      -- 0, 1.. among same-named symbols on one line
     signature TEXT NOT NULL,
     visibility TEXT NOT NULL,
-    doc TEXT NOT NULL
+    doc TEXT NOT NULL,
+    id_prefix INTEGER NOT NULL     -- the first 16 bits of its symbol_id, see identity.py
 );
 CREATE TABLE imports (
     id INTEGER PRIMARY KEY,
@@ -78,7 +79,8 @@ MANIFEST_INDEXES: Final = (
 )
 
 SYMBOL_INDEXES: Final = (
-    "CREATE INDEX IF NOT EXISTS symbols_file ON symbols (file_id, line_start)",
+    # With `id_prefix` in it a symbol_id is looked up by reading this index alone: an index of its own would be 2.5 % of all.
+    "CREATE INDEX IF NOT EXISTS symbols_file ON symbols (file_id, line_start, id_prefix)",
     "CREATE INDEX IF NOT EXISTS symbols_name ON symbols (name COLLATE NOCASE)",
     "CREATE INDEX IF NOT EXISTS symbols_parent ON symbols (parent_id) WHERE parent_id IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS imports_file ON imports (file_id)",

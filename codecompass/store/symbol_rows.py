@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Final
 
+from codecompass.store.identity import id_prefix, symbol_id
 from codecompass.store.records import Symbol
 from codecompass.store.text_writer import SymbolDocument
 from codecompass.store.words import split_identifier
 
-INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "use"})
 """Kinds that repeat the name of something else: looked up by name, but not ranked as a definition of their own."""
 
 
 def symbol_rows(
-    file_id: int, first: int, symbols: Sequence[Symbol]
+    project: str, path: str, file_id: int, first: int, symbols: Sequence[Symbol]
 ) -> tuple[list[tuple[object, ...]], tuple[SymbolDocument, ...]]:
     """Returns the rows for `INSERT_SYMBOL`, numbered from `first` in the order of `symbols`, and the documents of some."""
     rows: list[tuple[object, ...]] = []
@@ -38,6 +39,7 @@ def symbol_rows(
                 symbol.signature,
                 symbol.visibility,
                 symbol.doc,
+                id_prefix(symbol_id(project, path, symbol.kind, symbol.line_start, symbol.name, ordinal)),
             )
         )
         if symbol.kind not in SEARCHED_KINDS_EXCLUDED:

@@ -124,7 +124,7 @@ class IndexWriter:
         if entry is None or entry.is_parsed or entry.content_hash != file.content_hash:
             return
         self._begin()
-        documents = self._insert_symbols(entry.id, file.symbols)
+        documents = self._insert_symbols(entry.id, file.path, file.symbols)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         self._execute(
             "UPDATE files SET symbol_count = ?, is_parsed = 1, reason = ? WHERE id = ?",
@@ -379,8 +379,8 @@ class IndexWriter:
             self._edges.path_removed(path)
         self._count(files=-1, symbols=-entry.symbol_count, size=-entry.size)
 
-    def _insert_symbols(self, file_id: int, symbols: Sequence[Symbol]) -> tuple[SymbolDocument, ...]:
-        rows, documents = symbol_rows(file_id, self._next_symbol + 1, symbols)
+    def _insert_symbols(self, file_id: int, path: str, symbols: Sequence[Symbol]) -> tuple[SymbolDocument, ...]:
+        rows, documents = symbol_rows(self._layout.project_id, path, file_id, self._next_symbol + 1, symbols)
         self._next_symbol += len(symbols)
         self._execute_many(INSERT_SYMBOL, rows)
         return documents

@@ -59,7 +59,7 @@ def test_lines_lose_the_indentation_that_they_share():
     screen = io.StringIO()
     lines = (MatchedLine(line=8, text="\t\tif a:"), MatchedLine(line=9, text="\t\t\treturn"))
 
-    hits = [result("a.py", "fn", "a.f", excerpt=Excerpt(lines=lines, is_cut=True))]
+    hits = [result("a.py", "fn", "a.f", excerpt=Excerpt(lines=lines, n_omitted=3))]
     write_hits(Terminal({}, out=screen), Path("/p"), hits, None)
 
     assert screen.getvalue().splitlines()[1:] == ["   8  if a:", "   9      return", "      …"]

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.amounts import count
 from codecompass.protocol.kinds import SYMBOL_KINDS
 from codecompass.protocol.replies import (
     ContextItem,
@@ -203,7 +204,9 @@ def _hit(result: Result) -> Iterator[str]:
     around = excerpt.enclosing
     if result.result_type == "symbol" or (result.name and around is None):
         signature = "" if excerpt.is_whole else result.signature
-        yield f"{span(result.line_start, result.line_end)} {described(_name(result, signature=signature))}"
+        # A hit that has the name as it was asked for says nothing of it.
+        marked = f" [{result.match}]" if result.match not in ("", "exact") else ""
+        yield f"{span(result.line_start, result.line_end)} {described(_name(result, signature=signature))}{marked}"
     elif around is not None:
         name = Name(around.kind, around.name, around.qualified_name, "", result.path)
         yield f"in {described(name)} {span(around.line_start, around.line_end)}"
@@ -221,8 +224,8 @@ def _numbered(excerpt: Excerpt | None) -> Iterator[str]:
         return
     for line in excerpt.lines:
         yield f"{line.line}:{one_line(line.text)}"
-    if excerpt.is_cut:
-        yield CUT
+    if excerpt.n_omitted:
+        yield f"{CUT} {count(excerpt.n_omitted, 'more line')}"
 
 
 def _flattened(nodes: Sequence[HierarchyNode]) -> Iterator[HierarchyNode]:

@@ -6,6 +6,7 @@ from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.guessed_names import find_named
+from codecompass.store.query.handles import is_handle, outdated, symbol_of_handle
 from codecompass.store.query.names import find_exactly, without_declarations
 from codecompass.store.text import Filter
 
@@ -16,9 +17,16 @@ SIMILAR_NAMES: Final = 5
 def the_symbol(snapshot: Snapshot, name: str, path: str | None) -> SymbolRow:
     """Returns the definition that `name` means in `path` (a whole path or its end), anywhere where that is None.
 
+    A `symbol_id` means the definition that it was given for, wherever.
+
     Raises SymbolNotFound, or AmbiguousSymbol where definitions in several files have the name.
     """
     rows = find_exactly(snapshot, name)
+    if not rows and is_handle(name):
+        known = symbol_of_handle(snapshot, name)
+        if known is None:
+            raise outdated(name)
+        return known
     if path is not None:
         tail = path.strip().replace("\\", "/").removeprefix("./").strip("/")
         rows = [row for row in rows if row.path == tail] or [row for row in rows if row.path.endswith("/" + tail)]

@@ -14,7 +14,7 @@ from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
-from codecompass.protocol.requests import GetCodeContext, SearchCode
+from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.protocol.text import render
 from codecompass.protocol.text.code import context_lines
 from codecompass.store.facts import FilePlace, SymbolRow
@@ -23,11 +23,12 @@ from codecompass.store.path_roles import PathReader
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens
 from codecompass.store.query.finding import find
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.needs import needs_of
 from codecompass.store.query.ranking import RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.shaping import result_handle, stable_handle, symbol_handle
-from codecompass.store.query.source import excerpt, lines_of
+from codecompass.store.query.shaping import result_handle, stable_handle
+from codecompass.store.query.source import excerpt, fitting_lines, lines_of
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
@@ -61,21 +62,23 @@ def get_code_context(
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
-    item that does not fit makes room for the next.
+    item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
 
     The whole encoded answer stays within `max_tokens` as `budget` counts them. Where not one item fits whole, the best that
     fits is named by its place alone.
 
     Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
     """
+    strategy = request.strategy or settings.default_strategy
+    detail = request.detail_level or ("body" if strategy == "depth" else "signature")
     search = SearchCode(query=request.query, language=request.language)
-    hits = find(snapshot, search, CANDIDATES, settings)
+    hits = find(snapshot, search, CANDIDATES, settings, root=state.workspace)
     make = _text_item if settings.answers == "text" else _item
-    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=request.strategy == "depth")
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
-    empty = _reply(snapshot, request, state, (), len(candidates), widest)
+    empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
     envelope = estimate_tokens(render(empty).encode() if settings.answers == "text" else encode(empty))
     if request.max_tokens < envelope:
         raise InvalidMaxTokens(
@@ -92,7 +95,7 @@ def get_code_context(
     if is_brief:
         kept = _fitting([_brief(item) for item in candidates], free)[:1]
     used = envelope + sum(_cost(item) for item in kept)
-    return _reply(snapshot, request, state, tuple(kept), len(candidates), used, is_brief=is_brief)
+    return _reply(snapshot, strategy, hits.warnings, state, tuple(kept), len(candidates), used, is_brief=is_brief)
 
 
 class _Groups(Struct, frozen=True):
@@ -177,13 +180,21 @@ def _cost(item: ContextItem) -> int:
 def _brief(item: ContextItem) -> ContextItem:
     excerpt = None if item.excerpt is None else Excerpt()
     return msgspec.structs.replace(
-        item, qualified_name="", signature="", language="", symbol_stable_id="", body="", excerpt=excerpt
+        item,
+        qualified_name="",
+        signature="",
+        language="",
+        symbol_stable_id="",
+        body="",
+        body_lines_omitted=0,
+        excerpt=excerpt,
     )
 
 
 def _reply(
     snapshot: Snapshot,
-    request: GetCodeContext,
+    strategy: Strategy,
+    warnings: tuple[str, ...],
     state: AnswerState,
     items: tuple[ContextItem, ...],
     total: int,
@@ -193,8 +204,8 @@ def _reply(
 ) -> CodeContextReply:
     is_cut = is_brief or len(items) < total
     metadata = msgspec.structs.replace(
-        answer_metadata(snapshot, state, is_partial=is_cut),
-        strategy=request.strategy,
+        answer_metadata(snapshot, state, warnings=warnings, is_partial=is_cut),
+        strategy=strategy,
         total_candidates=total,
         returned=len(items),
         remaining_candidates=total - len(items),
@@ -219,10 +230,11 @@ def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
 def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
     row = place.symbol
     named = row or place.enclosing
-    body = ""
+    body, omitted = "", 0
     if with_body:
         lines = lines_of(snapshot, place.place.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
         body = excerpt(lines, place.place.language, BODY_LINES, BODY_CHARACTERS)
+        omitted = place.line_end - place.line_start + 1 - len(fitting_lines(lines, BODY_LINES, BODY_CHARACTERS))
     return ContextItem(
         path=place.place.path,
         line_start=place.line_start,
@@ -237,6 +249,7 @@ def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Context
         result_id="" if row else result_handle(snapshot, place),
         score=place.final_score,
         body=body,
+        body_lines_omitted=max(0, omitted),
     )
 
 
@@ -246,12 +259,7 @@ def _text_item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Co
     if not with_body:
         return msgspec.structs.replace(item, excerpt=Excerpt())
     last = min(place.line_end, place.line_start + BODY_LINES - 1)
-    lines: list[MatchedLine] = []
-    size = 0
-    for offset, text in enumerate(lines_of(snapshot, place.place.id, place.line_start, last)):
-        size += len(text)
-        if lines and size > BODY_CHARACTERS:
-            break
-        lines.append(MatchedLine(line=place.line_start + offset, text=text[:BODY_CHARACTERS]))
-    is_cut = len(lines) < place.line_end - place.line_start + 1
-    return msgspec.structs.replace(item, excerpt=Excerpt(lines=tuple(lines), is_whole=not is_cut, is_cut=is_cut))
+    kept = fitting_lines(lines_of(snapshot, place.place.id, place.line_start, last), BODY_LINES, BODY_CHARACTERS)
+    lines = tuple(MatchedLine(line=number, text=text) for number, text in enumerate(kept, place.line_start))
+    omitted = max(0, place.line_end - place.line_start + 1 - len(lines))
+    return msgspec.structs.replace(item, excerpt=Excerpt(lines=lines, is_whole=not omitted, n_omitted=omitted))

@@ -11,6 +11,8 @@ from typing import Final
 from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
 from codecompass.protocol.requests import DetailLevel
 from codecompass.store.index import Snapshot
+from codecompass.store.query.asked_lines import lines_shown
+from codecompass.store.query.bodies import body_of
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import lines_of
 from codecompass.store.query.tokens import query_words, stem
@@ -50,14 +52,18 @@ def excerpt_of(
     matched: Sequence[MatchedLine],
     level: DetailLevel,
     pattern: re.Pattern[str] | None,
+    *,
+    with_docs: bool = False,
 ) -> Excerpt:
     """Returns the lines of `place` to show, in order. `matched` are those that a literal or regular expression matched: they
-    are shown as they are, except at level `context`, which shows the beginning of the place."""
+    are shown as they are, except at the levels `context` and `body`, which show the beginning and all of the place."""
     enclosing = _enclosing(place)
     if level == "location" or place.type == "file":
         return Excerpt(enclosing=enclosing)
-    if matched and level != "context":
-        return Excerpt(lines=tuple(matched), enclosing=enclosing)
+    if level == "body":
+        return _whole(snapshot, place, enclosing, with_docs=with_docs)
+    if (matched or place.asked_first) and level != "context":
+        return Excerpt(lines=tuple(matched) or lines_shown(snapshot, place), enclosing=enclosing)
     last = min(place.line_end, place.line_start + SEARCHED_LINES - 1)
     lines = [
         MatchedLine(line=place.line_start + offset, text=text)
@@ -81,13 +87,19 @@ def _enclosing(place: RankedPlace) -> Enclosing | None:
     )
 
 
+def _whole(snapshot: Snapshot, place: RankedPlace, enclosing: Enclosing | None, *, with_docs: bool) -> Excerpt:
+    body = body_of(snapshot, place, with_docs=with_docs)
+    lines = tuple(MatchedLine(line=number, text=text) for number, text in enumerate(body.lines, body.line_start))
+    return Excerpt(lines=lines, is_whole=not body.lines_omitted, n_omitted=body.lines_omitted, enclosing=enclosing)
+
+
 def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Enclosing | None) -> Excerpt:
     first = 0
     if place.symbol is None and place.focus:
         first = max(0, min(place.focus - place.line_start - MATCHING_LINES, len(lines) - CONTEXT_LINES))
     shown = tuple(_shortened(line, None) for line in lines[first : first + CONTEXT_LINES])
-    is_whole = not first and len(shown) == place.line_end - place.line_start + 1
-    return Excerpt(lines=shown, is_whole=is_whole, is_cut=not is_whole, enclosing=enclosing)
+    omitted = place.line_end - place.line_start + 1 - first - len(shown)
+    return Excerpt(lines=shown, is_whole=not (first or omitted), n_omitted=omitted, enclosing=enclosing)
 
 
 def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int) -> tuple[MatchedLine, ...]:

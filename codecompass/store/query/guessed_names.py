@@ -23,7 +23,7 @@ from codecompass.store.index import Snapshot
 from codecompass.store.query.frames import symbols_of_frames
 from codecompass.store.query.guesses import declared_name, frames
 from codecompass.store.query.loose_names import by_parts, by_scope, by_similar_words, fuzzily
-from codecompass.store.query.names import Named, Reading, allowed, exactly
+from codecompass.store.query.names import Named, NameMatch, Reading, allowed, exactly
 from codecompass.store.query.tokens import name_parts, word_bag
 from codecompass.store.records import SymbolKind
 from codecompass.store.text import Filter
@@ -40,6 +40,21 @@ READING_SCORE: Final[dict[Reading, float]] = {
     "fuzzy": 0.3,
     "similar": 0.2,
 }
+
+
+NAME_MATCH: Final[dict[Reading, NameMatch]] = {
+    "exact": "exact",
+    "qualified": "exact",
+    "frame": "exact",
+    "case_insensitive": "case",
+    "words": "parts",
+    "scope": "parts",
+    "parts": "parts",
+    "bare": "parts",
+    "fuzzy": "similar",
+    "similar": "similar",
+}
+"""The readings as an answer tells them apart: as written, but for case, the same words, or a guess."""
 
 
 def find_named(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:

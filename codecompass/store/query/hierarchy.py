@@ -10,8 +10,9 @@ from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.settings import MAX_HIERARCHY_BYTES
-from codecompass.store.query.shaping import stable_handle, symbol_handle
+from codecompass.store.query.shaping import stable_handle
 from codecompass.store.query.tokens import name_parts
 
 MAX_DEPTH: Final = 50

@@ -1,5 +1,6 @@
-"""`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for."""
+"""`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for; what stands at a line."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -12,10 +13,13 @@ from codecompass.store.facts import FilePlace, ImportRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import role_of
 from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.asked_lines import AskedLines, asked_lines, places_of_lines
 from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
-from codecompass.store.query.guessed_names import READING_SCORE, find_named
+from codecompass.store.query.guessed_names import NAME_MATCH, READING_SCORE, find_named
+from codecompass.store.query.handles import is_handle, outdated, symbol_of_handle
 from codecompass.store.query.imported import import_name
-from codecompass.store.query.names import Named
+from codecompass.store.query.known_words import listed
+from codecompass.store.query.names import Named, NameMatch, find_exactly
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
@@ -27,6 +31,12 @@ IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
 SEARCH_INSTEAD_LIMIT: Final = 5
 
+MAX_GUESSES: Final = 3
+"""Hits of an answer that has only names like the one asked for: more would only look like an answer."""
+
+GUESSES: Final[frozenset[NameMatch]] = frozenset({"similar"})
+SURE_MATCHES: Final[frozenset[NameMatch]] = frozenset({"exact", "case"})
+
 
 def locate_symbol(
     snapshot: Snapshot,
@@ -34,15 +44,18 @@ def locate_symbol(
     state: AnswerState,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
 ) -> LocateSymbolReply:
-    """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error."""
+    """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error.
+
+    The name may be a `symbol_id`, or the place of a line (`src/x.py:120`). Guesses are marked as such; where there is nothing
+    better there are few of them, and a warning.
+
+    Raises SymbolNotFound for a `symbol_id` that means nothing any more.
+    """
     limit = request.limit or settings.default_limit
     where = index_filter(snapshot.facts, request.language, request.path)
     kinds = symbol_kinds(request.kind)
-    if kinds == ONLY_IMPORTS:
-        places = _imports(snapshot, request.name, where)
-    else:
-        places = [_place(named, index) for index, named in enumerate(find_named(snapshot, request.name, where, kinds))]
-    shown = [Shown(place=place) for place in places[:limit]]
+    found, warnings = _found(snapshot, request, state.workspace, where, kinds)
+    shown = found[:limit]
     page = shape(
         snapshot,
         shown,
@@ -51,15 +64,15 @@ def locate_symbol(
             compact=request.compact,
             with_content=request.project_id is not None,
             answers=settings.answers,
+            with_docs=request.docs,
             max_bytes=settings.result_bytes(request.limit),
         ),
     )
     level = request.ranking_explain_level or settings.ranking_explain_level
-    warnings = () if shown else unknown_language(snapshot.facts, request.language)
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut)
     return LocateSymbolReply(
         results=page.results,
-        total_candidates=len(places),
+        total_candidates=len(found),
         suggested_next_actions=_next_actions(request, limit, is_cut=page.is_cut, is_empty=not shown),
         metadata=msgspec.structs.replace(
             metadata,
@@ -67,6 +80,55 @@ def locate_symbol(
             ranking_reasons=ranking_reasons(shown[: len(page.results)], level),
         ),
     )
+
+
+def _found(
+    snapshot: Snapshot, request: LocateSymbol, root: str, where: Filter, kinds: frozenset[SymbolKind] | None
+) -> tuple[list[Shown], tuple[str, ...]]:
+    """All hits in their order, and what has to be said of them."""
+    if kinds == ONLY_IMPORTS:
+        imports = _imports(snapshot, request.name, where)
+        return [Shown(place=place, match="exact") for place in imports], _of_nothing(snapshot, request, is_empty=not imports)
+    asked = asked_lines(request.name)
+    places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
+    if places:
+        return [Shown(place=place, match="exact") for place in places], _of_short_files(asked, places)
+    known = symbol_of_handle(snapshot, request.name)
+    named = [Named(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds)
+    matches = {NAME_MATCH[each.reading] for each in named}
+    if is_handle(request.name) and not matches & SURE_MATCHES:
+        raise outdated(request.name)
+    if matches == GUESSES:
+        named = named[:MAX_GUESSES]
+    shown = [Shown(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
+    return shown, _of_names(snapshot, request, kinds, matches)
+
+
+def _of_names(
+    snapshot: Snapshot, request: LocateSymbol, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
+) -> tuple[str, ...]:
+    if matches and matches != GUESSES:
+        return ()
+    name = well_formed(request.name).strip()
+    language = () if matches else unknown_language(snapshot.facts, request.language)
+    if language:
+        return language
+    is_filtered = kinds is not None or request.language is not None or request.path is not None
+    elsewhere = len(find_exactly(snapshot, name)) if is_filtered else 0
+    if elsewhere:
+        return (f"{elsewhere} of this name are left out by kind, language or path: {listed((name,))}",)
+    found = "; these are only similar" if matches else ""
+    return (f"no symbol of this name: {listed((name,))}{found}. search_code looks for it in all text.",)
+
+
+def _of_nothing(snapshot: Snapshot, request: LocateSymbol, *, is_empty: bool) -> tuple[str, ...]:
+    return unknown_language(snapshot.facts, request.language) if is_empty else ()
+
+
+def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
+    if asked is None or places[0].asked_first == asked.first:
+        return ()
+    return (f"{places[0].place.path} has {places[0].place.line_count} lines; the last one is shown",)
 
 
 def _place(named: Named, index: int) -> RankedPlace:

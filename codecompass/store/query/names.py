@@ -18,6 +18,9 @@ from codecompass.store.text import Filter
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
 """How a name was understood, the strictest first; `guessed_names` says what the looser ones mean."""
 
+NameMatch = Literal["exact", "case", "parts", "similar"]
+"""How well a definition has the name that was asked for."""
+
 SAME_NAME_LIMIT: Final = 1000
 """Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
 

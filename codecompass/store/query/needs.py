@@ -12,8 +12,9 @@ from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import PathReader
 from codecompass.store.query.ranking import RankedPlace
-from codecompass.store.query.source import lines_of
+from codecompass.store.query.source import comment_marks, lines_of
 from codecompass.store.records import SymbolKind
+from codecompass.store.words import word_set
 
 MAX_LINES: Final = 80
 MAX_LOOKUPS: Final = 40
@@ -21,6 +22,13 @@ MAX_LOOKUPS: Final = 40
 
 SAME_NAME_LIMIT: Final = 20
 SHORTEST_NAME: Final = 3
+
+KEYWORDS: Final = word_set(
+    "and await case catch default defer def elif else elsif end ensure finally fn for foreach from fun func function guard if "
+    "impl import in instanceof is let loop match new not of or raise rescue return select sizeof some super switch then throw "
+    "throws try typeof unless until use val var when where while with yield"
+)
+"""Words of languages that a parenthesis may follow, `when (x)`: what they would call is not what is meant, in any case."""
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(?=\s*[(!]?)")
 _CALLED: Final = re.compile(r"([^\W\d]\w*)\s*!?\(")
@@ -44,10 +52,13 @@ def needs_of(snapshot: Snapshot, places: Sequence[RankedPlace]) -> list[tuple[Sy
 
 def _named_in(snapshot: Snapshot, place: RankedPlace) -> Iterable[SymbolRow]:
     last = min(place.line_end, place.line_start + MAX_LINES)
-    text = "\n".join(lines_of(snapshot, place.place.id, place.line_start, last))
+    lines = lines_of(snapshot, place.place.id, place.line_start, last)
+    marks = comment_marks(place.place.language)
+    # A sentence in a comment begins with a capital letter, as the name of a type does: `When`, `Returns`.
+    text = "\n".join(line for line in lines if not line.lstrip().startswith(marks))
     called = set(_CALLED.findall(text))
     names = dict.fromkeys(name for name in _NAME.findall(text) if len(name) >= SHORTEST_NAME)
-    likely = [name for name in names if name in called or name[:1].isupper()]
+    likely = [name for name in names if (name in called or name[:1].isupper()) and name.lower() not in KEYWORDS]
     imported = {row.target for row in snapshot.facts.imports_of(place.place.id) if row.target}
     paths = PathReader()
     for name in likely[:MAX_LOOKUPS]:

@@ -49,7 +49,7 @@ def pointed_places(
         rows = [found.row for found in named if found.reading in sure]
         if not rows:
             return _behind_the_best([found.row for found in named if found.reading in weak], ranked)
-    return [_definition(row, _score(above, index)) for index, row in enumerate(rows[:MAX_POINTED])]
+    return [definition_place(row, _score(above, index)) for index, row in enumerate(rows[:MAX_POINTED])]
 
 
 def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
@@ -57,7 +57,7 @@ def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -
     best = ranked[0].score if ranked else 1.0
     second = ranked[1].score if len(ranked) > 1 else best / 2
     step = (best - second) / (MAX_POINTED + 1)
-    return [_definition(row, best - step * (index + 1)) for index, row in enumerate(rows[:MAX_POINTED])]
+    return [definition_place(row, best - step * (index + 1)) for index, row in enumerate(rows[:MAX_POINTED])]
 
 
 def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> bool:
@@ -83,14 +83,15 @@ def _passes(language: str, file_id: int, where: Filter) -> bool:
 def _frame(found: FramePlace, score: float) -> RankedPlace:
     file = found.file
     if found.symbol is not None:
-        return _definition(found.symbol, score, found.line)
+        return definition_place(found.symbol, score, found.line)
     place = FilePlace(file.id, file.path, file.language, file.line_count)
     line = min(max(1, found.line), max(1, file.line_count))
     signals = Signals(exact=1.0, path=1.0)
     return RankedPlace(place=place, type="file", line_start=line, line_end=line, score=score, signals=signals, focus=line)
 
 
-def _definition(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
+def definition_place(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
+    """Returns a definition as a place of this score; `line` is the one in it that was meant, 0 for none."""
     return RankedPlace(
         place=FilePlace(row.file_id, row.path, row.language, row.line_end),
         type="symbol",

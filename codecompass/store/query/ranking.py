@@ -103,6 +103,9 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     """The line that says most of the query, 0 where none was looked for."""
     imported: str = ""
     """What an import brings in, as a person writes it."""
+    asked_first: int = 0
+    asked_last: int = 0
+    """The lines that were asked for by their number, 0 where none were."""
 
     @property
     def final_score(self) -> float:

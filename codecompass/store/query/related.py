@@ -10,8 +10,9 @@ from codecompass.store.facts import ImportRow, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.names import ordered
-from codecompass.store.query.shaping import stable_handle, symbol_handle
+from codecompass.store.query.shaping import stable_handle
 
 Relation = Literal["same_file", "same_module", "same_package", "imported"]
 

@@ -4,6 +4,7 @@ The text index narrows the candidates where the pattern has whole words in it (s
 searched line by line, as grep does. Only a literal with a line break in it looks at whole files.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -30,6 +31,9 @@ from codecompass.store.records import SymbolKind
 from codecompass.store.text import Filter, Passage
 
 DEFINITION_LIMIT: Final = 1000
+
+_CALL: Final = re.compile(r"\\?\((?:\\?\))?$")
+"""The end of a name with a parenthesis, as a literal or as a regular expression has it."""
 
 
 class _Match(Struct, frozen=True):
@@ -98,8 +102,10 @@ def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -
 def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[Passage]:
     """The candidates, those first where something of exactly that name is defined."""
     held = snapshot.text.chunks_holding(narrowing, where)
-    named = snapshot.facts.symbols_named(name.strip(), DEFINITION_LIMIT)
-    defined = [row for row in named if row.name == name.strip()]
+    # `getAlias(` and `getAlias\\(` are what grep is asked for to find `getAlias`.
+    bare = _CALL.sub("", name.strip())
+    named = snapshot.facts.symbols_named(bare, DEFINITION_LIMIT)
+    defined = [row for row in named if row.name == bare]
     return held.passages(in_order(snapshot.facts, held, defined))
 
 

@@ -37,7 +37,7 @@ def search_code(
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
     limit = request.limit or settings.default_limit
-    hits = find(snapshot, request, limit, settings, is_expired)
+    hits = find(snapshot, request, limit, settings, is_expired, root=state.workspace)
     page = shape(
         snapshot,
         hits.shown,
@@ -47,6 +47,7 @@ def search_code(
             with_content=request.project_id is not None,
             answers=settings.answers,
             pattern=word_pattern(request.query) if settings.answers == "text" and request.mode == "auto" else None,
+            with_docs=request.docs,
             max_bytes=settings.result_bytes(request.limit),
         ),
     )

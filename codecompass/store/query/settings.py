@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.protocol.requests import ExplainLevel
+from codecompass.protocol.requests import ExplainLevel, Strategy
 from codecompass.settings import AnswerForm
 from codecompass.units import KIB
 
@@ -26,6 +26,8 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
 
     default_limit: int = 10
     ranking_explain_level: ExplainLevel = "off"
+    default_strategy: Strategy = "breadth"
+    """Of `get_code_context` where a request leaves it open."""
     max_result_bytes: int = MAX_RESULT_BYTES
     max_default_result_bytes: int = MAX_DEFAULT_RESULT_BYTES
     max_outline_bytes: int = MAX_OUTLINE_BYTES

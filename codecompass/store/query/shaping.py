@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.protocol.encode import encoded_size
@@ -20,7 +21,10 @@ from codecompass.settings import AnswerForm
 from codecompass.store import identity
 from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
-from codecompass.store.query.excerpts import excerpt_of
+from codecompass.store.query.asked_lines import lines_shown
+from codecompass.store.query.bodies import Body, body_of
+from codecompass.store.query.excerpts import CONTEXT_LINES, excerpt_of
+from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.ranking import RankedPlace
 from codecompass.store.query.source import (
     CONTENT_CHARACTERS,
@@ -37,6 +41,11 @@ MAX_RELATED: Final = 5
 RELATED_LOOKUPS: Final = 12
 LINES_ABOVE_FOCUS: Final = 3
 
+LATER_RESULT_BYTES: Final = 600
+"""Kept for each result that follows one with a body: what most take without one."""
+
+NO_BODY: Final = Body((), 0, 0)
+
 _TYPE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
@@ -52,6 +61,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     with_content: bool = False
     answers: AnswerForm = "json"
     pattern: re.Pattern[str] | None = None
+    with_docs: bool = False
     max_bytes: int
 
 
@@ -63,19 +73,27 @@ class Page(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A place, and the lines that a literal or regular expression matched in it."""
+    """A place, the lines that a literal or regular expression matched in it, and how it has the name that was asked for."""
 
     place: RankedPlace
     matched_lines: tuple[MatchedLine, ...] = ()
+    match: str = ""
 
 
 def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
-    """Returns the results of a page in the order of `shown`, as many as fit; the first always does."""
+    """Returns the results of a page in the order of `shown`, as many as fit; the first always does.
+
+    Bodies that would crowd later results out are left out, and counted: where something is says more than nothing.
+    """
     results: list[Result] = []
     size = 2
     make = _text_result if wanted.answers == "text" else _result
-    for item in shown:
+    for index, item in enumerate(shown):
         result = make(snapshot, item, wanted)
+        if _has_body(result) and results:
+            rest = LATER_RESULT_BYTES * (len(shown) - index - 1)
+            if size + encoded_size(result) + 1 + rest > wanted.max_bytes:
+                result = _without_body(result)
         size += encoded_size(result) + 1
         if results and size > wanted.max_bytes:
             return Page(tuple(results), is_cut=True)
@@ -90,11 +108,6 @@ def ranking_reasons(shown: Sequence[Shown], level: ExplainLevel) -> tuple[Rankin
     return tuple(_reason(index, item.place, is_full=level == "full") for index, item in enumerate(shown))
 
 
-def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
-    """Returns the `symbol_id` of a definition."""
-    return identity.symbol_id(snapshot.project_id, row.path, row.kind, row.line_start, row.name, row.ordinal)
-
-
 def stable_handle(row: SymbolRow) -> str:
     """Returns the `symbol_stable_id` of a definition: the same for a prototype and for what it declares."""
     return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature.removesuffix(";"))
@@ -105,6 +118,19 @@ def reference(row: SymbolRow) -> SymbolReference:
     return SymbolReference(kind=row.kind, name=row.name, path=row.path, line=row.line_start)
 
 
+def _has_body(result: Result) -> bool:
+    return bool(result.body) or (result.excerpt is not None and len(result.excerpt.lines) > CONTEXT_LINES)
+
+
+def _without_body(result: Result) -> Result:
+    if result.excerpt is not None:
+        omitted = len(result.excerpt.lines) + result.excerpt.n_omitted
+        shorter = msgspec.structs.replace(result.excerpt, lines=(), is_whole=False, n_omitted=omitted)
+        return msgspec.structs.replace(result, excerpt=shorter)
+    omitted = result.body.count("\n") + 1 + result.body_lines_omitted
+    return msgspec.structs.replace(result, body="", body_line_start=0, body_lines_omitted=omitted)
+
+
 def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     place, level = item.place, wanted.detail_level
     row = place.symbol
@@ -113,13 +139,16 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     is_described = not (is_brief or wanted.compact)
     shows_text = level == "context" and not wanted.compact
     preview = _preview(snapshot, place) if shows_text else ""
-    content = _content(snapshot, place) if shows_text and wanted.with_content else ""
+    shows_body = level == "body" and not wanted.compact
+    body = body_of(snapshot, place, with_docs=wanted.with_docs) if shows_body else NO_BODY
+    content = _content(snapshot, place) if (shows_text or shows_body) and wanted.with_content else ""
     return Result(
         path=place.place.path,
         line_start=place.line_start,
         line_end=place.line_end,
         kind=named.kind if named else "use" if place.imported else "",
         name=named.name if named else place.imported,
+        match=item.match,
         qualified_name=named.qualified_name if named and is_described else "",
         signature=row.signature if row and is_described else "",
         language=place.place.language if is_described else "",
@@ -133,6 +162,11 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
         score=None if is_brief else place.final_score,
         snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
         matched_lines=item.matched_lines,
+        asked_line=place.asked_first if is_described else 0,
+        lines=lines_shown(snapshot, place) if is_described else (),
+        body=body.text,
+        body_line_start=body.line_start if body.lines and body.line_start != place.line_start else 0,
+        body_lines_omitted=body.lines_omitted,
         body_preview=preview,
         parent=_parent(snapshot, row or place.enclosing, is_self=row is not None) if shows_text else None,
         related_symbols=_related(snapshot, row, preview) if shows_text and row else (),
@@ -155,10 +189,11 @@ def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
         line_end=place.line_end,
         kind=named.kind if named else "use" if place.imported else "",
         name=named.name if named else place.imported,
+        match=item.match,
         qualified_name=named.qualified_name if named else "",
         signature=row.signature if row and not is_brief else "",
         result_type="symbol" if row else place.type,
-        excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern),
+        excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
     )
 
 

@@ -36,6 +36,13 @@ def chunk_lines(text: str) -> list[str]:
 
 def excerpt(lines: Sequence[str], language: str, max_lines: int, max_characters: int) -> str:
     """Returns the lines as one text, cut at whole lines, with a mark in the language's comments where it was cut."""
+    kept = fitting_lines(lines, max_lines, max_characters)
+    text = "\n".join(kept)
+    return text if len(kept) == len(lines) else f"{text}\n{_comment(language)} ... truncated ..."
+
+
+def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> list[str]:
+    """Returns the first of the lines, as many as fit; the first always does, shortened where it is too long alone."""
     kept: list[str] = []
     size = 0
     for line in lines[:max_lines]:
@@ -43,8 +50,13 @@ def excerpt(lines: Sequence[str], language: str, max_lines: int, max_characters:
             break
         kept.append(line if len(line) <= max_characters else line[: max_characters - 1] + "…")
         size += len(line) + 1
-    text = "\n".join(kept)
-    return text if len(kept) == len(lines) else f"{text}\n{_comment(language)} ... truncated ..."
+    return kept
+
+
+def comment_marks(language: str) -> tuple[str, ...]:
+    """Returns what the lines of a comment may begin with, those inside a block comment included."""
+    mark = _comment(language)
+    return (mark, "/*", "*") if mark == "//" else (mark,)
 
 
 def _comment(language: str) -> str:

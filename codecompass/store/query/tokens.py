@@ -31,6 +31,12 @@ STOP_WORDS: Final = word_set(
 )
 """Words that say nothing about code where others are there. A query of nothing else keeps them."""
 
+SENTENCE_WORDS: Final = word_set("let else match")
+"""Keywords of languages that are as good as stop words in a longer sentence; in a short one they may be what is asked about."""
+
+LONG_SENTENCE: Final = 4
+"""Words besides stop words that make one."""
+
 _RUN: Final = re.compile(r"[^\W_]+")
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
 _SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
@@ -83,6 +89,8 @@ def query_words(query: str) -> tuple[QueryWord, ...]:
             for part in parts:
                 weights.setdefault(part, PART_WEIGHT)
     kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
+    if len(kept) > LONG_SENTENCE:
+        kept = {word: weight for word, weight in kept.items() if word not in SENTENCE_WORDS}
     return tuple(QueryWord(word, weight) for word, weight in kept.items())[:MAX_QUERY_WORDS]
 
 

@@ -88,7 +88,6 @@ META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS_TOKEN: Final = "progressToken"
 
 # Ours, below a domain of ours as the same section asks.
-META_ERROR: Final = "dev.codecompass/error"
 META_JOB_ID: Final = "dev.codecompass/jobId"
 META_JOB: Final = "dev.codecompass/job"
 

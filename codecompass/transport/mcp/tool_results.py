@@ -9,7 +9,6 @@ from msgspec import UNSET, Raw
 
 from codecompass.protocol.encode import one_line
 from codecompass.transport.calls import ToolAnswer
-from codecompass.transport.mcp.protocol import META_ERROR
 from codecompass.transport.mcp.surface import ToolResult
 from codecompass.transport.mcp.wire import CallToolResult, TextContent
 
@@ -18,7 +17,7 @@ def tool_result(answer: ToolAnswer) -> ToolResult:
     """Returns the answer of one of our tools as a result."""
     content = (TextContent(answer.payload.decode() if answer.text is None else answer.text),)
     if answer.error is not None:
-        return ToolResult(content=content, is_error=True, meta={META_ERROR: answer.error})
+        return ToolResult(content=content, is_error=True)
     # A message ends with its line, so there must be no line break in what is put into it as it is.
     return ToolResult(content=content, structured=None if answer.text is not None else Raw(one_line(answer.payload)))
 

@@ -18,6 +18,10 @@ ROOTS_INPUT: Final = "roots"
 """The name under which roots are asked for, and come back, in the modern era."""
 
 
+HINTED_CLIENT: Final = "claude-code"
+"""How the client that names its roots by itself calls itself in `clientInfo`."""
+
+
 class SessionCaller:
     """The Caller of one request. `misses_roots` tells that the client could name its roots, if it were asked."""
 
@@ -55,8 +59,9 @@ class SessionCaller:
         return root_paths(response)
 
     def take_hint(self) -> bool:
-        """True the first time in a session; never where there is none."""
-        return self._exchange.client.take_hint()
+        """True the first time in a session; never where there is none, nor for the client that the hint recommends."""
+        exchange = self._exchange
+        return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 
     async def follow(self, job: JobView, seconds: float) -> None:
         """As Caller says: on this request's token until the answer, and on the job's token beyond (rule R2)."""

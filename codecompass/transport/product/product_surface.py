@@ -32,8 +32,10 @@ How to use it:
 """
 
 _JSON_ANSWERS: Final = """\
-- Begin with small answers (detail_level "location" or "signature", limit 10); ask again with "context" for what matters.
-- Lines count from 1, paths are relative to metadata.workspace. symbol_id and result_id name a hit in later calls.
+- Begin with small answers (detail_level "location" or "signature", limit 10); "body" gives whole definitions, for what matters.
+- Lines count from 1, paths are relative to metadata.workspace. A symbol_id stands for its name in any later call; \
+src/x.py:120 as name or query gives that line, those around it and the definition they are in.
+- match says how a hit has the name asked for: exact, case, parts, or similar (a guess).
 - result_completeness "partial" means that indexing goes on: the answer is right as far as it goes, ask again later.
 - An error says in error.message what to do next; error.data has the values.
 """

@@ -23,6 +23,7 @@ TOOL: Final = Tool(
         {
             "max_tokens": integer(1, requests.MAX_MAX_TOKENS, default=requests.DEFAULT_MAX_TOKENS),
             "strategy": choice(*requests.STRATEGIES),
+            "detail_level": choice(*requests.CONTEXT_DETAILS),
             "language": text(),
         },
     ),

@@ -11,8 +11,8 @@ TOOL: Final = Tool(
     name="locate_symbol",
     title="Locate a symbol",
     description=(
-        "Where a function, class, method, type or constant is defined: path, lines, signature. Takes a name, or the end of a "
-        "qualified one (Session.close, mod::fn). Not for words or text: use search_code."
+        "Where a function, class, method, type or constant is defined: path, lines, signature, body. Takes a name, the end of a "
+        "qualified one (Session.close), a symbol_id, or src/x.py:120. Not for words or text: use search_code."
     ),
     arguments=arguments(
         {"name": text(is_filled=True)},
@@ -22,6 +22,7 @@ TOOL: Final = Tool(
             "path": text("Glob"),
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "detail_level": choice(*requests.DETAIL_LEVELS),
+            "docs": boolean(),
             "compact": boolean(),
             "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
             "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),

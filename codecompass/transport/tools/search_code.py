@@ -23,6 +23,7 @@ TOOL: Final = Tool(
             "language": text(),
             "kind": text(),
             "detail_level": choice(*requests.DETAIL_LEVELS),
+            "docs": boolean(),
             "compact": boolean(),
             "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
             "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),

@@ -121,9 +121,9 @@ def test_a_piece_of_text_outside_of_all_definitions_has_no_heading():
 
 
 def test_code_that_goes_on_says_so():
-    (entry,) = hit_entries([result(excerpt=Excerpt(lines=lines((7, "def f():")), is_cut=True))])
+    (entry,) = hit_entries([result(excerpt=Excerpt(lines=lines((7, "def f():")), n_omitted=12))])
 
-    assert entry.lines[-1] == "…"
+    assert entry.lines[-1] == "… 12 more lines"
 
 
 def test_places_alone_are_a_line_each():

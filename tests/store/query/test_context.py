@@ -9,7 +9,7 @@ from rs_bpe.bpe import openai
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetCodeContext
-from codecompass.store.query import get_code_context
+from codecompass.store.query import QuerySettings, get_code_context
 from codecompass.store.query.budget import estimate_tokens
 
 
@@ -171,3 +171,70 @@ def test_the_best_hit_has_room_before_what_it_needs(index_of, state):
     assert whole.context_items[0].name == "settle_accounts"
     needed = [item.name for item in whole.context_items if item.path == "b.py" and not item.body]
     assert needed[:3] == ["reconcile_0", "reconcile_1", "reconcile_2"]
+
+
+KEYWORDS = ["when", "is", "for", "if", "then", "match", "let", "with", "else", "case", "try", "do", "while"]
+METHODS = "".join(f"    public function {word}($value) {{\n        return $value;\n    }}\n" for word in KEYWORDS)
+CONDITIONS = f"<?php\nclass Conditions {{\n{METHODS}}}\n"
+DELAY = """\
+<?php
+class Attempt {
+    // Then the delay of a failed job is computed.
+    public function computeRetryDelay($job) {
+        while ($job->failed()) { $job->when(1)->then(2); }
+        if ($job) { return match ($job) { default => 1 }; }
+        return new Delay($job);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("strategy", ["breadth", "depth"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "when is the retry delay computed for failed jobs",
+        "let the job retry then match it with a delay if it failed",
+        "what do we do while a job is retried else in case of a try",
+    ],
+)
+def test_keywords_of_languages_bring_no_definition_of_that_name(index_of, state, query, strategy):
+    """Neither those of the question nor those that code has before a parenthesis, nor the first word of a comment."""
+    classes = "<?php\nclass Then {}\n"
+    snapshot = index_of({"a.php": CONDITIONS, "b.php": DELAY, "c.php": classes, "d.php": "<?php\nclass Delay {}\n"})
+
+    names = [
+        item.name for item in get_code_context(snapshot, GetCodeContext(query=query, strategy=strategy), state).context_items
+    ]
+
+    assert names[0] == "computeRetryDelay"
+    assert "Delay" in names
+    assert not {name.lower() for name in names} & set(KEYWORDS)
+
+
+def test_a_detail_level_decides_over_the_strategy(context):
+    bodies = context("rate limiter", detail_level="body")
+    signatures = context("rate limiter", strategy="depth", detail_level="signature")
+
+    assert bodies.context_items[0].body.startswith("class RateLimiter:\n")
+    assert (bodies.metadata.strategy, signatures.metadata.strategy) == ("breadth", "depth")
+    assert not any(item.body for item in signatures.context_items)
+
+
+def test_the_configuration_says_the_strategy_that_a_request_leaves_open(shop, state):
+    settings = QuerySettings(default_strategy="depth")
+
+    open_one = get_code_context(shop, GetCodeContext(query="rate limiter"), state, settings)
+    chosen = get_code_context(shop, GetCodeContext(query="rate limiter", strategy="breadth"), state, settings)
+
+    assert (open_one.metadata.strategy, bool(open_one.context_items[0].body)) == ("depth", True)
+    assert (chosen.metadata.strategy, bool(chosen.context_items[0].body)) == ("breadth", False)
+
+
+def test_a_cut_body_says_how_many_lines_are_missing(index_of, state):
+    snapshot = index_of({"a.py": "def settle():\n" + "".join(f"    x{n} = {n}\n" for n in range(199))})
+
+    (item,) = get_code_context(snapshot, GetCodeContext(query="settle", detail_level="body"), state).context_items
+
+    assert item.body_lines_omitted == 120
+    assert item.body.splitlines()[-1] == "# ... truncated ..."

@@ -256,3 +256,48 @@ def test_same_named_symbols_of_one_file_are_all_there(index_of, state):
 )
 def test_the_distance_between_words(left, right, distance):
     assert edit_distance(left, right, cap=3) == edit_distance(right, left, cap=3) == distance
+
+
+@pytest.mark.parametrize(
+    ("name", "match", "found"),
+    [
+        ("validate_token", "exact", "validate_token"),
+        ("RateLimiter.Window.reset", "exact", "reset"),
+        ("fn validate_token(token: &str)", "exact", "validate_token"),
+        ("ratelimiter", "case", "RateLimiter"),
+        ("limiter_rate", "parts", "RateLimiter"),
+        ("Elsewhere.open_storage", "parts", "open_storage"),
+        ("validate_tokn", "similar", "validate_token"),
+    ],
+)
+def test_every_hit_says_how_it_has_the_name(locate, name, match, found):
+    reply = locate(name)
+
+    assert (reply.results[0].match, reply.results[0].name) == (match, found)
+    assert all(hit.match for hit in reply.results)
+
+
+def test_guesses_alone_are_three_at_most_and_the_answer_says_what_they_are(index_of, state):
+    snapshot = index_of({"a.py": "".join(f"def settle_invoice_{n}():\n    pass\n\n\n" for n in range(9))})
+
+    reply = locate_symbol(snapshot, LocateSymbol(name="settl_invoice_1", limit=50), state)
+
+    assert {hit.match for hit in reply.results} == {"similar"}
+    assert len(reply.results) == reply.total_candidates == 3
+    assert reply.metadata.warnings == (
+        "no symbol of this name: settl_invoice_1; these are only similar. search_code looks for it in all text.",
+    )
+
+
+def test_no_symbol_of_the_name_is_said_and_so_is_one_that_a_filter_leaves_out(locate):
+    assert locate("frobnicate").metadata.warnings == (
+        "no symbol of this name: frobnicate. search_code looks for it in all text.",
+    )
+    assert locate("RateLimiter", kind="enum").metadata.warnings == (
+        "2 of this name are left out by kind, language or path: RateLimiter",
+    )
+    assert locate("RateLimiter").metadata.warnings == ()
+
+
+def test_a_place_of_an_import_is_exact(locate):
+    assert {hit.match for hit in locate("Storage", kind="use").results} == {"exact"}

@@ -249,3 +249,32 @@ def test_every_signal_can_be_left_out(shop, state, signal):
     reply = search_code(shop, SearchCode(query="RateLimiter allow"), state, QuerySettings(without_signals=frozenset({signal})))
 
     assert reply.results
+
+
+CALLS = {
+    "lib/container.php": "<?php\nclass Container {\n    public function getAlias($name) {\n        return $name;\n    }\n}\n",
+    "app/loader.php": "<?php\n" + "".join(f"$alias = $app->getAlias($name{n});\n" for n in range(40)),
+    "app/other.php": "<?php\nclass Other {\n    public function getAlias($x) {\n        return 1;\n    }\n}\n",
+}
+
+
+@pytest.mark.parametrize("query", ["getAlias(", "getAlias()", "getAlias ($name)", "->getAlias(", "$this->getAlias($name)"])
+def test_a_call_finds_the_definition_before_its_uses(index_of, state, query):
+    reply = search_code(index_of(CALLS), SearchCode(query=query), state)
+
+    assert reply.results[0].signature.startswith("public function getAlias")
+
+
+@pytest.mark.parametrize(("owner", "path"), [("Container", "lib/container.php"), ("Other", "app/other.php")])
+@pytest.mark.parametrize("separator", [".", "::", "->"])
+def test_a_qualified_call_finds_the_definition_that_it_qualifies(index_of, state, owner, path, separator):
+    reply = search_code(index_of(CALLS), SearchCode(query=f"{owner}{separator}getAlias("), state)
+
+    assert reply.results[0].path == path
+
+
+@pytest.mark.parametrize(("mode", "query"), [("literal", "getAlias("), ("regex", r"getAlias\("), ("regex", r"getAlias")])
+def test_a_literal_call_finds_the_definitions_first_too(index_of, state, mode, query):
+    reply = search_code(index_of(CALLS), SearchCode(query=query, mode=mode), state)
+
+    assert [result.path for result in reply.results[:2]] == ["app/other.php", "lib/container.php"]

@@ -9,7 +9,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.store.query import QuerySettings, locate_symbol, search_code
 
-LOCATION = {"path", "line_start", "line_end", "kind", "name", "symbol_id"}
+LOCATION = {"path", "line_start", "line_end", "kind", "name", "match", "symbol_id"}
 SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "score"}
 CONTEXT = SIGNATURE | {"symbol_stable_id", "body_preview", "related_symbols"}
 

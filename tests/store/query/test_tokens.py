@@ -127,3 +127,12 @@ def test_coverage_stays_between_0_and_1(worth, name):
 
     assert 0.0 <= found.precision <= 1.0
     assert 0.0 <= found.recall <= 1.0 + 1e-9
+
+
+def test_keywords_of_languages_count_in_short_queries_alone():
+    def words(query):
+        return [word.text for word in query_words(query)]
+
+    assert words("how are let statements parsed") == ["let", "statements", "parsed"]
+    assert words("let the queue drain before workers stop running") == ["queue", "drain", "before", "workers", "stop", "running"]
+    assert words("let else") == ["let", "else"]

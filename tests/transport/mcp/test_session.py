@@ -8,7 +8,6 @@ from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.mcp.protocol import (
     HANDSHAKE_REVISIONS,
     META_CAPABILITIES,
-    META_ERROR,
     META_REVISION,
     MODERN_REVISION,
     STRUCTURED_REVISION,
@@ -91,7 +90,8 @@ async def test_a_failing_tool_answers_with_text_alone(line):
     assert result["isError"]
     assert "structuredContent" not in result
     assert json.loads(result["content"][0]["text"])["error"]["code"] == "invalid_input"
-    assert result["_meta"][META_ERROR]["data"] == {"field": "query"}
+    assert json.loads(result["content"][0]["text"])["error"]["data"] == {"field": "query"}
+    assert "_meta" not in result
 
 
 async def test_a_defect_in_a_tool_costs_one_request(line):
