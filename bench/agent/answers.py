@@ -78,11 +78,13 @@ class Place(Struct, frozen=True, kw_only=True):
 class ReadAnswer(Struct, frozen=True, kw_only=True):
     """An answer as it was understood. Sizes are in bytes of UTF-8.
 
-    `admits` says that the answer calls itself neither fresh nor complete, so that nobody relies on what it lacks.
+    `admits`: the answer calls itself neither fresh nor complete, so that nobody relies on what it lacks. `says` is what it
+    says of itself: the two statuses of JSON, the admitting lines of text.
     """
 
     places: tuple[Place, ...]
     admits: bool
+    says: str
     n_bytes: int
     useful_bytes: int
 
@@ -91,10 +93,11 @@ def read_answer(text: str, *, is_error: bool = False) -> ReadAnswer:
     """Returns what a model reads in an answer, in either form. An error admits that it is no answer."""
     body = _decoded(text)
     if body is not None:
-        places, useful, admits = list(_places_of_json(body)), _useful_in_json(body), _admits_in_json(body)
+        places, useful, (admits, says) = list(_places_of_json(body)), _useful_in_json(body), _said_in_json(body)
     else:
-        places, useful, admits = _read_text(text)
-    return ReadAnswer(places=tuple(places), admits=admits or is_error, n_bytes=_size(text), useful_bytes=useful)
+        places, useful, says = _read_text(text)
+        admits = says != ""
+    return ReadAnswer(places=tuple(places), admits=admits or is_error, says=says, n_bytes=_size(text), useful_bytes=useful)
 
 
 def grep_characters(places: Iterable[Place], lines_of: Lines) -> int:
@@ -163,14 +166,13 @@ def _useful(value: object, *, is_wanted: bool = False) -> int:
     return _size(str(value)) if is_wanted and value is not None else 0
 
 
-def _admits_in_json(body: Mapping[str, object]) -> bool:
-    if "error" in body:
-        return True
-    metadata = body.get("metadata")
-    if not isinstance(metadata, dict):
-        return False
-    is_fresh = metadata.get("freshness_status", "fresh") == "fresh"
-    return not is_fresh and metadata.get("result_completeness", "complete") != "complete"
+def _said_in_json(body: Mapping[str, object]) -> tuple[bool, str]:
+    error, metadata = body.get("error"), body.get("metadata")
+    if isinstance(error, dict):
+        return True, str(error.get("code", "error"))
+    known = metadata if isinstance(metadata, dict) else {}
+    freshness, completeness = known.get("freshness_status", "fresh"), known.get("result_completeness", "complete")
+    return freshness != "fresh" and completeness != "complete", f"{freshness}, {completeness}"
 
 
 def _hits(body: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
@@ -201,11 +203,11 @@ class _Open:
         return Place(path=self.path, line_start=start, line_end=end, lines=tuple(self.lines), words="\n".join(self.words))
 
 
-def _read_text(text: str) -> tuple[list[Place], int, bool]:
-    """Returns the places, the useful bytes, and whether a line that is neither place nor code admits something."""
+def _read_text(text: str) -> tuple[list[Place], int, str]:
+    """Returns the places, the useful bytes, and the lines, neither places nor code, that admit something."""
     rows = text.splitlines()
     places: list[_Open] = []
-    path, useful, admits = "", 0, False
+    path, useful, says = "", 0, list[str]()
     is_named = False  # a file without anything below it yet
     for number, row in enumerate(rows):
         if path and (source := _SOURCE.fullmatch(row)):
@@ -229,10 +231,10 @@ def _read_text(text: str) -> tuple[list[Place], int, bool]:
             places += [_Open(path)] if is_named else []
             path, is_named = row.strip(), True
             useful += _size(path)
-        elif row.strip():
-            admits = admits or _ADMISSION.search(row) is not None
+        elif _ADMISSION.search(row):
+            says.append(row.strip())
     places += [_Open(path)] if is_named else []
-    return [place.closed() for place in places], useful, admits
+    return [place.closed() for place in places], useful, "\n".join(says)
 
 
 def _definition(row: str) -> re.Match[str] | None:

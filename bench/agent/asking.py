@@ -54,6 +54,7 @@ class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
     characters: int
     ms: float
     admits: bool = False
+    says: str = ""
     is_error: bool = False
     n_bytes: int = 0
     useful_bytes: int = 0
@@ -181,6 +182,7 @@ def _asked(task: Task, said: Said, sources: Sources, *, calls: int, seconds: flo
         characters=read,
         ms=seconds * 1000,
         admits=answer.admits,
+        says=answer.says,
         is_error=said.is_error,
         n_bytes=answer.n_bytes,
         useful_bytes=answer.useful_bytes,

@@ -63,7 +63,7 @@ class FreshAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question after a change: a line of the file of answers. `order` counts the questions after the change from 1.
 
     `settled_ms` is the time from the end of the change until the answer was right, for an answer that was wrong; None where
-    it never was in SETTLE_SECONDS, 0 for an answer that was right at once.
+    it never was in SETTLE_SECONDS, 0 for an answer that was right at once. `says` is what the answer said of itself.
     """
 
     system: str
@@ -80,6 +80,7 @@ class FreshAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: int
     characters: int
     settled_ms: float | None
+    says: str = ""
     text: str = ""
 
 
@@ -266,6 +267,7 @@ class FreshnessRun:
                 calls=1,
                 characters=len(said.text),
                 settled_ms=settled,
+                says=read_answer(said.text, is_error=said.is_error).says,
                 text=said.text[:KEPT_CHARACTERS],
             )
             self._keep(ours)
@@ -282,6 +284,7 @@ class FreshnessRun:
             ms=found.seconds * 1000,
             characters=len(found.text),
             settled_ms=0.0,
+            says="",
             text=found.text[:KEPT_CHARACTERS],
         )
 

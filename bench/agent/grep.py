@@ -27,6 +27,9 @@ KEYWORDS: Final = 5
 
 WORDS_TOGETHER: Final = 3
 
+PROSE: Final = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".yml", ".yaml", ".toml", ".lock")
+"""Suffixes of files that no function is in: change logs have more words of a sentence than any code has."""
+
 DEADLINE_SECONDS: Final = 120.0
 
 _ROW: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?P<text>.*)")
@@ -143,17 +146,24 @@ def _definition(ripgrep: Ripgrep, name: str) -> list[Place]:
 
 
 def _sentence(ripgrep: Ripgrep, sentence: str) -> list[Place]:
-    """The files of each keyword, then the lines of all keywords in the file that has most; those with most keywords first."""
+    """The files of each keyword, then the lines of all keywords in the file that has most; those with most keywords first.
+
+    What is sought is a function: prose is no candidate where there is code, and of equals a test is the last one to read.
+    """
     words = sorted(words_of(sentence), key=len, reverse=True)[:KEYWORDS]
     files: Counter[str] = Counter()
     for word in words:
         files.update(ripgrep.files("--ignore-case", "--fixed-strings", "--regexp", word))
     if not files:
         return []
-    best = min(files, key=lambda path: (-files[path], path))
+    best = min(files, key=lambda path: (_is_prose(path), -files[path], "test" in path.lower(), path))
     patterns = [part for word in words for part in ("--regexp", word)]
     places = ripgrep.lines("--ignore-case", "--fixed-strings", *patterns, "--", best)
     return sorted(places, key=lambda place: -sum(word in place.words.lower() for word in words))
+
+
+def _is_prose(path: str) -> bool:
+    return path.lower().endswith(PROSE)
 
 
 def _place(row: str) -> Place | None:
