@@ -7,8 +7,8 @@ An answer is `content[0].text`: JSON, or text for models. Text names a file on a
       method Flask.full_dispatch_request 897-918
     897      def full_dispatch_request(self) -> Response:
 
-A place can also stand on one line: `src/flask/app.py:897-918  method Flask.full_dispatch_request`. Any other line is
-structure: counts, warnings, advice.
+A place can also stand on one line, `src/flask/app.py:897-918  method Flask.full_dispatch_request`, and so can a source
+line, `src/flask/app.py:903:try:`. Any other line is structure: counts, warnings, advice.
 """
 
 import re
@@ -18,27 +18,14 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.store.words import word_set
+
 Lines = Callable[[str], Sequence[str]]
 """The lines of a file by its path; no lines for a path that is no file."""
 
-USEFUL_FIELDS: Final = frozenset(
-    [
-        "path",
-        "file_path",
-        "name",
-        "qualified_name",
-        "signature",
-        "snippet",
-        "text",
-        "body",
-        "body_preview",
-        "content",
-        "line",
-        "line_start",
-        "line_end",
-        "start_line",
-        "end_line",
-    ]
+USEFUL_FIELDS: Final = word_set(
+    "path file_path line line_start line_end start_line end_line"
+    " name qualified_name signature snippet text body body_preview content"
 )
 """Fields of JSON hits whose values somebody who reads code wants: paths, lines, names, code."""
 
@@ -49,7 +36,7 @@ _LISTS: Final = ("results", "context_items", "files")
 _SOURCE: Final = re.compile(r"\s*(?P<line>\d+)(?:  |:|\t|$)(?P<code>.*)")
 _RANGED: Final = re.compile(r"\s+(?P<kind>[^\W\d][\w-]*)(?P<name>.*)\s(?P<start>\d+)-(?P<end>\d+)(?:[\s,;:(].*)?")
 _ONE_LINE: Final = re.compile(r"\s+(?P<kind>[^\W\d][\w-]*)(?P<name>.*)\s(?P<start>\d+)(?P<end>)(?:[,;:(].*)?")
-_LOCATED: Final = re.compile(r"(?P<path>\S+?):(?P<start>\d+)(?:-(?P<end>\d+))?(?::|\s+|$)(?P<rest>.*)")
+_LOCATED: Final = re.compile(r"(?P<path>\S+?):(?P<start>\d+)(?:-(?P<end>\d+))?(?::(?P<code>.*)|\s+(?P<named>.*))?")
 _PATH_ALONE: Final = re.compile(r"(?=\S*[/.])[^\s:;,()]*[^\s:;,.()]")
 _ADMISSION: Final = re.compile(
     r"\b(?:stale|partial|partly|incomplete|syncing|out of date|outdated|not (?:yet )?(?:indexed|ready|complete|fresh|up to date)"
@@ -224,9 +211,11 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
             useful += _size(name) + len(start) + len(end)
         elif located := _LOCATED.fullmatch(row):
             path, is_named = located["path"], False
-            _, _, name = located["rest"].strip().partition(" ")
-            places.append(_Open(path, int(located["start"]), int(located["end"]) if located["end"] else None, located["rest"]))
-            useful += _size(path) + len(located["start"]) + len(located["end"] or "") + _size(name.strip())
+            start, end, code, named = located.group("start", "end", "code", "named")
+            places.append(_Open(path, int(start), int(end) if end else None, named or code or ""))
+            places[-1].lines += [] if code is None else [int(start)]
+            _, _, name = (named or "").partition(" ")
+            useful += _size(path) + len(start) + len(end or "") + _size((code or name).strip())
         elif _names_file(row, rows[number + 1] if number + 1 < len(rows) else ""):
             places += [_Open(path)] if is_named else []
             path, is_named = row.strip(), True
