@@ -66,7 +66,7 @@ class ReadAnswer(Struct, frozen=True, kw_only=True):
     """An answer as it was understood. Sizes are in bytes of UTF-8.
 
     `admits`: the answer calls itself neither fresh nor complete, so that nobody relies on what it lacks. `says` is what it
-    says of itself: the two statuses of JSON, the admitting lines of text.
+    says is missing: the two statuses of JSON, the admitting lines of text; empty for an answer that is fresh and whole.
     """
 
     places: tuple[Place, ...]
@@ -159,7 +159,8 @@ def _said_in_json(body: Mapping[str, object]) -> tuple[bool, str]:
         return True, str(error.get("code", "error"))
     known = metadata if isinstance(metadata, dict) else {}
     freshness, completeness = known.get("freshness_status", "fresh"), known.get("result_completeness", "complete")
-    return freshness != "fresh" and completeness != "complete", f"{freshness}, {completeness}"
+    is_whole = freshness == "fresh" and completeness != "partial"
+    return freshness != "fresh" and completeness != "complete", "" if is_whole else f"{freshness}, {completeness}"
 
 
 def _hits(body: Mapping[str, object]) -> Iterator[Mapping[str, object]]:

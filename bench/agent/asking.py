@@ -139,11 +139,12 @@ def first_contact(root: Path, form: str, task: Task) -> Asked:
 
 
 def wait_until_indexed(server: Connection) -> None:
-    """Returns when the server answers without saying that something is missing. Raises ServerFailed where it never does."""
+    """Returns when the server answers that it is fresh and that nothing is missing. Raises ServerFailed where it never does."""
     deadline = time.monotonic() + READY_SECONDS
     while True:
         said = server.ask("search_code", {"query": "main"})
-        if not _read(said).admits:
+        read = _read(said)
+        if not read.says and not read.admits:
             return
         if time.monotonic() > deadline:
             raise ServerFailed(f"not indexed after {READY_SECONDS:.0f} s: {said.text[:300]}")

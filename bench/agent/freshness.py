@@ -63,7 +63,8 @@ class FreshAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question after a change: a line of the file of answers. `order` counts the questions after the change from 1.
 
     `settled_ms` is the time from the end of the change until the answer was right, for an answer that was wrong; None where
-    it never was in SETTLE_SECONDS, 0 for an answer that was right at once. `says` is what the answer said of itself.
+    it never was in SETTLE_SECONDS, 0 for an answer that was right at once. Names are waited for one after the other: for
+    the later ones it is an upper bound. `says` is what the answer said is missing.
     """
 
     system: str

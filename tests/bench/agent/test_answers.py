@@ -111,6 +111,21 @@ def test_an_answer_admits_something_where_it_calls_itself_neither_fresh_nor_comp
     assert read_answer(text).admits is admits
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (answer_of(), ""),
+        (answer_of(completeness="truncated"), ""),
+        (answer_of(freshness="syncing"), "syncing, complete"),
+        ('{"error":{"code":"index_not_ready","message":"wait"}}', "index_not_ready"),
+        (TEXT, ""),
+        (TEXT + "stale: a.py has changed\n", "stale: a.py has changed"),
+    ],
+)
+def test_an_answer_that_is_fresh_and_whole_says_nothing(text, says):
+    assert read_answer(text).says == says
+
+
 def test_an_error_admits_that_it_is_no_answer_whatever_it_says():
     assert read_answer("something went wrong", is_error=True).admits
 
