@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import mean, median
 from typing import Final, TypeVar
 
-from bench.agent.asking import OURS, Asked
+from bench.agent.asking import FIRST, OURS, Asked
 from bench.agent.freshness import FreshAnswer
 from bench.figures import percentile
 from bench.table import markdown_table
@@ -44,6 +44,9 @@ def agent_table(asked: Sequence[Asked], fresh: Sequence[FreshAnswer]) -> str:
         for (name, category), pairs in _grouped(asked, lambda row: (row.set, row.category)).items()
         for system, group in _grouped(pairs, lambda row: row.system).items()
     ]
+    tasks = [row for row in asked if row.set != FIRST]
+    if len({(row.set, row.category) for row in tasks}) > 1:
+        rows += [_task_cells("all tasks", system, group) for system, group in _grouped(tasks, lambda row: row.system).items()]
     for system, group in _grouped(fresh, lambda row: row.system).items():
         rows.append(_fresh_cells(system, group))
     return markdown_table(HEADER, rows, "<<" + ">" * (len(HEADER) - 2))
@@ -76,7 +79,7 @@ def _task_cells(name: str, system: str, rows: Sequence[Asked]) -> Cells:
         _share(row.rank == 1 for row in rows),
         _share(row.rank is not None and row.rank <= TEN for row in rows),
         _share(row.rank is not None for row in rows),
-        str(silent) if any(row.right_ms is not None for row in rows) else NOTHING,
+        str(silent) if all(row.set == FIRST for row in rows) else NOTHING,
         *_cost_cells([row.characters for row in rows], [row.calls for row in rows], [row.ms for row in rows]),
         *_ratio_cells(rows),
     )

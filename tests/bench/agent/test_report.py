@@ -1,6 +1,6 @@
 """The table says for each kind of task and system how often it was right and what that cost."""
 
-from bench.agent.asking import Asked
+from bench.agent.asking import FIRST, Asked
 from bench.agent.freshness import FreshAnswer
 from bench.agent.report import agent_table, first_table, fresh_table
 
@@ -56,4 +56,13 @@ def test_a_first_question_counts_its_first_answer_and_the_time_to_a_right_one():
     ]
 
     assert cells(first_table(rows), "shop") == ["3", "0.333", "20", "30", "30", "900", "1"]
-    assert cells(agent_table(rows, []), "nav, unique", "codecompass")[4] == "1"
+    assert cells(agent_table(rows, []), "first question, unique", "codecompass")[4] == "1"
+
+
+def test_all_tasks_together_have_a_row_without_first_questions():
+    rows = [asked(), asked(set="commits", category="named", rank=None), asked(set=FIRST, rank=None)]
+
+    table = agent_table(rows, [])
+
+    assert cells(table, "all tasks", "codecompass")[:3] == ["2", "0.500", "0.500"]
+    assert "all tasks" not in agent_table(rows[:1], [])
