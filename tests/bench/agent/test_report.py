@@ -50,9 +50,9 @@ def test_answers_after_edits_are_right_or_admit_it_or_do_not():
 
 def test_a_first_question_counts_its_first_answer_and_the_time_to_a_right_one():
     rows = [
-        asked(rank=None, admits=True, ms=10.0, right_ms=900.0),
-        asked(rank=None, ms=20.0),
-        asked(rank=2, ms=30.0, right_ms=30.0),
+        asked(set=FIRST, rank=None, admits=True, ms=10.0, right_ms=900.0),
+        asked(set=FIRST, rank=None, ms=20.0),
+        asked(set=FIRST, rank=2, ms=30.0, right_ms=30.0),
     ]
 
     assert cells(first_table(rows), "shop") == ["3", "0.333", "20", "30", "30", "900", "1"]
