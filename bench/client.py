@@ -38,6 +38,14 @@ class Timed(Struct, frozen=True):
     result: msgspec.Raw
 
 
+class Said(Struct, frozen=True):
+    """What a host passes on to the model, `content[0].text`, and the seconds as in `Timed`."""
+
+    seconds: float
+    text: str
+    is_error: bool
+
+
 class _Frame(Struct, frozen=True):
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw()
@@ -83,6 +91,12 @@ class Connection:
         if body.is_error:
             raise ServerFailed(bytes(timed.result).decode()[:500])
         return Timed(timed.seconds, body.structured_content)
+
+    def ask(self, tool: str, arguments: Mapping[str, object] | None = None) -> Said:
+        """Calls a tool and returns what a model would read of its answer; an error of the tool is an answer too."""
+        timed = self.wait(self.send_call(tool, arguments))
+        body = msgspec.json.decode(timed.result, type=_ToolResult)
+        return Said(timed.seconds, body.content[0].text if body.content else "", body.is_error)
 
     def request(self, method: str, params: Mapping[str, object] | None = None) -> Timed:
         """Sends a request and waits for its answer; what the server says in between is passed over."""
@@ -153,7 +167,12 @@ class Connection:
         return ServerFailed(f"the server {what}; its stderr: {self._errors.read()[-2000:].decode('utf-8', 'replace')}")
 
 
+class _Content(Struct, frozen=True):
+    text: str = ""
+
+
 class _ToolResult(Struct, frozen=True, rename="camel"):
+    content: tuple[_Content, ...] = ()
     structured_content: msgspec.Raw = msgspec.Raw(b"{}")
     is_error: bool = False
 

@@ -28,12 +28,21 @@ _DEFINING: Final = (
 )
 
 
+def words_of(query: str) -> list[str]:
+    """Returns the words of a query that are worth looking for, in lower case, each once."""
+    return [word for word in dict.fromkeys(_WORD.findall(query.lower())) if word not in _STOP_WORDS]
+
+
+def looks_like_definition(name: str) -> re.Pattern[str]:
+    """Returns the pattern that finds a line which looks like a definition of `name`."""
+    return re.compile(rf"{_DEFINING}[^=;]*?(?<!\w){re.escape(name)}(?!\w)")
+
+
 def search(ripgrep: str, workspace: Path, prefix: str, question: Question) -> Answer:
     """Returns the files of a workspace with the most distinct words of the question, then by how often, then by path."""
-    words = [word for word in dict.fromkeys(_WORD.findall(question.query.lower())) if word not in _STOP_WORDS]
     distinct: Counter[str] = Counter()
     often: Counter[str] = Counter()
-    for word in words:
+    for word in words_of(question.query):
         for row in _run(ripgrep, workspace, "--count-matches", "--ignore-case", "--fixed-strings", "--regexp", word):
             path, _, count = row.rpartition(":")
             distinct[path] += 1
@@ -45,7 +54,7 @@ def search(ripgrep: str, workspace: Path, prefix: str, question: Question) -> An
 def lookup(ripgrep: str, workspace: Path, prefix: str, question: Question) -> Answer:
     """Returns the lines with the name as a whole word: those that look like a definition of it first, then by path."""
     name = question.query
-    looks = re.compile(rf"{_DEFINING}[^=;]*?(?<!\w){re.escape(name)}(?!\w)")
+    looks = looks_like_definition(name)
     found = []
     rows = _run(ripgrep, workspace, "--line-number", "--word-regexp", "--fixed-strings", "--max-columns", "500", "--regexp", name)
     for row in rows:
