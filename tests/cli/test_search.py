@@ -30,14 +30,14 @@ def test_the_first_search_indexes_and_says_so_beside_the_answer(cli, shop):
     assert done.code == 0
     assert f"indexing {shop} first" in done.err
     assert "indexed 6 files" in done.err
-    assert done.out.startswith("shop/cart.py:12  method Cart.total_price\n    def total_price(self) -> Money\n")
+    assert done.out.startswith("shop/cart.py:12  method Cart.total_price\n  12  def total_price(self) -> Money:\n")
     assert "indexing" not in cli("search", "total", "price").err
 
 
 def test_a_hit_shows_the_lines_with_the_words(cli, shop):
     done = cli("search", "rounding")
 
-    assert "  14  return Money(cents)  # rounding happens here and nowhere else\n" in done.out
+    assert "  14      return Money(cents)  # rounding happens here and nowhere else\n" in done.out
 
 
 @pytest.mark.parametrize("tool", ["search", "locate", "outline"])
@@ -46,7 +46,7 @@ def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
     cli("sync")
     index = WorkspaceIndex(HomeLayout(cli.home).project(project_id(shop)), project_id(shop))
     state = AnswerState(workspace=str(shop), project_id=project_id(shop), ref="main")
-    settings = query_settings(Settings())
+    settings = query_settings(Settings(), "json")
 
     with index.snapshot() as snapshot:
         match tool:
@@ -236,7 +236,7 @@ def test_detail_levels_show_more_or_less(cli, shop):
     location = cli("locate", "total_price", "-d", "location").out
     context = cli("locate", "Cart.total_price", "-d", "context").out
 
-    assert location.splitlines()[0] == "shop/cart.py:12  method total_price"
+    assert location.splitlines()[0] == "shop/cart.py:12  method Cart.total_price"
     assert "def total_price" not in location
     assert "  14      return Money(cents)" in context
 
