@@ -28,8 +28,8 @@ CONTEXT = {
     ],
 }
 
-HANDLES = {"result_id", "result_type", "symbol_id", "symbol_stable_id", "score"}
-"""What an implementation may add at any level, so that calls can be chained."""
+HANDLES = {"result_id", "result_type", "symbol_id", "symbol_stable_id", "score", "match"}
+"""What an implementation may add at any level, so that calls can be chained and guesses be told."""
 
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)

@@ -13,7 +13,8 @@ TABLES = {
     ),
     "symbols": (
         "SELECT f.path, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, s.signature, s.visibility, s.doc, "
-        "p.name, p.line_start FROM symbols s JOIN files f ON f.id = s.file_id LEFT JOIN symbols p ON p.id = s.parent_id"
+        "s.id_prefix, p.name, p.line_start "
+        "FROM symbols s JOIN files f ON f.id = s.file_id LEFT JOIN symbols p ON p.id = s.parent_id"
     ),
     "imports": (
         "SELECT f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.tail, i.other_tail, i.target "

@@ -13,10 +13,10 @@ RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500
 
 TOOL: Final = Tool(
     name="get_code_context",
-    title="Gather code for a question",
+    title="Gather code",
     description=(
         "The code that best answers a question, packed into max_tokens: signatures of many symbols (breadth) or bodies of few "
-        "(depth). Use it to start on an unknown topic; for one symbol use locate_symbol."
+        "(depth). Use it to start on an unknown topic; for one symbol, locate_symbol."
     ),
     arguments=arguments(
         {"query": text(is_filled=True)},

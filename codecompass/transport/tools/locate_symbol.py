@@ -11,8 +11,8 @@ TOOL: Final = Tool(
     name="locate_symbol",
     title="Locate a symbol",
     description=(
-        "Where a function, class, method, type or constant is defined: path, lines, signature, body. Takes a name, the end of a "
-        "qualified one (Session.close), a symbol_id, or src/x.py:120. Not for words or text: use search_code."
+        "Where a function, class, method, type or constant is defined: lines, signature, body. Takes a name, the end of a "
+        "qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
     ),
     arguments=arguments(
         {"name": text(is_filled=True)},

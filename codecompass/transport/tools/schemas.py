@@ -58,7 +58,7 @@ def _described(description: str) -> dict[str, str]:
 
 
 WHERE: Final[Mapping[str, Schema]] = {
-    "workspace": text("Repository path"),
+    "workspace": text("Path"),
     "project_id": {"type": "string", "maxLength": MAX_PROJECT_ID_LENGTH},
     "ref": text(),
 }

@@ -12,7 +12,7 @@ TOOL: Final = Tool(
     title="Search code",
     description=(
         "Ranked search over a repository: words, an identifier, a path, an error text, a literal or a regex. Use it instead of "
-        "grep when you do not know where something is. For a known symbol name, locate_symbol is exact."
+        "grep. For a known symbol name, locate_symbol is exact."
     ),
     arguments=arguments(
         {"query": text(is_filled=True)},
