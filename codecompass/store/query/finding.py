@@ -11,11 +11,11 @@ from codecompass.store.query.candidates import retrieve
 from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
 from codecompass.store.query.hits import Hits, never
 from codecompass.store.query.intent import classify, unquoted
+from codecompass.store.query.messages import find_messages, message_places
 from codecompass.store.query.path_lane import named_files
-from codecompass.store.query.phrase import phrase_shares
 from codecompass.store.query.places import refine
 from codecompass.store.query.pointed import pointed_places
-from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
+from codecompass.store.query.ranking import MAX_IMPORTERS, rank, with_importers
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shown
@@ -44,12 +44,15 @@ def find(
     query = unquoted(text)
     weights = plan.weights_for(intent, settings.without_signals)
     found = retrieve(snapshot, query, page, where, weights.inflection)
-    ranked = rank(found, weights, kinds, phrase_shares(snapshot, found, query) if weights.phrase else NO_PHRASES)
+    messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where)
+    phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)}
+    ranked = rank(found, weights, kinds, phrases)
     best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
     if kinds is None:
         pointed = pointed_places(snapshot, query, intent, ranked, where)
         ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
+    ranked = message_places(snapshot, messages, kinds, above=ranked[0].score if ranked else 0.0) + ranked
     if intent == "path" and kinds is None:
         ranked = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0) + ranked
     shown: list[Shown] = []
@@ -58,7 +61,7 @@ def find(
     for candidate in ranked:
         if len(shown) == limit:
             break
-        place = refine(snapshot, candidate, found.wanted, kinds)
+        place = candidate if candidate.focus else refine(snapshot, candidate, found.wanted, kinds)
         if place is None:
             continue
         key = (place.place.id, place.line_start, place.line_end)
