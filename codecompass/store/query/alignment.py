@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.store.query.message_text import SourceText, flat
+from codecompass.store.query.message_text import HOLE, Piece, SourceText, flat
 
 MAX_GAP: Final = 30
 """Words of source, or of the message, that a gap may have."""
@@ -19,10 +19,20 @@ MAX_GAP: Final = 30
 MAX_FOUND: Final = 3
 """Of one piece of text."""
 
-_HOLE: Final = re.compile(r"[{%$\"'`<\[«“]|\\\(|#\{")
-_PLACEHOLDER: Final = re.compile(
-    r"\$\{[^}\n]*\}|#\{[^}\n]*\}|\\\([^)\n]*\)|\{[^}\n]*\}|%(?:\d+\$)?[-+ #0]*\d*(?:\.\d+)?[a-zA-Z@]{1,2}|\$\w+"
+_HOLE: Final = re.compile(rf"[{HOLE}{{%$\"'`<\[«“]")
+"""Where a hole may be: enough to let a chain go on behind it."""
+
+_GLUE: Final = r"(?:\+\+?|\.\.?|<>|<<|[&,%~])"
+_SEAM: Final = re.compile(
+    rf"[\"'`]\)?\s*{_GLUE}(?:.*?{_GLUE})?\s*\w{{0,2}}[\"'`]|[\"'`]\s*[\w.]+\s*[\"'`]|[\"'`]\s*\\?\n\s*\w{{0,2}}[\"'`]", re.DOTALL
 )
+"""Where a literal ends and, after something else or at once, the next one begins."""
+
+_GLUE_BEFORE: Final = re.compile(rf"{_GLUE}\s*\w{{0,2}}$")
+_GLUE_BEHIND: Final = re.compile(rf"\)?\s*{_GLUE}")
+_NEW_PART: Final = re.compile(r":\s|[\n\])>|]|\s-\s")
+_SENTENCE_END: Final = re.compile(r"[\n.;:,(\[|]")
+
 _HOLE_COST: Final = 0.3
 _HOLE_WORD_COST: Final = 0.04
 _GAP_COST: Final = 0.5
@@ -31,6 +41,7 @@ _GAP_WORD_COST: Final = 0.6
 
 _MAX_BESIDE: Final = 120
 _QUOTE: Final = re.compile(r"[\"`«“]|(?<!\w)'|'(?!\w)")
+_OUTER: Final = "\"'`“”‘’«» \n\t"
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -43,6 +54,7 @@ class Wanted(Struct, frozen=True):
     worth: Sequence[float]
     total: float
     unit: float
+    pieces: Sequence[Piece]
     core: str
 
 
@@ -50,7 +62,8 @@ class Alignment(Struct, frozen=True, kw_only=True):
     """The best of a message in a piece of source.
 
     Lines count from 0 in that text. `share` (0..1) is what of the message's worth is there in order, less the cost of
-    gaps; `literal` (0..1) what of the words of the source's own literal the message has. `worth` is that of the words found.
+    gaps; `fit` (0..1) how many of the words of message and literal together are in both, those aside that a hole explains. `worth`
+    is that of the words found.
     `is_exact` says that all of the message stands there character by character, but for blanks and escapes.
     """
 
@@ -60,13 +73,14 @@ class Alignment(Struct, frozen=True, kw_only=True):
     words: int
     worth: float
     share: float
-    literal: float
+    fit: float
+    punctuation: float
     is_exact: bool
 
     @property
     def score(self) -> float:
         """What alignments are compared by."""
-        return self.share + 0.25 * self.literal + (1.0 if self.is_exact else 0.0)
+        return self.share + 0.25 * self.fit + 0.05 * self.punctuation + (1.0 if self.is_exact else 0.0)
 
 
 class _Pair(Struct, gc=False):
@@ -161,7 +175,7 @@ def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
 
 
 def _is_hole(source: SourceText, first: int, last: int) -> bool:
-    return any(_HOLE.search(source.between[number]) for number in range(first + 1, last + 1))
+    return _HOLE.search(source.gap(first, last)) is not None
 
 
 def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
@@ -173,41 +187,75 @@ def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
 
 
 def _alignment(wanted: Wanted, source: SourceText, chain: Sequence[_Pair], score: float) -> Alignment:
-    first, last = chain[0].at, chain[-1].at
-    line = sum(text.count("\n") for text in source.between[: first + 1])
+    line = source.before(chain[0].at, len(source.words)).count("\n")
     lines: dict[int, float] = {}
-    at = first
-    for pair in chain:
-        line += sum(source.between[number].count("\n") for number in range(at + 1, pair.at + 1))
-        at = pair.at
+    for number, pair in enumerate(chain):
+        line += source.gap(chain[number - 1].at, pair.at).count("\n") if number else 0
         lines[line] = lines.get(line, 0.0) + wanted.worth[pair.word]
-    beside = _words_beside(source, first, last) + _words_between(source, chain)
+    first, last = min(lines), max(lines)
+    unexplained = _unexplained_between(wanted, source, chain) + _unexplained_around(wanted, source, chain)
     return Alignment(
-        line_start=min(lines),
-        line_end=max(lines),
+        line_start=first,
+        line_end=last,
         focus=max(lines, key=lambda number: (lines[number], -number)),
         words=len(chain),
         worth=sum(wanted.worth[pair.word] for pair in chain),
         share=min(1.0, score / wanted.total) if wanted.total else 0.0,
-        literal=len(chain) / (len(chain) + beside),
-        is_exact=bool(wanted.core) and wanted.core in flat(source.text(first, last)),
+        fit=len(chain) / (len(chain) + unexplained),
+        punctuation=_punctuation(wanted, source, chain),
+        is_exact=bool(wanted.core) and wanted.core in flat("\n".join(source.lines[max(0, first - 1) : last + 2])),
     )
 
 
-def _words_beside(source: SourceText, first: int, last: int) -> int:
-    """Words before and after the chain in the same literal, or in the same line where it ends before the literal does."""
-    before = source.before(first, MAX_GAP)[-_MAX_BESIDE:]
-    after = source.after(last, MAX_GAP)[:_MAX_BESIDE]
+def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> float:
+    """How many of the words (0..1) have before them what they have in the message."""
+    same = 0
+    for number, pair in enumerate(chain):
+        before = source.raw[2 * pair.at]
+        if number and not _is_next(chain[number - 1], pair):
+            before = before.rpartition(HOLE)[2]
+        same += flat(before.strip(_OUTER)) == flat(wanted.pieces[pair.word].before.strip(_OUTER))
+    return same / len(chain)
+
+
+def _is_next(one: _Pair, other: _Pair) -> bool:
+    return other.at == one.at + 1 and other.word == one.word + 1
+
+
+def _unexplained_between(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
+    """Words of either text between those of the chain, but for the values in holes and what is between two literals."""
+    count = 0
+    for one, other in zip(chain, chain[1:], strict=False):
+        if _is_next(one, other):
+            continue
+        gap = source.gap(one.at, other.at)
+        closed = _SEAM.sub(HOLE, gap)
+        count += len(_WORD.findall(closed))
+        if HOLE not in closed:
+            count += _core_words(wanted, one.word + 1, other.word)
+    return count
+
+
+def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
+    """Words of the literal that the message has not, and words of the message before and after it, in which no value stands."""
+    before = source.before(chain[0].at, MAX_GAP)[-_MAX_BESIDE:]
+    after = source.after(chain[-1].at, MAX_GAP)[:_MAX_BESIDE]
     start = max([before.rfind("\n") + 1, *(found.end() for found in _QUOTE.finditer(before))])
     ending = _QUOTE.search(after)
     end = min(ending.start() if ending else len(after), after.find("\n") % (len(after) + 1))
-    return sum(len(_WORD.findall(_PLACEHOLDER.sub(" ", text))) for text in (before[start:], after[:end]))
-
-
-def _words_between(source: SourceText, chain: Sequence[_Pair]) -> int:
-    """Words of the source between those of the message, but for what holes hold."""
-    count = 0
-    for one, other in zip(chain, chain[1:], strict=False):
-        if other.at - one.at > 1 and not _is_hole(source, one.at, other.at):
-            count += other.at - one.at - 1
+    left, right = before[start:], after[:end]
+    count = len(_WORD.findall(left)) + len(_WORD.findall(right))
+    first, last = chain[0].word, chain[-1].word
+    # A value in quotes of its own: 'the quote before it ends nothing.
+    is_filled = HOLE in before[max(0, start - 2) :] or _GLUE_BEFORE.search(before[: max(0, start - 1)])
+    if not (is_filled or _NEW_PART.search(wanted.pieces[first].before)):
+        count += _core_words(wanted, 0, first)
+    is_filled = HOLE in after[: end + 2] or (ending and ending.start() == end and _GLUE_BEHIND.match(after, ending.end()))
+    following = wanted.pieces[last + 1].before if last + 1 < len(wanted.pieces) else ""
+    if not (is_filled or _SENTENCE_END.search(following)):
+        count += _core_words(wanted, last + 1, len(wanted.pieces))
     return count
+
+
+def _core_words(wanted: Wanted, first: int, end: int) -> int:
+    return sum(piece.is_core for piece in wanted.pieces[first:end])

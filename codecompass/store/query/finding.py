@@ -15,7 +15,7 @@ from codecompass.store.query.messages import find_messages, message_places
 from codecompass.store.query.path_lane import named_files
 from codecompass.store.query.places import refine
 from codecompass.store.query.pointed import pointed_places
-from codecompass.store.query.ranking import MAX_IMPORTERS, rank, with_importers
+from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shown
@@ -45,7 +45,7 @@ def find(
     weights = plan.weights_for(intent, settings.without_signals)
     found = retrieve(snapshot, query, page, where, weights.inflection)
     messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where)
-    phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)}
+    phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
     ranked = rank(found, weights, kinds, phrases)
     best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)

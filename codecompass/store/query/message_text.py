@@ -29,7 +29,15 @@ _BY_CHARACTER: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _ANY_PIECE: Final = re.compile(
     rf"([A-Z]+(?![^\W\dA-Z_])|[A-Z]?(?:(?![A-Z{_BY_CHARACTER}])[^\W\d_])+|[{_BY_CHARACTER}]|\d+|[^\W_])"
 )
-_TOKEN: Final = re.compile(r"[^\W_]+")
+
+HOLE: Final = "\x1a"
+"""Stands for a placeholder: no source has this character."""
+
+_PLACEHOLDER: Final = re.compile(
+    r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
+    r"|\{\{?[\w.$@?\[\]()-]*(?:![rsa])?(?:,-?\d+)?(?::[^{}\s\"'`]*)?\}?\}|\$\(\w+\)|\$\w+|(?<![\w:]):[a-z]\w*"
+    r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
+)
 
 _LEVEL: Final = r"trace|debug|info|notice|warn|warning|error|err|fatal|critical|severe|panic|note|hint"
 _PLACE: Final = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'():]*[./\\][^\s\"'():]*)"
@@ -87,10 +95,11 @@ _QUOTES: Final = "\"'`“”‘’«»"
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """A word of the message: in lower case, and the token of the index that it is in, which is made of so many `parts`.
-    `is_core` is False for what stands around the message."""
+    """A word of the message: in lower case, what stands before it, and the token of the index that it is in, which is made of
+    so many `parts`. `is_core` is False for what stands around the message."""
 
     text: str
+    before: str
     token: str
     parts: int
     is_core: bool
@@ -104,15 +113,16 @@ class Message(Struct, frozen=True):
 
 
 class SourceText(Struct, frozen=True):
-    """A piece of source: its words in lower case, and what stands before, between and behind them (one more than words)."""
+    """A piece of source, its escapes read: its words in lower case, and those with what stands between them in turn, beginning
+    and ending with the latter. A placeholder is one `HOLE` in it, whatever is in it."""
 
     words: list[str]
-    between: list[str]
     raw: list[str]
+    lines: list[str]
 
-    def text(self, first: int, last: int) -> str:
-        """Returns the text from before word `first` to behind word `last`."""
-        return "".join(self.raw[2 * first : 2 * last + 3])
+    def gap(self, first: int, last: int) -> str:
+        """Returns the text from behind word `first` to before word `last`."""
+        return "".join(self.raw[2 * first + 2 : 2 * last + 1])
 
     def before(self, word: int, count: int) -> str:
         """Returns the text before a word, as far as `count` words go."""
@@ -146,8 +156,8 @@ def read_source(text: str) -> SourceText:
     pattern = _ASCII_PIECE
     if not text.isascii():
         text, pattern = unicodedata.normalize("NFC", text), _ANY_PIECE
-    raw = pattern.split(text)
-    return SourceText([word.lower() for word in raw[1::2]], raw[::2], raw)
+    raw = pattern.split(_PLACEHOLDER.sub(HOLE, text))
+    return SourceText([word.lower() for word in raw[1::2]], raw, text.split("\n"))
 
 
 def unescaped(text: str) -> str:
@@ -173,8 +183,17 @@ def sub_tokens(token: str) -> list[str]:
 def _pieces(text: str, *, is_core: bool) -> list[Piece]:
     text = unicodedata.normalize("NFC", text)
     pattern = _ASCII_PIECE if text.isascii() else _ANY_PIECE
-    cut = [(run.lower(), pattern.findall(run)) for run in _TOKEN.findall(text)]
-    return [Piece(part.lower(), run, len(parts), is_core) for run, parts in cut for part in parts]
+    raw = pattern.split(text)
+    pieces: list[Piece] = []
+    start = 1
+    for end in range(3, len(raw) + 1, 2):
+        if end == len(raw) or raw[end - 1]:
+            parts = raw[start:end:2]
+            token = "".join(parts).lower()
+            for number, part in enumerate(parts):
+                pieces.append(Piece(part.lower(), "" if number else raw[start - 1] or " ", token, len(parts), is_core))
+            start = end
+    return pieces
 
 
 def _core_of(line: str) -> tuple[int, int]:

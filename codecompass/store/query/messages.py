@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.protocol.decode import well_formed
 from codecompass.store.index import Snapshot
-from codecompass.store.path_roles import role_of
+from codecompass.store.path_roles import is_history, role_of
 from codecompass.store.query.alignment import Alignment, Wanted, align
 from codecompass.store.query.message_text import Message, read_message, read_source, sub_tokens
 from codecompass.store.query.places import as_symbol, enclosing_symbol, narrowest
@@ -35,13 +35,11 @@ COMPARED: Final = 60
 LEAST_SHARE: Final = 0.4
 """Share of a message's worth that is worth mentioning."""
 
-SURE_SHARE: Final = 0.7
-"""Share from which a place is where the message comes from."""
-
-SURE_TEMPLATE_SHARE: Final = 0.35
-SURE_TEMPLATE_LITERAL: Final = 0.75
-SURE_TEMPLATE_WORDS: Final = 4
-"""The same of a message that is mostly values, where the source's literal is nearly all in it."""
+SURE_FIT: Final = 0.85
+SURE_SHARE: Final = 0.35
+SURE_WORDS: Final = 4
+SURE_WORTH: Final = 0.5
+"""From where a place is where a message comes from that does not stand there character by character."""
 
 ROLE_WEIGHT: Final = 0.05
 """What lies between product code and a test, of scores around 1."""
@@ -82,7 +80,7 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
 def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMessage]:
     """Returns where `text` stands in the source, best first."""
     message = read_message(well_formed(text))
-    if len({piece.text for piece in message.pieces}) < MIN_WORDS:
+    if len({piece.token for piece in message.pieces}) < MIN_WORDS or len(message.core.split()) < MIN_WORDS:
         return []
     total = max(1, snapshot.text.document_frequency("record", CHUNK_RECORD))
     worth = _token_worth(snapshot, message, total)
@@ -137,7 +135,7 @@ def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
         worths.append(UNKNOWN_WORTH * unit if known is None else known / piece.parts)
         if piece.is_core and known is not None:
             core += worths[-1]
-    return Wanted(places, worths, core, unit, message.core)
+    return Wanted(places, worths, core, unit, message.pieces, message.core)
 
 
 def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total: int) -> dict[str, float]:
@@ -191,21 +189,27 @@ def _ranked(
                 focus=hit.line_start + alignment.focus,
                 share=alignment.share,
                 score=alignment.score - ROLE_WEIGHT * role_of(place.path).rank,
-                is_sure=says and is_sure(alignment, wanted.unit),
+                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(place.path, alignment),
             )
         )
     ranked.sort(key=lambda item: (-item.score, places[item.file_id].path, item.line_start))
     return ranked
 
 
+def _is_origin(path: str, alignment: Alignment) -> bool:
+    """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates."""
+    return not is_history(path) and (alignment.is_exact or not role_of(path).is_prose)
+
+
 def is_sure(alignment: Alignment, unit: float) -> bool:
-    """Returns whether that cannot be chance: enough words, worth at least as much as one that a single text has."""
-    if alignment.words < MIN_WORDS or alignment.worth < unit:
+    """Returns whether that cannot be chance: the message as a whole, or a template that is nearly all in it."""
+    if alignment.words < MIN_WORDS:
         return False
-    return alignment.share >= SURE_SHARE or (
-        alignment.share >= SURE_TEMPLATE_SHARE
-        and alignment.literal >= SURE_TEMPLATE_LITERAL
-        and alignment.words >= SURE_TEMPLATE_WORDS
+    return alignment.is_exact or (
+        alignment.fit >= SURE_FIT
+        and alignment.share >= SURE_SHARE
+        and alignment.words >= SURE_WORDS
+        and alignment.worth >= SURE_WORTH * unit
     )
 
 
