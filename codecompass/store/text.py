@@ -163,9 +163,15 @@ class TextReader:
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
-    def weighed_chunks(self, worth: Mapping[str, float], limit: int, where: Filter = Filter()) -> "WeighedChunks":  # noqa: B008 (frozen)
-        """Returns the chunks whose texts hold words of the most `worth` together, best first; how often they hold them does
-        not count."""
+    def weighed_chunks(
+        self,
+        worth: Mapping[str, float],
+        limit: int,
+        least: float,
+        where: Filter = Filter(),  # noqa: B008 (frozen)
+    ) -> "WeighedChunks":
+        """Returns the chunks whose texts hold words of the most `worth` together, of `least` or more, best first; how often
+        they hold them does not count."""
         if not worth or limit < 1 or where.file_ids == ():
             return WeighedChunks(self._searcher, self._guard, ())
         words = [
@@ -176,6 +182,7 @@ class TextReader:
         query = tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words))])
         with self._guard:
             hits = self._searcher.search(query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
+            hits = [(score, address) for score, address in hits if score >= least]
             keys: list[int] = self._searcher.fast_field_values("key", [address for _, address in hits])  # type: ignore[assignment]  # none is missing
         found = [(unpack_chunk_key(key, score), address) for (score, address), key in zip(hits, keys, strict=True)]
         found.sort(key=lambda item: (-item[0].score, item[0].file_id, item[0].line_start))
@@ -384,13 +391,11 @@ class WeighedChunks:
     ) -> None:
         self._searcher = searcher
         self._guard = guard
-        self._found = found
-
-    def __iter__(self) -> Iterator[ChunkHit]:
-        return (hit for hit, _ in self._found)
+        self._addresses = [address for _, address in found]
+        self.hits = [hit for hit, _ in found]
 
     def text(self, number: int) -> str:
         """Returns the text of a chunk, counted from 0."""
         with self._guard:
-            text: str = self._searcher.doc(self._found[number][1]).get_first("body") or ""
+            text: str = self._searcher.doc(self._addresses[number]).get_first("body") or ""
         return text

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.store.query.message_text import HOLE, Piece, SourceText, flat
@@ -18,9 +19,6 @@ MAX_GAP: Final = 30
 
 MAX_FOUND: Final = 3
 """Of one piece of text."""
-
-_HOLE: Final = re.compile(rf"[{HOLE}{{%$\"'`<\[«“]")
-"""Where a hole may be: enough to let a chain go on behind it."""
 
 _GLUE: Final = r"(?:\+\+?|\.\.?|<>|<<|[&,%~])"
 _SEAM: Final = re.compile(
@@ -33,14 +31,14 @@ _GLUE_BEHIND: Final = re.compile(rf"\)?\s*{_GLUE}")
 _NEW_PART: Final = re.compile(r":\s|[\n\])>|]|\s-\s")
 _SENTENCE_END: Final = re.compile(r"[\n.;:,(\[|]")
 
-_HOLE_COST: Final = 0.3
-_HOLE_WORD_COST: Final = 0.04
-_GAP_COST: Final = 0.5
+_GAP_COST: Final = 0.4
 _GAP_WORD_COST: Final = 0.6
-"""In eighths of the worth of a word that only one piece of text has."""
+_HOLE_WORD_COST: Final = 0.04
+"""Of a gap, of a word in it, and of a word that a hole explains; in eighths of the worth of a word that one text has."""
 
 _MAX_BESIDE: Final = 120
 _QUOTE: Final = re.compile(r"[\"`«“]|(?<!\w)'|'(?!\w)")
+_OUTSIDE: Final = re.compile(rf".*[{HOLE}\"'`]", re.DOTALL)
 _OUTER: Final = "\"'`“”‘’«» \n\t"
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -83,6 +81,13 @@ class Alignment(Struct, frozen=True, kw_only=True):
         return self.share + 0.25 * self.fit + 0.05 * self.punctuation + (1.0 if self.is_exact else 0.0)
 
 
+    def moved(self, lines: int) -> "Alignment":
+        """Returns the same, counted from so many lines above."""
+        return msgspec.structs.replace(
+            self, line_start=self.line_start + lines, line_end=self.line_end + lines, focus=self.focus + lines
+        )
+
+
 class _Pair(Struct, gc=False):
     """A word of the source that is a word of the message, and the best chain of pairs that ends with it."""
 
@@ -90,6 +95,13 @@ class _Pair(Struct, gc=False):
     word: int
     score: float
     before: int = -1
+
+
+class _Gap(Struct, frozen=True, gc=False):
+    """What of the source stands between two words of a message: words of its own, and whether a hole is there too."""
+
+    words: int
+    is_hole: bool
 
 
 def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
@@ -124,7 +136,7 @@ def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
 
 def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
     """Whether words of that worth stand close enough together. Cheap, so that most text is not looked at further."""
-    reach = 4 * MAX_GAP
+    reach = 2 * len(wanted.pieces) + MAX_GAP
     inside: dict[int, int] = {}
     total = 0.0
     first = 0
@@ -146,7 +158,7 @@ def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
 def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
     """Gives each pair the best chain that ends with it."""
     start = 0
-    holes: dict[tuple[int, int], bool] = {}
+    gaps: dict[tuple[int, int], _Gap] = {}
     for index, pair in enumerate(pairs):
         while pairs[start].at < pair.at - MAX_GAP:
             start += 1
@@ -161,11 +173,8 @@ def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
                 continue
             score = other.score
             if skipped or added:
-                key = (other.at, pair.at)
-                is_hole = holes.get(key)
-                if is_hole is None:
-                    is_hole = holes[key] = _is_hole(source, other.at, pair.at)
-                cost = _HOLE_COST + _HOLE_WORD_COST * (skipped + added) if is_hole else _GAP_COST + _GAP_WORD_COST * (skipped + added)
+                gap = gaps.get((other.at, pair.at)) or gaps.setdefault((other.at, pair.at), _gap(source, other.at, pair.at))
+                cost = _GAP_COST + _GAP_WORD_COST * gap.words + (_HOLE_WORD_COST if gap.is_hole else _GAP_WORD_COST) * added
                 score -= cost * wanted.unit / 8
             if score > best:
                 best, pair.before = score, earlier
@@ -174,8 +183,11 @@ def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
         pair.score = own + best
 
 
-def _is_hole(source: SourceText, first: int, last: int) -> bool:
-    return _HOLE.search(source.gap(first, last)) is not None
+def _gap(source: SourceText, first: int, last: int) -> _Gap:
+    text = source.gap(first, last)
+    if "\n" in text or any(quote in text for quote in "\"'`"):
+        text = _SEAM.sub(HOLE, text)
+    return _Gap(len(_WORD.findall(text)), HOLE in text)
 
 
 def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
@@ -212,8 +224,8 @@ def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> 
     same = 0
     for number, pair in enumerate(chain):
         before = source.raw[2 * pair.at]
-        if number and not _is_next(chain[number - 1], pair):
-            before = before.rpartition(HOLE)[2]
+        if number == 0 or not _is_next(chain[number - 1], pair):
+            before = _OUTSIDE.sub("", before)
         same += flat(before.strip(_OUTER)) == flat(wanted.pieces[pair.word].before.strip(_OUTER))
     return same / len(chain)
 
@@ -228,10 +240,9 @@ def _unexplained_between(wanted: Wanted, source: SourceText, chain: Sequence[_Pa
     for one, other in zip(chain, chain[1:], strict=False):
         if _is_next(one, other):
             continue
-        gap = source.gap(one.at, other.at)
-        closed = _SEAM.sub(HOLE, gap)
-        count += len(_WORD.findall(closed))
-        if HOLE not in closed:
+        gap = _gap(source, one.at, other.at)
+        count += gap.words
+        if not gap.is_hole:
             count += _core_words(wanted, one.word + 1, other.word)
     return count
 

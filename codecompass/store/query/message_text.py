@@ -39,6 +39,8 @@ _PLACEHOLDER: Final = re.compile(
     r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
 )
 
+_CHARACTER_WORD: Final = re.compile(rf"[{_BY_CHARACTER}]")
+
 _LEVEL: Final = r"trace|debug|info|notice|warn|warning|error|err|fatal|critical|severe|panic|note|hint"
 _PLACE: Final = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'():]*[./\\][^\s\"'():]*)"
 _MESSAGE_KEY: Final = r"(?:msg|message|err|error|reason|cause|detail)"
@@ -106,10 +108,13 @@ class Piece(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True):
-    """A pasted text as it is compared: its words in order, and the message itself with single blanks."""
+    """A pasted text as it is compared: its words in order, and the message itself with single blanks.
+
+    `word_count` is that of the message as people count: a name is one word, two characters of Chinese are one."""
 
     pieces: tuple[Piece, ...]
     core: str
+    word_count: int
 
 
 class SourceText(Struct, frozen=True):
@@ -147,7 +152,9 @@ def read_message(text: str) -> Message:
         core = [text]
     if len(pieces) > MAX_PIECES:
         pieces = [piece for piece in pieces if piece.is_core]
-    return Message(tuple(pieces[:MAX_PIECES]), flat(unescaped(" ".join(core)).strip().strip(_QUOTES)))
+    shown = flat(unescaped(" ".join(core)).strip().strip(_QUOTES))
+    words = sum(any(map(str.isalnum, word)) for word in shown.split()) + len(_CHARACTER_WORD.findall(shown)) // 2
+    return Message(tuple(pieces[:MAX_PIECES]), shown, words)
 
 
 def read_source(text: str) -> SourceText:
