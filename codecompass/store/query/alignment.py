@@ -7,6 +7,7 @@ that the source is where the message comes from.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -120,7 +121,9 @@ def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
         if any(pair.at in taken for pair in chain):
             continue
         taken.update(range(chain[0].at, chain[-1].at + 1))
-        found.append(_alignment(wanted, source, chain, pairs[index].score))
+        alignment = _alignment(wanted, source, _trimmed(wanted, source, chain))
+        if alignment.share >= least:
+            found.append(alignment)
     return sorted(found, key=lambda alignment: -alignment.score)
 
 
@@ -174,13 +177,16 @@ def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
             score = other.score
             if skipped or added:
                 gap = gaps.get((other.at, pair.at)) or gaps.setdefault((other.at, pair.at), _gap(source, other.at, pair.at))
-                cost = _GAP_COST + _GAP_WORD_COST * gap.words + (_HOLE_WORD_COST if gap.is_hole else _GAP_WORD_COST) * added
-                score -= cost * wanted.unit / 8
+                score -= _cost(gap, added) * wanted.unit
             if score > best:
                 best, pair.before = score, earlier
                 if not (skipped or added):
                     break
         pair.score = own + best
+
+
+def _cost(gap: _Gap, added: int) -> float:
+    return (_GAP_COST + _GAP_WORD_COST * gap.words + (_HOLE_WORD_COST if gap.is_hole else _GAP_WORD_COST) * added) / 8
 
 
 def _gap(source: SourceText, first: int, last: int) -> _Gap:
@@ -198,20 +204,38 @@ def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
     return chain[::-1]
 
 
-def _alignment(wanted: Wanted, source: SourceText, chain: Sequence[_Pair], score: float) -> Alignment:
+def _trimmed(wanted: Wanted, source: SourceText, chain: list[_Pair]) -> list[_Pair]:
+    """The chain without ends that hang on it by a gap with more words than they have: these stand there by chance."""
+    unexplained = [_unexplained(wanted, source, one, other) for one, other in pairwise(chain)]
+    first, last = 0, len(chain)
+    for number, words in enumerate(unexplained, 1):
+        if words and number - first <= words:
+            first = number
+    for number in range(len(unexplained), first, -1):
+        if unexplained[number - 1] and last - number <= unexplained[number - 1]:
+            last = number
+    return chain[first:last]
+
+
+def _alignment(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> Alignment:
     line = source.before(chain[0].at, len(source.words)).count("\n")
     lines: dict[int, float] = {}
     for number, pair in enumerate(chain):
         line += source.gap(chain[number - 1].at, pair.at).count("\n") if number else 0
         lines[line] = lines.get(line, 0.0) + wanted.worth[pair.word]
     first, last = min(lines), max(lines)
-    unexplained = _unexplained_between(wanted, source, chain) + _unexplained_around(wanted, source, chain)
+    worth = score = sum(wanted.worth[pair.word] for pair in chain)
+    unexplained = _unexplained_around(wanted, source, chain)
+    for one, other in pairwise(chain):
+        if not _is_next(one, other):
+            unexplained += _unexplained(wanted, source, one, other)
+            score -= _cost(_gap(source, one.at, other.at), other.word - one.word - 1) * wanted.unit
     return Alignment(
         line_start=first,
         line_end=last,
         focus=max(lines, key=lambda number: (lines[number], -number)),
         words=len(chain),
-        worth=sum(wanted.worth[pair.word] for pair in chain),
+        worth=worth,
         share=min(1.0, score / wanted.total) if wanted.total else 0.0,
         fit=len(chain) / (len(chain) + unexplained),
         punctuation=_punctuation(wanted, source, chain),
@@ -234,17 +258,12 @@ def _is_next(one: _Pair, other: _Pair) -> bool:
     return other.at == one.at + 1 and other.word == one.word + 1
 
 
-def _unexplained_between(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
-    """Words of either text between those of the chain, but for the values in holes and what is between two literals."""
-    count = 0
-    for one, other in zip(chain, chain[1:], strict=False):
-        if _is_next(one, other):
-            continue
-        gap = _gap(source, one.at, other.at)
-        count += gap.words
-        if not gap.is_hole:
-            count += _core_words(wanted, one.word + 1, other.word)
-    return count
+def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -> int:
+    """Words of either text between two of a chain, but for the values in holes and what is between two literals."""
+    if _is_next(one, other):
+        return 0
+    gap = _gap(source, one.at, other.at)
+    return gap.words + (0 if gap.is_hole else _core_words(wanted, one.word + 1, other.word))
 
 
 def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:

@@ -54,7 +54,7 @@ _PREFIX: Final = re.compile(
     | [A-Za-z]:?(?=/\S+:\d+[:\s])
     | {_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))[\]:]?(?=\s|$)
     | \[[^\]\n]{{1,40}}\](?=[\s:])
-    | \w+(?:/\S+)?\[\d+\]:
+    | (?:[\w.-]+\s)?[\w./-]+\[\d+\]:
     | <\w+>(?=\s)
     | (?:{_LEVEL})(?:\[\w+\]|\s\w+\d+)?(?=\s*[:|\]]|\s+-\s)
     | (?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)(?=\s)
