@@ -41,7 +41,10 @@ _PROSE_FILE: Final = re.compile(
     re.IGNORECASE,
 )
 _HISTORY: Final = re.compile(
-    r"(?:^|/)(?:changelogs?|changes|history|news|newsfragments|release[-_ ]?notes?|whats?[-_ ]?new)(?:[-_.\d][^/]*)?(?:/|$)", re.IGNORECASE
+    r"(?:^|/)(?:changelogs?|newsfragments|release[-_ ]?notes?|whats?[-_ ]?new)/"
+    r"|(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes?|whats?[-_ ]?new)(?:[-_\d](?:[^/.]|[.]\d)*)?"
+    r"(?:[.](?:md|mdx|markdown|rst|txt|html?|xml|ya?ml|json|adoc|asciidoc|org))?$",
+    re.IGNORECASE,
 )
 _DATA_FILE: Final = re.compile(
     r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",

@@ -175,7 +175,8 @@ class TextReader:
         if not worth or limit < 1 or where.file_ids == ():
             return WeighedChunks(self._searcher, self._guard, ())
         words = [
-            (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term("body", word), weight)) for word, weight in worth.items()
+            (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term("body", word), weight))
+            for word, weight in worth.items()
         ]
         filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         # Only chunks have a body, so nothing needs to say that chunks are meant.

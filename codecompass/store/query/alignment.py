@@ -18,6 +18,9 @@ from codecompass.store.query.message_text import HOLE, Piece, SourceText, flat
 MAX_GAP: Final = 30
 """Words of source, or of the message, that a gap may have."""
 
+OTHER_CASE: Final = 0.5
+"""Of a message that stands there but for the case of its letters, against one that stands there as it is."""
+
 MAX_FOUND: Final = 3
 """Of one piece of text."""
 
@@ -61,9 +64,10 @@ class Alignment(Struct, frozen=True, kw_only=True):
     """The best of a message in a piece of source.
 
     Lines count from 0 in that text. `share` (0..1) is what of the message's worth is there in order, less the cost of
-    gaps; `fit` (0..1) how many of the words of message and literal together are in both, those aside that a hole explains. `worth`
-    is that of the words found.
-    `is_exact` says that all of the message stands there character by character, but for blanks and escapes.
+    gaps; `fit` (0..1) how many of the words of message and literal together are in both, those aside that a hole
+    explains; `punctuation` (0..1) how many have before them what they have in the message. `worth` is that of the words
+    found. `exact` is 1 where all of the message stands there character by character, but for blanks and escapes, and less
+    where only case differs.
     """
 
     line_start: int
@@ -74,13 +78,12 @@ class Alignment(Struct, frozen=True, kw_only=True):
     share: float
     fit: float
     punctuation: float
-    is_exact: bool
+    exact: float
 
     @property
     def score(self) -> float:
         """What alignments are compared by."""
-        return self.share + 0.25 * self.fit + 0.05 * self.punctuation + (1.0 if self.is_exact else 0.0)
-
+        return self.share + 0.25 * self.fit + 0.05 * self.punctuation + self.exact
 
     def moved(self, lines: int) -> "Alignment":
         """Returns the same, counted from so many lines above."""
@@ -130,10 +133,7 @@ def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
 def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
     places = wanted.places
     return [
-        _Pair(at, word, wanted.worth[word])
-        for at, text in enumerate(source.words)
-        if text in places
-        for word in places[text]
+        _Pair(at, word, wanted.worth[word]) for at, text in enumerate(source.words) if text in places for word in places[text]
     ]
 
 
@@ -239,8 +239,14 @@ def _alignment(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> Al
         share=min(1.0, score / wanted.total) if wanted.total else 0.0,
         fit=len(chain) / (len(chain) + unexplained),
         punctuation=_punctuation(wanted, source, chain),
-        is_exact=bool(wanted.core) and wanted.core in flat("\n".join(source.lines[max(0, first - 1) : last + 2])),
+        exact=_exact(wanted.core, flat("\n".join(source.lines[max(0, first - 1) : last + 2]))),
     )
+
+
+def _exact(message: str, text: str) -> float:
+    if not message:
+        return 0.0
+    return 1.0 if message in text else OTHER_CASE if message.lower() in text.lower() else 0.0
 
 
 def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> float:
@@ -277,12 +283,13 @@ def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pai
     count = len(_WORD.findall(left)) + len(_WORD.findall(right))
     first, last = chain[0].word, chain[-1].word
     # A value in quotes of its own: 'the quote before it ends nothing.
-    is_filled = HOLE in before[max(0, start - 2) :] or _GLUE_BEFORE.search(before[: max(0, start - 1)])
-    if not (is_filled or _NEW_PART.search(wanted.pieces[first].before)):
+    begins_in_hole = HOLE in before[max(0, start - 2) :] or _GLUE_BEFORE.search(before[: max(0, start - 1)])
+    if not (begins_in_hole or _NEW_PART.search(wanted.pieces[first].before)):
         count += _core_words(wanted, 0, first)
-    is_filled = HOLE in after[: end + 2] or (ending and ending.start() == end and _GLUE_BEHIND.match(after, ending.end()))
+    is_quote = ending is not None and ending.start() == end
+    ends_in_hole = HOLE in after[: end + 2] or (is_quote and _GLUE_BEHIND.match(after, end + 1))
     following = wanted.pieces[last + 1].before if last + 1 < len(wanted.pieces) else ""
-    if not (is_filled or _SENTENCE_END.search(following)):
+    if not (ends_in_hole or _SENTENCE_END.search(following)):
         count += _core_words(wanted, last + 1, len(wanted.pieces))
     return count
 

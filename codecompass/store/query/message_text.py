@@ -36,7 +36,8 @@ HOLE: Final = "\x1a"
 _PLACEHOLDER: Final = re.compile(
     r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
     r"|\{\{?[\w.$@?\[\]()-]*(?:![rsa])?(?:,-?\d+)?(?::[^{}\s\"'`]*)?\}?\}|\$\(\w+\)|\$\w+|(?<![\w:]):[a-z]\w*"
-    r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
+    r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?"
+    r"(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
 )
 
 _CHARACTER_WORD: Final = re.compile(rf"[{_BY_CHARACTER}]")
@@ -51,6 +52,9 @@ _PREFIX: Final = re.compile(
     | (?:[A-Z][a-z]{{2}},?\s+)?(?:[A-Z][a-z]{{2}}\s+\d{{1,2}}|\d{{1,2}}\s+[A-Z][a-z]{{2}})(?:\s+\d{{4}})?(?=\s+\d\d:\d\d)
     | \[\s*\d+\.\d+\]
     | [IWEF]\d{{4}}(?=\s\d\d:\d\d:\d\d)
+    | \d+(?=\s\S+:\d+\]\s)
+    | (?-i:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:
+    | \*\*\s\([\w.]+\)
     | [A-Za-z]:?(?=/\S+:\d+[:\s])
     | {_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))[\]:]?(?=\s|$)
     | \[[^\]\n]{{1,40}}\](?=[\s:])
@@ -64,7 +68,8 @@ _PREFIX: Final = re.compile(
     | {_MESSAGE_KEY}=["']?
     | (?:[\w$]+(?:::|[.\\/]))*\w*(?:Error|Exception|Fault|Panic|Warning|Failure)(?:\s?\([\w:\s]+\))?(?=:\s)
     | thread\s'[^'\n]*'(?:\s\(\d+\))?\spanicked\sat(?:\s{_PLACE}:\d+:\d+:)?
-    | (?:caused\sby|uncaught|unhandled(?:\sexception)?\.?|uncaught\s\(in\spromise\)|exception\sin\sthread\s"[^"\n]*"|\*\*)(?=[:\s])
+    | (?:caused\sby|uncaught(?:\s\(in\spromise\))?|unhandled(?:\sexception)?\.?)(?=[:\s])
+    | exception\sin\sthread\s"[^"\n]*"(?=[:\s])
     | (?-i:[A-Z]{{1,4}})-?\d{{3,5}}(?=[:\s])
     | [\s:|>\]-]+
     )""",

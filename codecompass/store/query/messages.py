@@ -225,15 +225,13 @@ def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total
     return sought
 
 
-def _joined(
-    snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]
-) -> list[tuple[ChunkHit, Alignment]]:
+def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]) -> list[tuple[ChunkHit, Alignment]]:
     """The same, those again that may go on in the chunk before or behind."""
     result = []
     for number, (hit, alignment) in enumerate(found):
         last = hit.line_end - hit.line_start
         is_at_edge = alignment.line_start < EDGE_LINES or alignment.line_end > last - EDGE_LINES
-        if number < MAX_JOINED and is_at_edge and not alignment.is_exact and alignment.share < 1.0:
+        if number < MAX_JOINED and is_at_edge and alignment.exact == 0.0 and alignment.share < 1.0:
             first = max(1, hit.line_start - NEIGHBOUR_LINES)
             chunks = snapshot.text.file_chunks(hit.file_id, first, hit.line_end + NEIGHBOUR_LINES)
             joined = align(wanted, read_source("".join(chunk.text for chunk in chunks)), alignment.share)
@@ -271,14 +269,14 @@ def _ranked(
 
 def _is_origin(path: str, alignment: Alignment) -> bool:
     """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates."""
-    return not is_history(path) and (alignment.is_exact or not role_of(path).is_prose)
+    return not is_history(path) and (alignment.exact > 0.0 or not role_of(path).is_prose)
 
 
 def is_sure(alignment: Alignment, unit: float) -> bool:
     """Returns whether that cannot be chance: the message as a whole, or a template that is nearly all in it."""
     if alignment.words < MIN_WORDS:
         return False
-    return alignment.is_exact or (
+    return alignment.exact > 0.0 or (
         alignment.fit >= SURE_FIT
         and alignment.share >= SURE_SHARE
         and alignment.words >= SURE_WORDS
@@ -308,7 +306,7 @@ def message_places(
             type="snippet",
             line_start=first,
             line_end=last,
-            score=above + 1.0 + 1.0 / (1 + len(shown)),
+            score=above + 1.0 / (1 + len(shown)),
             signals=Signals(exact=round(item.share, 4)),
             enclosing=enclosing_symbol(around, item.focus, item.focus),
             focus=item.focus,
