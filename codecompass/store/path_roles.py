@@ -40,6 +40,12 @@ _PROSE_FILE: Final = re.compile(
     r"|(?:changelog|changes|history|news|readme|license|licence|copying|authors|contributing|notice|todo)(?:[.][^/]*)?$",
     re.IGNORECASE,
 )
+_HISTORY: Final = re.compile(
+    r"(?:^|/)(?:changelogs?|newsfragments|release[-_ ]?notes?|whats?[-_ ]?new)/"
+    r"|(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes?|whats?[-_ ]?new)(?:[-_\d](?:[^/.]|[.]\d)*)?"
+    r"(?:[.](?:md|mdx|markdown|rst|txt|html?|xml|ya?ml|json|adoc|asciidoc|org))?$",
+    re.IGNORECASE,
+)
 _DATA_FILE: Final = re.compile(
     r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",
     re.IGNORECASE,
@@ -164,3 +170,8 @@ def _is_test_directory(segment: str) -> bool:
         or lower.endswith(("-test", "-tests", "_test", "_tests", ".test", ".tests", "-testing"))
         or (segment.endswith(("Test", "Tests")) and len(segment) > len("Tests"))
     )
+
+
+def is_history(path: str) -> bool:
+    """Returns whether a file tells what has changed: it has the words of everything, and nothing comes from it."""
+    return _HISTORY.search(path) is not None

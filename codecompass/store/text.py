@@ -163,6 +163,32 @@ class TextReader:
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
+    def weighed_chunks(
+        self,
+        worth: Mapping[str, float],
+        limit: int,
+        least: float,
+        where: Filter = Filter(),  # noqa: B008 (frozen)
+    ) -> "WeighedChunks":
+        """Returns the chunks whose texts hold words of the most `worth` together, of `least` or more, best first; how often
+        they hold them does not count."""
+        if not worth or limit < 1 or where.file_ids == ():
+            return WeighedChunks(self._searcher, self._guard, ())
+        words = [
+            (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term("body", word), weight))
+            for word, weight in worth.items()
+        ]
+        filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
+        # Only chunks have a body, so nothing needs to say that chunks are meant.
+        query = tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words))])
+        with self._guard:
+            hits = self._searcher.search(query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
+            hits = [(score, address) for score, address in hits if score >= least]
+            keys: list[int] = self._searcher.fast_field_values("key", [address for _, address in hits])  # type: ignore[assignment]  # none is missing
+        found = [(unpack_chunk_key(key, score), address) for (score, address), key in zip(hits, keys, strict=True)]
+        found.sort(key=lambda item: (-item[0].score, item[0].file_id, item[0].line_start))
+        return WeighedChunks(self._searcher, self._guard, found)
+
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """Returns the best symbols by name parts, signature and doc, best first."""
         hits = [SymbolHit(key, score) for key, score in self._search(SYMBOL_RECORD, words, limit, where)]
@@ -356,3 +382,21 @@ class HeldChunks:
                 key = self._keys[number]
                 text = self._searcher.doc(self._addresses[key]).get_first("body")
                 yield Passage(key >> FILE_SHIFT, key >> LENGTH_BITS & MAX_LINE, text or "")
+
+
+class WeighedChunks:
+    """Chunks in the order of what they are worth. Their texts are read when they are asked for."""
+
+    def __init__(
+        self, searcher: tantivy.Searcher, guard: DamageGuard, found: Sequence[tuple[ChunkHit, tantivy.DocAddress]]
+    ) -> None:
+        self._searcher = searcher
+        self._guard = guard
+        self._addresses = [address for _, address in found]
+        self.hits = [hit for hit, _ in found]
+
+    def text(self, number: int) -> str:
+        """Returns the text of a chunk, counted from 0."""
+        with self._guard:
+            text: str = self._searcher.doc(self._addresses[number]).get_first("body") or ""
+        return text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.store.path_roles import PathReader, PathWords, is_generated, is_test, is_vendored, role_of
+from codecompass.store.path_roles import PathReader, PathWords, is_generated, is_history, is_test, is_vendored, role_of
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,24 @@ def test_one_reader_gives_the_same_for_many_paths_as_one_for_each():
     assert [(shared.role(path), shared.words(path)) for path in paths] == [
         (PathReader().role(path), PathReader().words(path)) for path in paths
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "tells"),
+    [
+        ("CHANGELOG.md", True),
+        ("docs/release-notes.md", True),
+        ("RELEASE-NOTES", True),
+        ("src/changes/changes.xml", True),
+        ("History.md", True),
+        ("CHANGES.rst", True),
+        ("changelogs/unreleased/12.yml", True),
+        ("CHANGELOG-1.2.md", True),
+        ("src/history/index.js", False),
+        ("app/news/models.py", False),
+        ("lib/changes.go", False),
+        ("src/newsletter.md", False),
+    ],
+)
+def test_what_tells_of_changes_is_told_from_code_that_deals_with_them(path, tells):
+    assert is_history(path) is tells

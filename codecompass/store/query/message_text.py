@@ -1,0 +1,232 @@
+"""Reads a pasted message: what of it is the message and what a terminal, a logger or a runtime put around it; and the words
+of a message and of source text alike, so that one can be laid beside the other.
+
+Words are cut finer than in the index: at case, between letters and digits, each character of Chinese, Japanese and Korean by
+itself. Where a value is filled in beside a letter (`${name}Controller`), the rest of the word is still known.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+MAX_CHARACTERS: Final = 4_000
+MAX_PIECES: Final = 80
+"""Of a pasted text: what is compared. A message is shorter; what is longer is a log."""
+
+_ANSI: Final = re.compile(r"(?:\x1b|\\x1b|\\033|\\e|\\u001b)\[[0-9;]*[A-Za-z]", re.IGNORECASE)
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|(?:u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|x(?P<two>[0-9a-fA-F]{2}))"
+    r"|(?P<blank>[nrtvf0]|\r?\n)|(?P<mark>[\"'`\\$#{}/%&]))"
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_ASCII_PIECE: Final = re.compile("([A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+)")
+_BY_CHARACTER: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_ANY_PIECE: Final = re.compile(
+    rf"([A-Z]+(?![^\W\dA-Z_])|[A-Z]?(?:(?![A-Z{_BY_CHARACTER}])[^\W\d_])+|[{_BY_CHARACTER}]|\d+|[^\W_])"
+)
+
+HOLE: Final = "\x1a"
+"""Stands for a placeholder: no source has this character."""
+
+_PLACEHOLDER: Final = re.compile(
+    r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
+    r"|\{\{?[\w.$@?\[\]()-]*(?:![rsa])?(?:,-?\d+)?(?::[^{}\s\"'`]*)?\}?\}|\$\(\w+\)|\$\w+|(?<![\w:]):[a-z]\w*"
+    r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?"
+    r"(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
+)
+
+_CHARACTER_WORD: Final = re.compile(rf"[{_BY_CHARACTER}]")
+
+_LEVEL: Final = r"trace|debug|info|notice|warn|warning|error|err|fatal|critical|severe|panic|note|hint"
+_PLACE: Final = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'():]*[./\\][^\s\"'():]*)"
+_MESSAGE_KEY: Final = r"(?:msg|message|err|error|reason|cause|detail)"
+_PREFIX: Final = re.compile(
+    rf"""(?:
+      \[?(?:\d{{4}}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?(?:Z|[+-]\d\d:?\d\d|UTC))?\]?(?=[\s\]|:-])
+    | \d{{4}}[-/]\d\d[-/]\d\d(?=\s)
+    | (?:[A-Z][a-z]{{2}},?\s+)?(?:[A-Z][a-z]{{2}}\s+\d{{1,2}}|\d{{1,2}}\s+[A-Z][a-z]{{2}})(?:\s+\d{{4}})?(?=\s+\d\d:\d\d)
+    | \[\s*\d+\.\d+\]
+    | [IWEF]\d{{4}}(?=\s\d\d:\d\d:\d\d)
+    | \d+(?=\s\S+:\d+\]\s)
+    | (?-i:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:
+    | \*\*\s\([\w.]+\)
+    | [A-Za-z]:?(?=/\S+:\d+[:\s])
+    | {_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))[\]:]?(?=\s|$)
+    | \[[^\]\n]{{1,40}}\](?=[\s:])
+    | (?:[\w.-]+\s)?[\w./-]+\[\d+\]:
+    | <\w+>(?=\s)
+    | (?:{_LEVEL})(?:\[\w+\]|\s\w+\d+)?(?=\s*[:|\]]|\s+-\s)
+    | (?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)(?=\s)
+    | [\w.$/:-]*[.$/:-][\w.$/:-]*\s(?=-\s)
+    | [\w-]+\s(?=-\s)
+    | (?!{_MESSAGE_KEY}=)[\w.]+=(?:"[^"\n]*"|[^\s"]\S*)(?=\s)
+    | {_MESSAGE_KEY}=["']?
+    | (?:[\w$]+(?:::|[.\\/]))*\w*(?:Error|Exception|Fault|Panic|Warning|Failure)(?:\s?\([\w:\s]+\))?(?=:\s)
+    | thread\s'[^'\n]*'(?:\s\(\d+\))?\spanicked\sat(?:\s{_PLACE}:\d+:\d+:)?
+    | (?:caused\sby|uncaught(?:\s\(in\spromise\))?|unhandled(?:\sexception)?\.?)(?=[:\s])
+    | exception\sin\sthread\s"[^"\n]*"(?=[:\s])
+    | (?-i:[A-Z]{{1,4}})-?\d{{3,5}}(?=[:\s])
+    | [\s:|>\]-]+
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SUFFIX: Final = re.compile(
+    rf"""(?:
+      [\s,(\[]+(?:at|in|from|by|on)?\s*{_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|,?\s(?:on\s)?line\s\d+)[)\]]?
+    | ["']?(?:\s[\w.]+=(?:"[^"\n]*"|[^\s"]\S*))+
+    | \s+
+    )$""",
+    re.VERBOSE,
+)
+_FRAME: Final = re.compile(
+    r"""\s*(?:
+      (?:at|from|in|by)\s+\S.*[:(]\d+\)?(?:[:)].*)?
+    | File\s".*",\sline\s\d+.*
+    | \S+[./]\S*:\d+(?::\d+)?(?::in\s.*)?
+    | \#?\d+:?\s+0x[0-9a-f]+\s.*
+    | \.\.\.\s\d+\s(?:more|common).*
+    | Traceback\s\(most\srecent.*|stack\s(?:backtrace|traceback):|goroutine\s\d+\s.*
+    | note:\srun\swith\s.*
+    | [\^~\s|]+
+    )$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MAX_PREFIXES: Final = 16
+
+_QUOTES: Final = "\"'`“”‘’«»"
+
+
+class Piece(Struct, frozen=True, gc=False):
+    """A word of the message: in lower case, what stands before it, and the token of the index that it is in, which is made of
+    so many `parts`. `is_core` is False for what stands around the message."""
+
+    text: str
+    before: str
+    token: str
+    parts: int
+    is_core: bool
+
+
+class Message(Struct, frozen=True):
+    """A pasted text as it is compared: its words in order, and the message itself with single blanks.
+
+    `word_count` is that of the message as people count: a name is one word, two characters of Chinese are one."""
+
+    pieces: tuple[Piece, ...]
+    core: str
+    word_count: int
+
+
+class SourceText(Struct, frozen=True):
+    """A piece of source, its escapes read: its words in lower case, and those with what stands between them in turn, beginning
+    and ending with the latter. A placeholder is one `HOLE` in it, whatever is in it."""
+
+    words: list[str]
+    raw: list[str]
+    lines: list[str]
+
+    def gap(self, first: int, last: int) -> str:
+        """Returns the text from behind word `first` to before word `last`."""
+        return "".join(self.raw[2 * first + 2 : 2 * last + 1])
+
+    def before(self, word: int, count: int) -> str:
+        """Returns the text before a word, as far as `count` words go."""
+        return "".join(self.raw[2 * max(0, word - count) : 2 * word + 1])
+
+    def after(self, word: int, count: int) -> str:
+        """Returns the text behind a word, as far as `count` words go."""
+        return "".join(self.raw[2 * word + 2 : 2 * (word + count) + 2])
+
+
+def read_message(text: str) -> Message:
+    """Returns the words of a pasted text. What surrounds the message is kept, since it may be part of it after all."""
+    pieces: list[Piece] = []
+    core = []
+    for line in _ANSI.sub("", text[:MAX_CHARACTERS]).splitlines():
+        first, last = _core_of(line)
+        core.append(line[first:last])
+        for start, end, is_core in ((0, first, False), (first, last, True), (last, len(line), False)):
+            pieces += _pieces(unescaped(line[start:end]), is_core=is_core)
+    if not any(piece.is_core for piece in pieces):
+        pieces = [msgspec.structs.replace(piece, is_core=True) for piece in pieces]
+        core = [text]
+    if len(pieces) > MAX_PIECES:
+        pieces = [piece for piece in pieces if piece.is_core]
+    shown = flat(unescaped(" ".join(core)).strip().strip(_QUOTES))
+    words = sum(any(map(str.isalnum, word)) for word in shown.split()) + len(_CHARACTER_WORD.findall(shown)) // 2
+    return Message(tuple(pieces[:MAX_PIECES]), shown, words)
+
+
+def read_source(text: str) -> SourceText:
+    """Returns the words of source text, with escapes read as the compiler reads them. Line breaks stay where they are."""
+    text = unescaped(text)
+    pattern = _ASCII_PIECE
+    if not text.isascii():
+        text, pattern = unicodedata.normalize("NFC", text), _ANY_PIECE
+    raw = pattern.split(_PLACEHOLDER.sub(HOLE, text))
+    return SourceText([word.lower() for word in raw[1::2]], raw, text.split("\n"))
+
+
+def unescaped(text: str) -> str:
+    """Returns the text with the escapes of string literals replaced by what they stand for: blanks, marks, letters."""
+    if "\\" not in text:
+        return text
+    read = _ESCAPE.sub(_character, text)
+    if _SURROGATE.search(read):
+        read = read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return read
+
+
+def flat(text: str) -> str:
+    """Returns the text with single blanks in place of all blanks and line breaks."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def sub_tokens(token: str) -> list[str]:
+    """Returns the letters and the digits of a token apart: what the index may know where the whole is a value beside a word."""
+    return re.findall(r"[^\W\d_]+|\d+", token)
+
+
+def _pieces(text: str, *, is_core: bool) -> list[Piece]:
+    text = unicodedata.normalize("NFC", text)
+    pattern = _ASCII_PIECE if text.isascii() else _ANY_PIECE
+    raw = pattern.split(text)
+    pieces: list[Piece] = []
+    start = 1
+    for end in range(3, len(raw) + 1, 2):
+        if end == len(raw) or raw[end - 1]:
+            parts = raw[start:end:2]
+            token = "".join(parts).lower()
+            for number, part in enumerate(parts):
+                pieces.append(Piece(part.lower(), "" if number else raw[start - 1] or " ", token, len(parts), is_core))
+            start = end
+    return pieces
+
+
+def _core_of(line: str) -> tuple[int, int]:
+    """Where in a line the message begins and ends."""
+    if _FRAME.match(line):
+        return len(line), len(line)
+    first, last = 0, len(line)
+    for _ in range(_MAX_PREFIXES):
+        found = _PREFIX.match(line, first)
+        if found is None or found.end() == first:
+            break
+        first = found.end()
+    while (cut := _SUFFIX.search(line, first, last)) is not None:
+        last = cut.start()
+    return first, last
+
+
+def _character(found: re.Match[str]) -> str:
+    code = found["braced"] or found["four"] or found["eight"] or found["two"]
+    if code:
+        return chr(int(code, 16)) if int(code, 16) <= 0x10FFFF else " "
+    if found["blank"]:
+        return " \n" if "\n" in found["blank"] else " "
+    return found["mark"]
