@@ -38,7 +38,7 @@ def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     as_json = invocation.options.as_json
 
     def query(request: SearchCode, question: Question) -> Shown:
-        reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
+        reply = question.marked(search_code(question.snapshot, request, question.state, question.settings, question.is_expired))
         if as_json or request.detail_level == "location" or request.compact:
             return Shown(reply, (Excerpt(()),) * len(reply.results))
         pattern = word_pattern(request.query) if request.mode == "auto" else None
@@ -55,7 +55,7 @@ def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     as_json = invocation.options.as_json
 
     def query(request: LocateSymbol, question: Question) -> Shown:
-        reply = locate_symbol(question.snapshot, request, question.state, question.settings)
+        reply = question.marked(locate_symbol(question.snapshot, request, question.state, question.settings))
         if as_json or request.detail_level != "context" or request.compact:
             return Shown(reply, (Excerpt(()),) * len(reply.results))
         return Shown(reply, excerpts(question.snapshot, reply.results, None, has_context=True))
@@ -79,7 +79,7 @@ def _write(invocation: Invocation, project: Project, shown: Shown, pattern: re.P
     elif len(reply.results) < reply.total_candidates:
         total = amounts.count(reply.total_candidates, "place")
         terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
-    if reply.metadata.freshness_status != "fresh":
+    if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
         # A scan that was cut short has said so above.

@@ -32,7 +32,8 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `location`: up to `name`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `snippet`, without
     `symbol_stable_id`. `context`: all. `compact` leaves what `location` has and the score, at any level. A result that is no
     symbol has a `result_type` (`snippet`, `file`, `import`), the `kind` and `name` of the definition around it, and its best
-    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project.
+    line as `snippet`. `content`, `start_line` and `end_line` repeat the place for callers that name a project. `stale` says
+    that the file has changed since it was indexed.
     """
 
     path: str
@@ -57,6 +58,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str = ""
     start_line: int = 0
     end_line: int = 0
+    stale: bool = False
 
 
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -173,7 +175,7 @@ class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of context; `body` only with the strategy `depth`."""
+    """A piece of context; `body` only with the strategy `depth`. `stale`: the file has changed since it was indexed."""
 
     path: str
     line_start: int
@@ -188,6 +190,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result_id: str = ""
     score: float
     body: str = ""
+    stale: bool = False
 
 
 class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cli.answering import query_settings
+from codecompass.actors.answering import query_settings
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode

@@ -14,9 +14,12 @@ def answer_metadata(
     is_truncated: bool = False,
     is_partial: bool = False,
 ) -> Metadata:
-    """Returns the block that all answers share. An index that still lacks symbols makes every answer `partial`."""
+    """Returns the block that all answers share.
+
+    An index that still lacks symbols, or that is not shown to hold the tree as it is, makes every answer `partial`.
+    """
     completeness: Completeness = "truncated" if is_truncated else "complete"
-    if is_partial or snapshot.meta.completeness == "partial":
+    if is_partial or state.is_partial or state.freshness_status != "fresh" or snapshot.meta.completeness == "partial":
         completeness = "partial"
     return Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,

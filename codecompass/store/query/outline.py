@@ -77,7 +77,7 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
         return file
     if file is not None:
         raise FileNotFound(
-            f"{relative} is not indexed: {file.reason}. Run codecompass status --path {relative} for details.",
+            f"{relative} is not indexed: {file.reason}. index_status with this path says more.",
             path=relative,
             reason=file.reason,
         )
