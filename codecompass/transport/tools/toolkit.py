@@ -90,7 +90,7 @@ class Call:
         project = self.routed.project
         if seen is None:
             return bare_metadata(workspace=str(project.root), warnings=self.warnings, hint=self.hint)
-        is_whole = seen.indexing_status == "ready" and seen.generation > 0 and seen.freshness_status == "fresh"
+        is_whole = seen.indexing_status == "ready" and seen.generation > 0
         return Metadata(
             codecompass_protocol_version=PROTOCOL_VERSION,
             freshness_status=seen.freshness_status,

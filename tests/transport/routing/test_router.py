@@ -282,9 +282,9 @@ async def test_a_variable_names_a_directory_as_it_is_and_a_file_by_its_directory
     (package / "setup.py").write_text("")
 
     for value in (package, package / "setup.py"):
-        with pytest.raises(WorkspaceNotRegistered) as caught:
-            await world.route(environment=(("CODECOMPASS_PROJECT", str(value)),))
-        assert f"Project detected at {package} but" in caught.value.message
+        routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(value)),))
+        assert routed.project.root == package
+    await world.ledger.remove(project_id(package))
     await world.ledger.register(mono)
     routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(package)),))
     assert routed.project.root == mono
