@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from codecompass.errors import IndexNotReady, RefNotIndexed
-from codecompass.protocol.metadata import AnswerState
+from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
+from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import ActiveJob, Reply
 from codecompass.protocol.requests import (
     AnyRequest,
@@ -62,13 +62,27 @@ def needs_symbols(request: AnyRequest) -> bool:
     return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
 
 
-def not_ready(job: "JobState | None", *, has_text: bool) -> IndexNotReady:
-    """Returns the refusal of a question that a first index was not ready for in time: how far it is, and what to do."""
+def not_ready(job: "JobState | None", *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
+    """Returns the refusal of a question that an index was not ready for in time: how far it is, and what to do.
+
+    One that is built anew because it did not fit (`schema_status`) is an IndexIncompatible, as seed 001 has it; a first one
+    an IndexNotReady.
+    """
     progress = None if job is None else job.progress
     counted = progress if progress is not None and progress.files_total else None
     so_far = "its files are being counted"
     if counted is not None:
         so_far = f"{counted.files_indexed:,} of {counted.files_total:,} files are done"
+    if schema_status in ("reindex_required", "corrupt_manifest"):
+        return IndexIncompatible(
+            f"the index on disk does not fit this program ({schema_status}) and is being built anew: {so_far}. Call again in "
+            f"{RETRY_AFTER_MS} ms. If it fails: index_repo with force: true (on the command line: codecompass index --force).",
+            job_id=None if job is None else job.job_id,
+            retry_after_ms=RETRY_AFTER_MS,
+            remediation="codecompass index --force",
+            files_indexed=None if counted is None else counted.files_indexed,
+            files_total=None if counted is None else counted.files_total,
+        )
     what = "the symbols of this workspace are" if has_text else "this workspace is"
     meanwhile = " Meanwhile search_code finds text in all of its files." if has_text else ""
     return IndexNotReady(

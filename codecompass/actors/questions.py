@@ -144,7 +144,7 @@ class Questions:
                 await jobs.wait_progress()
         self._require_hope()
         if jobs.standing.meta is None:
-            raise not_ready(jobs.active, has_text=False)
+            raise not_ready(jobs.active, has_text=False, schema_status=jobs.standing.schema_status)
 
     async def _wait_symbols(self, query: Query, deadline: float) -> None:
         """Waits until the symbols of all files are there. Raises IndexNotReady where they are not in time."""

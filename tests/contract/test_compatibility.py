@@ -51,7 +51,7 @@ async def test_health_tells_the_state_and_what_to_do(repository, damage, status,
 
 
 @pytest.mark.parametrize("damage", [older, torn])
-async def test_a_question_is_told_when_to_come_back_or_finds_the_index_built_again(repository, damage):
+async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_again(repository, damage):
     """The seed refuses until somebody forces an index; here the workspace builds it again by itself meanwhile."""
     current = await indexed(repository)
     current.write_text(damage(current.read_text()))
@@ -63,7 +63,8 @@ async def test_a_question_is_told_when_to_come_back_or_finds_the_index_built_aga
                 answer = await serving.answer("locate_symbol", name="validate_token")
                 if answer.error is not None:
                     error = serving.refusal_of(answer)["error"]
-                    assert error["code"] == "index_not_ready"
+                    assert error["code"] == "index_incompatible"
+                    assert "codecompass index --force" in error["message"]
                     assert error["data"]["retry_after_ms"] > 0
                 else:
                     reply = await serving.call("locate_symbol", name="validate_token")
