@@ -4,9 +4,13 @@ Raised by the layer that knows; turned into an exit code (`cli`) or a protocol e
 are the registry of the protocol and never change their meaning.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from msgspec import Struct
+
+REBUILD: Final = "Rebuild it: index_repo with force: true (on the command line: codecompass index --force)"
+"""What helps where an index cannot be read. Messages reach agents, who have tools and no shell, and people, who have both:
+the tool comes first, and what only a person can do says so."""
 
 
 class CodeCompassError(Exception):

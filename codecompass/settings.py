@@ -80,10 +80,19 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=60_000,
-            description="How long a query waits for a small update before it answers.",
+            description="How long a query may wait for changed files to be indexed before it answers without them, and says so.",
             extra={"unit": "ms"},
         ),
-    ] = 300
+    ] = 5_000
+    first_answer_wait_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=600_000,
+            description="How long a query may wait for the first index of a project before it says that there is none yet.",
+            extra={"unit": "ms"},
+        ),
+    ] = 25_000
     timeout_ms: Annotated[
         int,
         Meta(ge=1, le=MAX_TIMEOUT_MS, description="A search ends after this, with what it has.", extra={"unit": "ms"}),

@@ -1,18 +1,13 @@
 """Pure steps between a question and its answer, shared by the server and the command line. No event loop in here."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from codecompass.actors.jobs import JobState
-from codecompass.actors.messages import QueryRequest
-from codecompass.errors import IndexNotReady, RefNotIndexed
-from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import (
-    ActiveJob,
-    LocateSymbolReply,
-    Reply,
-    SearchCodeReply,
-)
+from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
+from codecompass.protocol.metadata import AnswerState, SchemaStatus
+from codecompass.protocol.replies import ActiveJob, Reply
 from codecompass.protocol.requests import (
+    AnyRequest,
     FindRelatedSymbols,
     GetCodeContext,
     GetFileOutline,
@@ -26,17 +21,20 @@ from codecompass.settings import AnswerForm, Settings
 from codecompass.store import query as core
 from codecompass.store.index import Snapshot
 from codecompass.store.job_log import JobProgress
-from codecompass.store.query.intent import classify
 from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.status import unindexed_metadata
+
+if TYPE_CHECKING:
+    # The command line asks without an event loop.
+    from codecompass.actors.jobs import JobState
+    from codecompass.actors.messages import QueryRequest
 
 RETRY_AFTER_MS = 1000
-"""What a caller is told to wait for a first index: most repositories take about so long."""
+"""What a caller is told to wait before it asks again for a first index; its next call waits as long as this one did."""
 
 
 def query(
     snapshot: Snapshot,
-    request: QueryRequest,
+    request: "QueryRequest",
     state: AnswerState,
     settings: QuerySettings,
     is_expired: Callable[[], bool],
@@ -59,32 +57,50 @@ def query(
             raise AssertionError("index_status needs what the log of jobs says, see index_status")
 
 
-def bootstrap_reply(request: QueryRequest, state: AnswerState, job: JobState | None) -> Reply:
-    """Returns the answer of a workspace that has no index yet: nothing found so far, and `partial`.
+def needs_symbols(request: AnyRequest) -> bool:
+    """Whether nothing but symbols answers the request. The others find places in text, too."""
+    return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
 
-    Raises IndexNotReady for questions about one file or symbol, which nothing found would answer wrongly.
+
+def not_ready(job: "JobState | None", *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
+    """Returns the refusal of a question that an index was not ready for in time: how far it is, and what to do.
+
+    One that is built anew because it did not fit (`schema_status`) is an IndexIncompatible, as seed 001 has it; a first one
+    an IndexNotReady.
     """
-    metadata = unindexed_metadata(state)
-    match request:
-        case SearchCode():
-            return SearchCodeReply(results=(), query_intent=classify(request.query), total_candidates=0, metadata=metadata)
-        case LocateSymbol():
-            return LocateSymbolReply(results=(), total_candidates=0, metadata=metadata)
-        case _:
-            raise IndexNotReady(
-                "this workspace is being indexed for the first time. "
-                f"Call again in {RETRY_AFTER_MS} ms, or follow the job with index_status.",
-                job_id=None if job is None else job.job_id,
-                retry_after_ms=RETRY_AFTER_MS,
-            )
+    progress = None if job is None else job.progress
+    counted = progress if progress is not None and progress.files_total else None
+    so_far = "its files are being counted"
+    if counted is not None:
+        so_far = f"{counted.files_indexed:,} of {counted.files_total:,} files are done"
+    if schema_status in ("reindex_required", "corrupt_manifest"):
+        return IndexIncompatible(
+            f"the index on disk does not fit this program ({schema_status}) and is being built anew: {so_far}. Call again in "
+            f"{RETRY_AFTER_MS} ms. If it fails: index_repo with force: true (on the command line: codecompass index --force).",
+            job_id=None if job is None else job.job_id,
+            retry_after_ms=RETRY_AFTER_MS,
+            remediation="codecompass index --force",
+            files_indexed=None if counted is None else counted.files_indexed,
+            files_total=None if counted is None else counted.files_total,
+        )
+    what = "the symbols of this workspace are" if has_text else "this workspace is"
+    meanwhile = " Meanwhile search_code finds text in all of its files." if has_text else ""
+    return IndexNotReady(
+        f"{what} being indexed: {so_far}. Call again in {RETRY_AFTER_MS} ms; the call waits until it can be "
+        f"answered, and index_status shows how far the job is.{meanwhile}",
+        job_id=None if job is None else job.job_id,
+        retry_after_ms=RETRY_AFTER_MS,
+        files_indexed=None if counted is None else counted.files_indexed,
+        files_total=None if counted is None else counted.files_total,
+    )
 
 
 def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where another branch is wanted than the one that the working tree is on."""
+    """Raises RefNotIndexed where another branch is wanted than the one that the content is of."""
     if wanted is not None and wanted != current:
         raise RefNotIndexed(
-            f"{wanted} is not indexed: the index is of the working tree, which is on {current}. "
-            "Leave ref out, or switch to that branch.",
+            f"{wanted} is not indexed: the index is of the working tree as it was on {current}. "
+            "Leave ref out, or check that branch out and call again.",
             ref=wanted,
         )
 
@@ -101,7 +117,7 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
     )
 
 
-def active_job(job: JobState) -> ActiveJob:
+def active_job(job: "JobState") -> ActiveJob:
     """Returns a job of this process as the protocol shows it."""
     return ActiveJob(
         job_id=job.job_id,
@@ -116,7 +132,7 @@ def active_job(job: JobState) -> ActiveJob:
     )
 
 
-def job_progress(job: JobState) -> JobProgress:
+def job_progress(job: "JobState") -> JobProgress:
     """Returns the counters that the log keeps."""
     report = job.report
     if report is None:

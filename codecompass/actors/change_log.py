@@ -5,14 +5,23 @@ seen when it started. The index is current when what it covers is all that was s
 holds for a look that was made after the question came.
 """
 
+from typing import Final
+
 from msgspec import Struct
+
+MAX_FILES: Final = 20_000
+"""Names of changed files that are kept. Those beyond are judged by their times alone."""
 
 
 class Pending(Struct, frozen=True):
-    """What a job has to look at: `directories` relative to the root, None for all of them. Covers up to `position`."""
+    """What a job has to look at: `directories` relative to the root, None for all of them. Covers up to `position`.
+
+    `files` are those that an event named: they are read even where their times say that they are as they were.
+    """
 
     position: int
     directories: frozenset[str] | None
+    files: frozenset[str] = frozenset()
 
 
 class ChangeLog:
@@ -22,17 +31,24 @@ class ChangeLog:
         self.seen = 1
         self.covered = 0
         self._directories: frozenset[str] | None = None
+        self._files: frozenset[str] = frozenset()
 
     @property
     def is_current(self) -> bool:
         """Whether the index holds all that was seen."""
         return self.covered >= self.seen
 
-    def note(self, directories: frozenset[str] | None) -> None:
-        """Takes down that something changed in these directories, or anywhere (None)."""
+    @property
+    def files(self) -> frozenset[str]:
+        """Those that are pending and known by name."""
+        return self._files
+
+    def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
+        """Takes down that something changed in these directories, or anywhere (None); `files` are those known by name."""
         if directories is not None and not directories:
             return
         self.seen += 1
+        self._remember(files)
         if directories is None or self._directories is None:
             self._directories = None
         else:
@@ -40,8 +56,9 @@ class ChangeLog:
 
     def take(self) -> Pending:
         """Returns all that is pending, for a job that starts now. What comes later is pending anew."""
-        taken = Pending(self.seen, self._directories)
+        taken = Pending(self.seen, self._directories, self._files)
         self._directories = frozenset()
+        self._files = frozenset()
         return taken
 
     def landed(self, taken: Pending) -> None:
@@ -50,7 +67,12 @@ class ChangeLog:
 
     def put_back(self, taken: Pending) -> None:
         """Takes down that a job did not: all it took is pending again."""
+        self._remember(taken.files)
         if taken.directories is None or self._directories is None:
             self._directories = None
         else:
             self._directories |= taken.directories
+
+    def _remember(self, files: frozenset[str]) -> None:
+        if len(self._files) + len(files) <= MAX_FILES:
+            self._files |= files

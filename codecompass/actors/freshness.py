@@ -1,4 +1,4 @@
-"""Between what has changed and the jobs that take it in: lets small changes land before an answer, and the rest without one."""
+"""Between what has changed and the jobs that take it in: lets changes land before an answer, and the rest without one."""
 
 from typing import Final
 
@@ -27,8 +27,13 @@ class Freshness:
         """What is known without another look."""
         return "fresh" if self._changes.is_current else self._otherwise
 
+    @property
+    def changed_files(self) -> frozenset[str]:
+        """The files that are known by name to have changed and that no job covers yet."""
+        return self._changes.files | self._jobs.taken_files
+
     async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
-        """Lets small changes land. Returns `fresh` only if the index holds all that had changed when this was called."""
+        """Lets changes land. Returns `fresh` only if the index holds all that had changed when this was called."""
         is_fresh = False
         with trio.move_on_at(deadline):
             is_fresh = await self._become_fresh(may_start=policy != "best_effort")
@@ -40,8 +45,8 @@ class Freshness:
 
     async def _become_fresh(self, *, may_start: bool) -> bool:
         while True:
-            is_exact = await self._tracking.look()
-            if self._changes.is_current:
+            look = await self._tracking.look()
+            if look == "same" or self._changes.is_current:
                 return True
             if not may_start:
                 return False
@@ -51,7 +56,7 @@ class Freshness:
                 await self._jobs.wait_progress()
             if self._changes.covered < wanted:
                 return False
-            if is_exact:
+            if look == "exact":
                 return True
             # The job may have passed a file before it changed, and nobody watches: look again.
 

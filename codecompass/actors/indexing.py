@@ -11,7 +11,7 @@ cancelling it drops what was not published.
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -34,6 +34,7 @@ from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes, find_partial_changes
 from codecompass.store.root_identity import RootIdentity, identify_root, require_same_root
 from codecompass.store.scan.partial import PartialScan, scan_directories
+from codecompass.store.scan.stamps import Stamp
 from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import ScanResult, scan_and_remember
 from codecompass.store.scan.workspace import ScanMemory
@@ -58,6 +59,7 @@ class JobMemory(Struct, frozen=True, kw_only=True):
     generation: int
     published_at: float
     root: RootIdentity
+    linked: Mapping[str, Stamp] = {}
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
@@ -65,8 +67,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
 
     `files_changed` are new and removed files and those with another content; one that was only touched is none of them.
     `files_scanned` are those that the scan looked at, `directories` those that hold or may come to hold what belongs to the
-    index ('' is the root), `repositories` the tops of repositories: a watcher has to watch them. `warnings` are sentences
-    of the scan for people.
+    index ('' is the root), `repositories` the tops of repositories: a watcher has to watch them. `linked` are the files with
+    several names, which no watcher is sure to see written, as they looked. `warnings` are sentences of the scan for people.
     """
 
     mode: Literal["full", "incremental"]
@@ -83,6 +85,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     duration_seconds: float
     directories: frozenset[str] = frozenset()
     repositories: tuple[str, ...] = ()
+    linked: Mapping[str, Stamp] = {}
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -93,7 +96,10 @@ class IndexJob:
     `changed_directories` and `memory` go together: paths relative to the root ('' for itself) of every directory in which
     anything has changed since the job that left `memory` began (see `scan_directories`). They make the job cheap, never
     different: where they cannot be trusted, everything is scanned. `memory` afterwards is what this job left, None before it
-    has ended well and where there is nothing to go by.
+    has ended well and where there is nothing to go by. `changed_files` are read even where their times are as they were.
+
+    `text_first` publishes the text of a first build apart however small it is. `on_published` is called after each
+    publication.
     """
 
     def __init__(
@@ -106,8 +112,11 @@ class IndexJob:
         job_id: str,
         force: bool = False,
         changed_directories: frozenset[str] | None = None,
+        changed_files: frozenset[str] = frozenset(),
         memory: JobMemory | None = None,
+        text_first: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
+        on_published: Callable[[], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> None:
         self._root = root
@@ -117,9 +126,12 @@ class IndexJob:
         self._job_id = job_id
         self._force = force
         self._changed_directories = changed_directories
+        self._changed_files = changed_files
+        self._text_first = text_first
         self._previous = memory
         self.memory: JobMemory | None = None
         self._on_progress = on_progress or (lambda _progress: None)
+        self._on_published = on_published or (lambda: None)
         self._on_step = on_step
         self._progress = Progress(stage="discovery")
         self._quarantined: list[str] = []
@@ -177,7 +189,7 @@ class IndexJob:
             self._report(stage="parsing", files_scanned=len(found.files), files_total=len(changes.tasks))
             await trio.to_thread.run_sync(self._apply_scan, writer, changes)
             is_resumed = not is_fresh and writer.meta.completeness == "partial"
-            if is_first and changes.bytes_to_read >= self._limits.text_first_bytes:
+            if is_first and (self._text_first or changes.bytes_to_read >= self._limits.text_first_bytes):
                 await self._process(writer, changes.tasks, parse=False, slices=False)
                 await self._publish(writer, "partial")
                 await self._process(writer, _unparsed(writer), parse=True, slices=True)
@@ -185,7 +197,7 @@ class IndexJob:
                 await self._process(writer, changes.tasks, parse=True, slices=is_resumed)
             self._report(stage="finalizing")
             meta = await self._publish(writer, "complete")
-            directories, repositories = self._directories(found), self._repositories(found)
+            directories, repositories, linked = self._directories(found), self._repositories(found), self._linked(found)
             if self._scan_memory is not None and self._identity is not None:
                 self.memory = JobMemory(
                     scan=self._scan_memory,
@@ -194,6 +206,7 @@ class IndexJob:
                     generation=meta.generation,
                     published_at=meta.published_at,
                     root=self._identity,
+                    linked=linked,
                 )
             return JobReport(
                 mode="full" if is_fresh else "incremental",
@@ -210,6 +223,7 @@ class IndexJob:
                 duration_seconds=time.monotonic() - started,
                 directories=directories,
                 repositories=repositories,
+                linked=linked,
                 is_partial_scan=isinstance(found, PartialScan),
                 warnings=found.warnings,
             )
@@ -282,6 +296,19 @@ class IndexJob:
             kept = frozenset(path for path in kept if path not in gone and not path.startswith(below))
         return kept | found.listed
 
+    def _linked(self, found: ScanResult | PartialScan) -> Mapping[str, Stamp]:
+        linked = {file.path: file.stamp for file in found.linked}
+        if isinstance(found, ScanResult):
+            return linked
+        assert self._previous is not None
+        gone = tuple(f"{path}/" for path in found.gone)
+        kept = {
+            path: stamp
+            for path, stamp in self._previous.linked.items()
+            if path.rpartition("/")[0] not in found.listed and not path.startswith(gone)
+        }
+        return {**kept, **linked}
+
     def _repositories(self, found: ScanResult | PartialScan) -> tuple[str, ...]:
         if isinstance(found, ScanResult):
             return found.repositories
@@ -291,9 +318,9 @@ class IndexJob:
 
     def _compare(self, writer: IndexWriter, found: ScanResult | PartialScan) -> Changes:
         if isinstance(found, PartialScan):
-            return find_partial_changes(writer.manifest, found)
+            return find_partial_changes(writer.manifest, found, suspects=self._changed_files)
         rules_changed = self._limits.fingerprint != writer.meta.rules_fingerprint
-        return find_changes(writer.manifest.whole(), found, rules_changed=rules_changed)
+        return find_changes(writer.manifest.whole(), found, rules_changed=rules_changed, suspects=self._changed_files)
 
     def _apply_scan(self, writer: IndexWriter, changes: Changes) -> None:
         with write_guard(self._layout):
@@ -384,7 +411,9 @@ class IndexJob:
                 rules_fingerprint=self._limits.fingerprint,
             )
 
-        return await trio.to_thread.run_sync(publish)
+        meta = await trio.to_thread.run_sync(publish)
+        self._on_published()
+        return meta
 
     def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool) -> Batch:
         return Batch(

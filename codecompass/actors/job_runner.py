@@ -42,7 +42,8 @@ class JobRunner:
     """Everything but `look` and `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends
     all jobs.
 
-    `last` is the last job that others saw, or that failed, `failure` its error. `was_vain` says that the last run found
+    `last` is the last job that others saw, or that failed, `failure` its error. `text_ready_at` is when a first index could be
+    searched, by this event loop's clock; long ago where there was one at the start. `was_vain` says that the last run found
     nothing to do.
     """
 
@@ -60,6 +61,7 @@ class JobRunner:
         self.last: JobState | None = None
         self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
+        self.text_ready_at = float("-inf")
         self.was_vain = False
         self._project = project
         self._bench = bench
@@ -86,6 +88,18 @@ class JobRunner:
         """The job that others see: not one that only looks whether anything has changed."""
         run = self._next or self._running
         return run.job.state if run is not None and run.is_visible else None
+
+    @property
+    def taken_files(self) -> frozenset[str]:
+        """The changed files that the running job takes in, as far as they are known by name."""
+        run = self._running
+        return frozenset() if run is None or run.taken is None else run.taken.files
+
+    @property
+    def working(self) -> JobView | None:
+        """The job that others see, to follow it."""
+        run = self._next or self._running
+        return run.job if run is not None and run.is_visible else None
 
     async def wait_progress(self) -> None:
         """Returns once a job has ended, be it to make way for the next one, or the first index is there to be read."""
@@ -178,13 +192,14 @@ class JobRunner:
     async def _run(self, run: JobRun) -> None:
         job = run.job
         started = trio.current_time()
+        published = trio.Event()
         try:
             with run.scope:
                 with ungrouped():
                     async with trio.open_nursery() as nursery:
                         nursery.start_soon(run.keep_journal, self._bench)
-                        nursery.start_soon(self._see_first)
-                        report = await self._index(run)
+                        nursery.start_soon(self._see_first, published)
+                        report = await self._index(run, published.set)
                         nursery.cancel_scope.cancel()
                 await self.look()
                 assert run.taken is not None
@@ -207,7 +222,7 @@ class JobRunner:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + JOURNAL_DEADLINE_SECONDS):
                 await self._end(run, trio.current_time() - started)
 
-    async def _index(self, run: JobRun) -> JobReport:
+    async def _index(self, run: JobRun, on_published: Callable[[], None]) -> JobReport:
         job = run.job
 
         def on_progress(progress: Progress) -> None:
@@ -228,9 +243,12 @@ class JobRunner:
                 job_id=job.state.job_id,
                 force=run.is_rebuild,
                 directories=None if run.is_rebuild or self.standing.meta is None else run.taken.directories,
+                files=run.taken.files,
+                # Whoever made an unknown workspace known waits for the answer and for no more than it takes.
+                text_first=self._project().is_auto_discovered,
             )
             try:
-                return await self._bench.index(order, on_progress)
+                return await self._bench.index(order, on_progress, on_published)
             except IndexInProgress:
                 # Another process writes. What it publishes is as good as ours; then only what is left is our work.
                 self._changes.put_back(run.taken)
@@ -239,11 +257,15 @@ class JobRunner:
                 if self.standing.damage:
                     await self.look()
 
-    async def _see_first(self) -> None:
-        """Takes in the first generation as soon as it is there, while the job goes on."""
+    async def _see_first(self, published: trio.Event) -> None:
+        """Takes in the first generation as soon as it is there, while the job goes on: its own, or another process's."""
         # Of a damaged index the description may still be readable.
         while self.standing.meta is None and not self.standing.damage:
-            await trio.sleep(FIRST_LOOK_SECONDS)
+            if published.is_set():
+                await trio.sleep(FIRST_LOOK_SECONDS)
+            else:
+                with trio.move_on_after(FIRST_LOOK_SECONDS):
+                    await published.wait()
             try:
                 standing = await self._bench.look()
             except CodeCompassError as error:
@@ -251,6 +273,7 @@ class JobRunner:
                 continue
             if self.standing.meta is None and standing.meta is not None:
                 self.standing = standing
+                self.text_ready_at = trio.current_time()
                 self._progress()
 
     async def _end(self, run: JobRun, seconds: float) -> None:

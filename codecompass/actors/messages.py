@@ -7,6 +7,8 @@
 Every one can be answered by a CodeCompassError instead.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from codecompass.actors.jobs import JobView
@@ -27,13 +29,15 @@ QueryRequest = SearchCode | LocateSymbol | GetFileOutline | GetSymbolHierarchy |
 class Query(Struct, frozen=True, kw_only=True):
     """A question to the index. `warnings` and `hint` come from decoding and routing and go into the answer's metadata.
 
-    `names_project` says that the caller named a project: the answer then carries the name of its store.
+    `names_project` says that the caller named a project: the answer then carries the name of its store. `tell_job` is called
+    with the job that the question has to wait for, if there is one; it must not wait, and is called from another task.
     """
 
     request: QueryRequest
     warnings: tuple[str, ...] = ()
     hint: str = ""
     names_project: bool = False
+    tell_job: Callable[[JobView], None] | None = None
 
 
 class StartJob(Struct, frozen=True, kw_only=True):

@@ -1,10 +1,19 @@
-"""How a workspace answers a question: sees to it that there is an index, lets changes land, asks it, repairs it once."""
+"""How a workspace answers a question: sees to it that there is an index, lets changes land, asks it, repairs it once.
 
+    no index        -> a job; wait until all text can be searched, `first_answer_wait` at most, else IndexNotReady
+    no symbols yet  -> wait for them where nothing else answers; where text does, for a moment and only if that will do
+    changes pending -> wait until they have landed, `freshness_wait` at most; what is left is named in the answer
+
+A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009).
+"""
+
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 import trio
 
+from codecompass.actors.answering import needs_symbols, not_ready
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.jobs import JobState
@@ -22,19 +31,38 @@ from codecompass.errors import (
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
+from codecompass.store.registry import Project
+from codecompass.units import MILLISECONDS, SECONDS
+
+SYMBOLS_WAIT_SECONDS: Final = 2 * SECONDS
+"""How long an answer that text can give waits for the symbols of a first index: they put definitions first."""
+
+FORECAST_SECONDS: Final = 250 * MILLISECONDS
+"""How often such an answer asks whether they will be there in time. If not it waits no longer."""
 
 
 class Questions:
-    """Answers any number of questions at a time. `wait` is how long one waits for changes to land, in seconds."""
+    """Answers any number of questions at a time. Waits are in seconds."""
 
     def __init__(
-        self, bench: Workbench, jobs: JobRunner, freshness: Freshness, *, policy: FreshnessPolicy, wait: float, opened: trio.Event
+        self,
+        bench: Workbench,
+        jobs: JobRunner,
+        freshness: Freshness,
+        *,
+        project: Callable[[], Project],
+        policy: FreshnessPolicy,
+        freshness_wait: float,
+        first_answer_wait: float,
+        opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
         self._jobs: Final = jobs
         self._freshness: Final = freshness
+        self._project: Final = project
         self._policy: Final[FreshnessPolicy] = policy
-        self._wait: Final = wait
+        self._freshness_wait: Final = freshness_wait
+        self._first_answer_wait: Final = first_answer_wait
         self._opened: Final = opened
         self._log: Final = structlog.get_logger(__name__)
 
@@ -50,27 +78,59 @@ class Questions:
 
     async def reply(self, query: Query) -> Reply:
         """Returns the answer. Raises the CodeCompassError that is the answer."""
-        deadline = trio.current_time() + self._wait
+        began = trio.current_time()
         await self._opened.wait()
         if isinstance(query.request, IndexStatus):
-            freshness = await self._freshness.settle("best_effort", deadline)
-            return await self._bench.answer(query, self._view(freshness))
-        if self._jobs.standing.meta is None:
-            await self._bootstrap(deadline)
-        if self._jobs.standing.meta is None:
-            return await self._bench.answer(query, self._view("syncing" if self._jobs.is_running else "stale"))
-        policy: FreshnessPolicy = getattr(query.request, "freshness_policy", None) or self._policy
-        freshness = await self._freshness.settle(policy, deadline)
-        if policy == "strict" and freshness != "fresh":
-            raise await self._bench.stale()
+            freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
+            return await self._bench.answer(query, self._view(freshness, "best_effort"))
+        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
+        wait = self._first_answer_wait if timeout_ms is None else min(self._first_answer_wait, timeout_ms * MILLISECONDS)
+        view = await self._ready(query, began + wait)
         try:
-            return await self._bench.answer(query, self._view(freshness))
+            return await self._bench.answer(query, view)
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
-            await self._repair(error, deadline)
-            return await self._bench.answer(query, self._view("fresh" if self._freshness.status == "fresh" else "syncing"))
+            await self._repair(error, query, began + wait)
+            # What was known of the changes was known of the index that is gone.
+            return await self._bench.answer(query, await self._ready(query, began + wait))
 
-    async def _bootstrap(self, deadline: float) -> None:
-        """Sees to it that there will be an index, and waits a moment: a small tree is indexed before anybody notices."""
+    async def _ready(self, query: Query, deadline: float) -> View:
+        """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises what keeps the
+        question from being answered."""
+        jobs, request = self._jobs, query.request
+        policy: FreshnessPolicy = getattr(request, "freshness_policy", None) or self._policy
+        is_bootstrap = jobs.standing.meta is None
+        if is_bootstrap:
+            await self._bootstrap(query, deadline)
+        # Who has made an unknown workspace known by asking gets what its text says, marked as such.
+        is_first = is_bootstrap and self._project().is_auto_discovered and not needs_symbols(request)
+        if self._lacks_symbols and needs_symbols(request):
+            await self._wait_symbols(query, deadline)
+        elif self._lacks_symbols and not is_first:
+            await self._wait_symbols_a_moment(deadline)
+        freshness: FreshnessStatus = "syncing"
+        if policy == "strict" or not (is_first or self._lacks_symbols):
+            freshness = await self._freshness.settle(policy, trio.current_time() + self._patience(query))
+            if policy != "best_effort" and freshness != "fresh":
+                freshness = "stale"
+        else:
+            jobs.want("question")
+        return self._view(freshness, policy, is_first=is_first)
+
+    def _patience(self, query: Query) -> float:
+        """For how long the caller wants to wait for changes to land, in seconds."""
+        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
+        return self._freshness_wait if timeout_ms is None else timeout_ms * MILLISECONDS
+
+    @property
+    def _lacks_symbols(self) -> bool:
+        meta = self._jobs.standing.meta
+        return meta is not None and meta.completeness == "partial"
+
+    async def _bootstrap(self, query: Query, deadline: float) -> None:
+        """Sees to it that there is an index, and waits until the text of all files can be searched.
+
+        Raises IndexNotReady where that is not so in time, StoreNewer, and what the job that would have made it failed of.
+        """
         jobs = self._jobs
         if jobs.standing.is_newer:
             raise StoreNewer(
@@ -78,22 +138,62 @@ class Questions:
                 remediation="upgrade codecompass",
             )
         jobs.want("first use" if jobs.standing.schema_status == "not_indexed" else "the index on disk does not fit")
+        self._tell_job(query)
         with trio.move_on_at(deadline):
             while jobs.standing.meta is None and jobs.is_running:
                 await jobs.wait_progress()
         self._require_hope()
+        if jobs.standing.meta is None:
+            raise not_ready(jobs.active, has_text=False, schema_status=jobs.standing.schema_status)
 
-    async def _repair(self, error: IndexDamaged | IndexIncompatible | IndexNotReady, deadline: float) -> None:
-        """Builds anew what is damaged or gone, and waits a moment. Another process may have replaced it already."""
+    async def _wait_symbols(self, query: Query, deadline: float) -> None:
+        """Waits until the symbols of all files are there. Raises IndexNotReady where they are not in time."""
+        jobs = self._jobs
+        jobs.want("question")
+        self._tell_job(query)
+        with trio.move_on_at(deadline):
+            while self._lacks_symbols and jobs.is_running:
+                await jobs.wait_progress()
+        if self._lacks_symbols:
+            if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+                raise _failed_error(jobs.last, jobs.failure)
+            raise not_ready(jobs.active, has_text=True)
+
+    async def _wait_symbols_a_moment(self, deadline: float) -> None:
+        """Waits for the symbols as long as they can be expected in time."""
+        jobs = self._jobs
+        jobs.want("question")
+        deadline = min(deadline, jobs.text_ready_at + SYMBOLS_WAIT_SECONDS)
+        with trio.move_on_at(deadline):
+            while self._lacks_symbols and jobs.is_running and self._are_symbols_expected(deadline):
+                with trio.move_on_after(FORECAST_SECONDS):
+                    await jobs.wait_progress()
+
+    def _are_symbols_expected(self, deadline: float) -> bool:
+        elapsed = trio.current_time() - self._jobs.text_ready_at
+        if elapsed < FORECAST_SECONDS:
+            return True
+        job = self._jobs.active
+        if job is None or not job.progress.files_total:
+            return False
+        return elapsed * job.progress.files_total <= (deadline - self._jobs.text_ready_at) * job.progress.files_indexed
+
+    def _tell_job(self, query: Query) -> None:
+        job = self._jobs.working
+        if job is not None and query.tell_job is not None:
+            query.tell_job(job)
+
+    async def _repair(self, error: CodeCompassError, query: Query, deadline: float) -> None:
+        """Builds anew what is damaged or gone, and waits for it. Another process may have replaced it already."""
         self._log.error("index_damaged", cause=error.message)
         if not isinstance(error, IndexDamaged):
             await self._jobs.look()
             if self._jobs.standing.meta is not None:
                 return
         job = self._jobs.rebuild(error)
+        self._tell_job(query)
         with trio.move_on_at(deadline):
             await job.wait_end()
-        self._require_hope()
 
     def _require_hope(self) -> None:
         """Raises what the last job failed of where there is no index and nobody makes one."""
@@ -101,12 +201,16 @@ class Questions:
         if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
             raise _failed_error(jobs.last, jobs.failure)
 
-    def _view(self, freshness: FreshnessStatus) -> View:
+    def _view(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> View:
         return View(
             standing=self._jobs.standing,
             freshness=freshness,
-            indexing=self.indexing_status,
+            # Said as it was when the text had come, also where the rest of a small workspace was as quick.
+            indexing="indexing" if is_first else self.indexing_status,
             active_job=self._jobs.active,
+            policy=policy,
+            is_first=is_first,
+            changed_files=self._freshness.changed_files,
         )
 
 

@@ -6,8 +6,8 @@
 Where the watcher is exact, draining it is proof. Without one, or with one that may be late, a look at every file is.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 import trio
@@ -15,6 +15,7 @@ import trio
 from codecompass.actors.change_log import ChangeLog
 from codecompass.actors.indexing import JobReport
 from codecompass.actors.workbench import Workbench
+from codecompass.store.scan.stamps import Stamp
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
@@ -30,11 +31,17 @@ AUDIT_SECONDS: Final = 10 * MINUTES
 REPLACE_WATCHER_SECONDS: Final = 30 * SECONDS
 
 
+Look = Literal["exact", "same", "inexact"]
+"""How the change log was brought up to now: by the watcher, which proves it; by comparing every file, which found the index to
+hold the tree; or by neither, so that what is not in the log may have changed all the same."""
+
+
 class _Check:
     """A look at every file that is going on, shared by all who came before it began."""
 
     def __init__(self) -> None:
         self.done = trio.Event()
+        self.found_same = False
 
 
 class Tracking:
@@ -49,6 +56,7 @@ class Tracking:
         self._watcher: TreeWatcher | None = None
         self._is_updating = False
         self._scanned: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self._linked: Mapping[str, Stamp] = {}
         self._is_due = False
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
@@ -59,9 +67,9 @@ class Tracking:
         """Whether draining the watcher proves that nothing else has changed."""
         return self._watcher is not None and not self._is_updating and self._watcher.is_exact
 
-    def note(self, directories: frozenset[str] | None) -> None:
-        """Takes down that something changed in these directories, or anywhere (None)."""
-        self.changes.note(directories)
+    def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
+        """Takes down that something changed in these directories, or anywhere (None); `files` are those known by name."""
+        self.changes.note(directories, files)
         if not self.changes.is_current:
             self._noted.set()
 
@@ -85,16 +93,20 @@ class Tracking:
                 return
             # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
             is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
-            self.note(None if is_anywhere else changes.directories)
+            self.note(None if is_anywhere else changes.directories, changes.files)
 
-    async def look(self) -> bool:
+    async def look(self) -> Look:
         """Brings the change log up to now: from the watcher where that is exact, else by looking at every file.
 
-        Returns whether it was exact. If not, and a job is due anyway, nothing is looked at.
+        Where the watcher is not, and a job is due anyway, nothing is looked at.
         """
         if self.is_exact:
             self.drain()
-            return True
+            if self._linked:
+                # These can be written through a name that nobody watches.
+                written = await self._bench.written_links(self._linked)
+                self.note(frozenset(path.rpartition("/")[0] for path in written), written)
+            return "exact"
         if self.changes.is_current:
             # A check that began before this question may have passed what has changed since.
             running = self._checking
@@ -103,13 +115,17 @@ class Tracking:
             if self._checking is None or self._checking is running:
                 self._checking = _Check()
                 self._nursery.start_soon(self._check, self._checking)
-            await self._checking.done.wait()
-        return False
+            check = self._checking
+            await check.done.wait()
+            return "same" if check.found_same else "inexact"
+        return "inexact"
 
     async def _check(self, check: _Check) -> None:
         try:
             if await self._bench.differs():
                 self.note(None)
+            else:
+                check.found_same = True
         finally:
             if self._checking is check:
                 self._checking = None
@@ -120,6 +136,7 @@ class Tracking:
     def watch(self, report: JobReport) -> None:
         """Has the watcher watch what the newest scan went through, and nothing else any more."""
         self._scanned = (report.directories, report.repositories)
+        self._linked = report.linked
         self._is_due = True
         self._waiting.cancel()
 

@@ -5,7 +5,7 @@ as the Protocol `Workbench`, so that its schedules can be tested with work that 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from codecompass.actors.answering import (
     active_job,
-    bootstrap_reply,
     job_progress,
     query,
     query_settings,
@@ -31,22 +30,25 @@ from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexStale, InternalError
+from codecompass.errors import CodeCompassError, IndexDamaged, InternalError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import IndexStatus
+from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.settings import AnswerForm, Settings
-from codecompass.store.drift import find_drift, stale_error
+from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
-from codecompass.store.index import IndexMeta, WorkspaceIndex
+from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
 from codecompass.store.job_log import Interruption
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.logged_jobs import jobs_state
 from codecompass.store.mapped_files import MappedFiles
+from codecompass.store.query.staleness import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
 from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import Project
+from codecompass.store.scan.stamps import Stamp, is_unchanged
 from codecompass.store.scan.vcs import read_head
+from codecompass.store.scan.walk import ScanCancelled
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
@@ -61,6 +63,9 @@ RECENT_JOBS: Final = 5
 
 LARGE_JOB_FILES: Final = 200
 """A job that took in so many files has needed memory that is worth giving back."""
+
+COMPARISON_SECONDS: Final = 2 * SECONDS
+"""How long an answer that did not become fresh in time looks for the files that it does not know: 130,000 of them, about."""
 
 LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
 LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
@@ -78,20 +83,30 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What the actor knows at the moment of an answer."""
+    """What the actor knows at the moment of an answer.
+
+    `policy` is that of the question. `is_first` says that the answer does not wait for the symbols of a first index.
+    `changed_files` are those known to have changed since, where the whole tree is not to be looked at.
+    """
 
     standing: Standing
     freshness: FreshnessStatus
     indexing: IndexingStatus
     active_job: JobState | None = None
+    policy: FreshnessPolicy = "best_effort"
+    is_first: bool = False
+    changed_files: frozenset[str] = frozenset()
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What a job is to do. `directories` None looks at the whole tree."""
+    """What a job is to do. `directories` None looks at the whole tree; `files` are read whatever their times say;
+    `text_first` publishes the text of a first index apart, however small it is."""
 
     job_id: str
     force: bool
     directories: frozenset[str] | None
+    files: frozenset[str] = frozenset()
+    text_first: bool = False
 
 
 class Workbench(Protocol):
@@ -99,9 +114,11 @@ class Workbench(Protocol):
 
     async def look(self) -> Standing: ...
     async def answer(self, query: Query, view: View) -> Reply: ...
-    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport: ...
+    async def index(
+        self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+    ) -> JobReport: ...
     async def differs(self) -> bool: ...
-    async def stale(self) -> IndexStale: ...
+    async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]: ...
     async def wait_unlocked(self) -> None: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def journal_begin(self, job: JobState) -> None: ...
@@ -151,7 +168,10 @@ class IndexWorkbench:
         return msgspec.structs.replace(standing, interruption=interruption)
 
     async def answer(self, query: Query, view: View) -> Reply:
-        """Answers a question. Without a readable index: empty and partial where that can be an answer, else an error."""
+        """Answers a question from the newest generation. One that is not known to be fresh is compared with the tree first.
+
+        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `store.query` raise.
+        """
         if isinstance(query.request, IndexStatus):
             active, recent, interruption = await self._ledger.jobs(self._project.project_id, RECENT_JOBS)
             jobs = jobs_state(active, recent, interruption)
@@ -161,8 +181,8 @@ class IndexWorkbench:
             return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, limiter=self._limits.queries)
         return await trio.to_thread.run_sync(_tamed(self._answer), query, view, limiter=self._limits.queries)
 
-    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
-        """Runs a job to its end. Raises what `IndexJob.run` raises."""
+    async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
+        """Runs a job to its end; `on_published` is called after each publication. Raises what `IndexJob.run` raises."""
         async with self._limits.writers:
             if order.directories is None:
                 self._use(await trio.to_thread.run_sync(self._load_settings, limiter=self._limits.checks))
@@ -174,8 +194,11 @@ class IndexWorkbench:
                 job_id=order.job_id,
                 force=order.force or self._index.has_faults,
                 changed_directories=order.directories,
+                changed_files=order.files,
                 memory=self._memory,
+                text_first=order.text_first,
                 on_progress=on_progress,
+                on_published=on_published,
             )
             report = await job.run()
             self._memory = job.memory
@@ -190,20 +213,19 @@ class IndexWorkbench:
         def check() -> bool:
             try:
                 with self._index.snapshot() as snapshot:
-                    limits = self._index_limits
-                    return not find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint).is_fresh
+                    drift = self._drift(snapshot)
+                    return not (drift.is_fresh and drift.names_head_of(snapshot))
             except (CodeCompassError, OSError):
                 return True
 
         return await trio.to_thread.run_sync(check, limiter=self._limits.checks)
 
-    async def stale(self) -> IndexStale:
-        """Returns the refusal for a caller that takes nothing stale, with what has changed."""
+    async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
+        """Returns which of these files, by their path below the root, do not look as they did: about 2 us each."""
+        root = str(self._project.root)
 
-        def look() -> IndexStale:
-            with self._index.snapshot() as snapshot:
-                limits = self._index_limits
-                return stale_error(snapshot, find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint))
+        def look() -> frozenset[str]:
+            return frozenset(path for path, stamp in linked.items() if not is_unchanged(f"{root}/{path}", stamp))
 
         return await trio.to_thread.run_sync(look, limiter=self._limits.checks)
 
@@ -262,35 +284,67 @@ class IndexWorkbench:
             return msgspec.structs.replace(standing, schema_status="corrupt_manifest", damage=error.message)
 
     def _answer(self, asked: Query, view: View) -> Reply:
-        state = self._state(asked, view)
-        milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
-        ends = time.monotonic() + milliseconds * MILLISECONDS
-
-        def is_expired() -> bool:
-            trio.from_thread.check_cancelled()
-            return time.monotonic() > ends
-
-        if view.standing.meta is None:
-            return bootstrap_reply(asked.request, state, view.active_job)
         with self._index.snapshot() as snapshot:
-            return query(snapshot, asked.request, state, self._query_settings, is_expired)
+            require_ref(asked.request.ref, snapshot.meta.ref)
+            state = self._state(asked, view, snapshot.meta.ref)
+            changed: Collection[str] = ()
+            if view.freshness != "fresh":
+                state, changed = self._compared(snapshot, state, view)
+            # Begins here: what waiting and comparing took is not the search's fault.
+            milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
+            is_expired = _deadline(milliseconds * MILLISECONDS)
+            reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
+            return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
+
+    def _compared(self, snapshot: Snapshot, state: AnswerState, view: View) -> tuple[AnswerState, Collection[str]]:
+        """Returns the state of an answer that did not become fresh in time, and the files that it does not know as they are.
+
+        Compares with the very generation that answers: one that is published meanwhile may have been read earlier.
+        Raises IndexStale for a `strict` question.
+        """
+        is_whole = snapshot.meta.completeness == "complete"
+        if view.policy != "strict" and (view.is_first or not is_whole):
+            # A first index is being built: the answer says so, and that it is partial.
+            return state, ()
+        if view.policy == "best_effort":
+            paths = tuple(sorted(view.changed_files))
+            return _with_warning(state, stale_warning(paths) if paths else CHANGED_SOMEWHERE), paths
+        try:
+            drift = self._drift(snapshot, _deadline(COMPARISON_SECONDS))
+        except (ScanCancelled, OSError):
+            drift = None
+        if drift is not None and is_whole and drift.is_fresh and drift.names_head_of(snapshot):
+            return msgspec.structs.replace(state, freshness_status="fresh"), ()
+        if view.policy == "strict":
+            raise stale_error(snapshot, drift)
+        if drift is None:
+            return _with_warning(state, CHANGED_SOMEWHERE), view.changed_files
+        if not drift.paths:
+            return _with_warning(state, HEAD_HAS_MOVED if drift.is_fresh else CHANGED_SOMEWHERE), ()
+        return _with_warning(state, stale_warning(drift.paths)), frozenset(drift.paths)
+
+    def _drift(self, snapshot: Snapshot, is_cancelled: Callable[[], bool] | None = None) -> Drift:
+        limits = self._index_limits
+        return find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
     def _status(self, asked: Query, view: View, jobs: JobsState) -> Reply:
         assert isinstance(asked.request, IndexStatus)
-        state = self._state(asked, view)
         versions = {"current_schema_version": view.standing.schema_version, "required_schema_version": SCHEMA_VERSION}
         if view.standing.meta is None:
-            return index_status(None, asked.request, state, jobs, **versions)
+            ref = read_head(str(self._project.root)).ref
+            require_ref(asked.request.ref, ref)
+            return index_status(None, asked.request, self._state(asked, view, ref), jobs, **versions)
         with self._index.snapshot() as snapshot:
-            return index_status(snapshot, asked.request, state, jobs, **versions)
+            ref = snapshot.meta.ref
+            require_ref(asked.request.ref, ref)
+            return index_status(snapshot, asked.request, self._state(asked, view, ref), jobs, **versions)
 
-    def _state(self, asked: Query, view: View) -> AnswerState:
-        ref = read_head(str(self._project.root)).ref
-        require_ref(asked.request.ref, ref)
+    def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
         return AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
             ref=ref,
+            is_partial=view.is_first,
             freshness_status=view.freshness,
             indexing_status=view.indexing,
             schema_status=view.standing.schema_status,
@@ -315,6 +369,21 @@ def _tamed(work: Callable[P, T]) -> Callable[P, T]:
             ) from error
 
     return run
+
+
+def _deadline(seconds: float) -> Callable[[], bool]:
+    """Returns what tells a thread that its time is over. It raises trio.Cancelled where nobody waits for it any more."""
+    ends = time.monotonic() + seconds
+
+    def is_over() -> bool:
+        trio.from_thread.check_cancelled()
+        return time.monotonic() > ends
+
+    return is_over
+
+
+def _with_warning(state: AnswerState, warning: str) -> AnswerState:
+    return msgspec.structs.replace(state, warnings=(*state.warnings, warning))
 
 
 def _is_queued(job: JobState | None) -> bool:

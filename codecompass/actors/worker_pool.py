@@ -199,7 +199,7 @@ class WorkerPool:
         if self._fruitless_deaths >= FRUITLESS_DEATHS:
             raise InternalError(
                 f"worker processes end as soon as they get work (exit status {worker.process.returncode}). "
-                "Run: codecompass doctor"
+                "health_check says what is missing (on the command line: codecompass doctor)."
             )
         path = batch.tasks[n_done].path if parsing is None else parsing
         was_limit = was_silent or worker.process.returncode == -signal.SIGPROF

@@ -37,7 +37,8 @@ class WorkspaceSettings(Struct, frozen=True, kw_only=True):
     """Tunables of a workspace, in seconds."""
 
     freshness_policy: FreshnessPolicy = "balanced"
-    freshness_wait: float = 0.3
+    freshness_wait: float = 5.0
+    first_answer_wait: float = 25.0
     idle: float = 15 * MINUTES
 
 
@@ -96,8 +97,10 @@ class _WorkspaceActor:
             bench,
             self._jobs,
             self._freshness,
+            project=surroundings.project,
             policy=settings.freshness_policy,
-            wait=settings.freshness_wait,
+            freshness_wait=settings.freshness_wait,
+            first_answer_wait=settings.first_answer_wait,
             opened=self._opened,
         )
 

@@ -1,23 +1,23 @@
 """From a question on the command line to an answer: the project, its index, its freshness, then the query itself.
 
 not indexed                -> index it first
-files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say stale
-another process is writing -> answer from what is published, and say syncing
+files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say what is stale
+another process is writing -> wait for it as long as a query of the server does, then answer from what is published
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.answering import needs_symbols, not_ready, query_settings, require_ref
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import OTHERS_DEADLINE_SECONDS, OTHERS_POLL_SECONDS, run_job, summary
+from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import asked, choose
-from codecompass.errors import IndexInProgress, RefNotIndexed
+from codecompass.errors import IndexInProgress
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.requests import AnyRequest
@@ -28,6 +28,7 @@ from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.query.settings import QuerySettings
+from codecompass.store.query.staleness import mark_stale, stale_warning
 from codecompass.store.registry import Project, Registry
 from codecompass.units import MILLISECONDS, MINUTES
 
@@ -37,8 +38,6 @@ ReplyT = TypeVar("ReplyT", bound=Struct)
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
 
-"""How long to wait for the first index that another process is building."""
-
 
 class Question(Struct, frozen=True):
     """What a query function gets besides the request."""
@@ -47,6 +46,11 @@ class Question(Struct, frozen=True):
     state: AnswerState
     settings: QuerySettings
     is_expired: Callable[[], bool]
+    changed: Collection[str] = ()
+
+    def marked(self, reply: ReplyT) -> ReplyT:
+        """Returns the reply with the hits marked that are in files which have changed since they were indexed."""
+        return mark_stale(reply, self.changed) if self.changed else reply
 
 
 class Answer(Struct, Generic[ReplyT], frozen=True):
@@ -76,40 +80,31 @@ def answer(
         settings = invocation.settings_for(project.root)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":
-            _index_first(invocation, registry, project, index.layout)
+            _index_first(invocation, registry, project, index.layout, settings)
         policy = getattr(request, "freshness_policy", None) or settings.query.freshness_policy
-        drift, status = _fresh_enough(invocation, registry, project, index, settings, policy)
+        drift, status = _fresh_enough(invocation, registry, project, index, settings, request, policy)
         if time.time() - project.last_used_at > TOUCH_SECONDS:
             registry.touch(project.project_id)
-    ref = drift.head.ref
-    require_ref(request.ref, ref)
     try:
         with index.snapshot() as snapshot:
+            # Nothing has changed: the content is what HEAD names now, though the index was made when it had another name.
+            ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
+            require_ref(request.ref, ref)
+            changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
             state = AnswerState(
                 workspace=str(project.root),
                 project_id=project.name,
                 ref=ref,
                 freshness_status=status,
-                indexing_status="indexing" if status == "syncing" else "ready",
+                indexing_status="indexing" if is_locked(index.layout) else "ready",
                 schema_name="" if options.project_id is None else project.schema_name,
-                warnings=decoded.warnings,
+                warnings=(*decoded.warnings, *([stale_warning(changed)] if changed else [])),
             )
-            question = Question(
-                snapshot, state, query_settings(settings, "json" if options.as_json else "text"), _deadline(request, settings)
-            )
+            tunables = query_settings(settings, "json" if options.as_json else "text")
+            question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
         index.close()
-
-
-def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where another branch is wanted than the one that the working tree is on."""
-    if wanted is not None and wanted != current:
-        raise RefNotIndexed(
-            f"{wanted} is not indexed: the index is of the working tree, which is on {current}. "
-            "Leave --ref out, or switch to that branch.",
-            ref=wanted,
-        )
 
 
 def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift:
@@ -118,16 +113,16 @@ def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint)
 
 
-def _index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout) -> None:
+def _index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
     terminal = invocation.terminal
     terminal.note(f"indexing {printable(str(project.root))} first", "dim")
-    gives_up_at = time.monotonic() + OTHERS_DEADLINE_SECONDS
+    gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
     while True:
         try:
             job = run_job(invocation, registry, project, cause="first question")
-        except IndexInProgress:
+        except IndexInProgress as error:
             if time.monotonic() > gives_up_at:
-                raise
+                raise not_ready(None, has_text=False) from error
         else:
             terminal.note(summary(job), "dim")
             return
@@ -139,9 +134,17 @@ def _index_first(invocation: Invocation, registry: Registry, project: Project, l
 
 
 def _fresh_enough(
-    invocation: Invocation, registry: Registry, project: Project, index: WorkspaceIndex, settings: Settings, policy: str
-) -> tuple[Drift, FreshnessStatus]:
-    gives_up_at = time.monotonic() + settings.query.freshness_wait_ms * MILLISECONDS
+    invocation: Invocation,
+    registry: Registry,
+    project: Project,
+    index: WorkspaceIndex,
+    settings: Settings,
+    request: AnyRequest,
+    policy: str,
+) -> tuple[Drift | None, FreshnessStatus]:
+    """Returns how the tree differs from the index, None where a job has just taken it all in."""
+    timeout_ms = getattr(request, "timeout_ms", None) or settings.query.freshness_wait_ms
+    began = time.monotonic()
     while True:
         with index.snapshot() as snapshot:
             drift = drift_of(snapshot, str(project.root), settings)
@@ -149,6 +152,8 @@ def _fresh_enough(
                 return drift, "fresh"
             if policy == "strict":
                 raise stale_error(snapshot, drift)
+            lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(request)
+        gives_up_at = began + (settings.query.first_answer_wait_ms if lacks_symbols else timeout_ms) * MILLISECONDS
         if policy == "best_effort":
             return drift, "syncing" if is_locked(index.layout) else "stale"
         try:
@@ -157,10 +162,12 @@ def _fresh_enough(
             # Somebody takes changes in already, perhaps ours: let them land, for as long as a question may take.
             while is_locked(index.layout):
                 if time.monotonic() > gives_up_at:
-                    return drift, "syncing"
+                    if lacks_symbols:
+                        raise not_ready(None, has_text=True) from None
+                    return drift, "stale"
                 time.sleep(OTHERS_POLL_SECONDS)
         else:
-            return drift, "fresh"
+            return None, "fresh"
 
 
 def _deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:

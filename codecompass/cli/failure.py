@@ -44,6 +44,10 @@ COMMANDS: Final = {
 """The command that does what a tool does."""
 
 _TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
+_WITH_COMMAND: Final = re.compile(
+    rf"(?:call |run )?\b(?:{'|'.join(COMMANDS)})\b(?:(?!\. )[^()])*? \(on the command line: ([^)]*)\)", re.IGNORECASE
+)
+"""A remedy in both forms: `index_repo with force: true (on the command line: codecompass index --force)`."""
 
 _WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
 _NOT_FOUND: Final = (
@@ -80,6 +84,7 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
 
 def as_commands(text: str) -> str:
     """Returns `text`, written for callers of tools, with the commands that do the same in their place."""
+    text = _WITH_COMMAND.sub(r"\1", text)
     return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 
 

@@ -28,7 +28,8 @@ def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     """Answers a `search_code`; returns whether anything was found."""
 
     def query(request: SearchCode, question: Question) -> SearchCodeReply:
-        return search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
+        reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
+        return question.marked(reply)
 
     found = answer(invocation, SearchCode, arguments, query)
     text = str(arguments["query"])
@@ -39,7 +40,7 @@ def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     """Answers a `locate_symbol`; returns whether anything was found."""
 
     def query(request: LocateSymbol, question: Question) -> LocateSymbolReply:
-        return locate_symbol(question.snapshot, request, question.state, question.settings)
+        return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings))
 
     found = answer(invocation, LocateSymbol, arguments, query)
     return _write(invocation, found.project, found.reply, None, str(arguments["name"]))
@@ -66,7 +67,7 @@ def _write(
     elif len(reply.results) < reply.total_candidates:
         total = amounts.count(reply.total_candidates, "place")
         terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
-    if reply.metadata.freshness_status != "fresh":
+    if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
         # A scan that was cut short has said so above.

@@ -1,7 +1,8 @@
 """How an index stands, for `status`: works for a project that is not registered, not indexed, or not readable."""
 
+from codecompass.actors.answering import require_ref
 from codecompass.amounts import count
-from codecompass.cli.answering import drift_of, require_ref
+from codecompass.cli.answering import drift_of
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError

@@ -18,7 +18,8 @@ class AnswerState(Struct, frozen=True, kw_only=True):
 
     `workspace` is the canonical root; `project_id` the form in which answers name the project; `schema_name` is
     reported only to callers who named a project. `warnings` are those of decoding and routing; a query adds its own
-    behind them.
+    behind them. `ref` is that of the content that answers. An answer that is not `fresh` is never `complete`, and neither is
+    one with `is_partial`.
     """
 
     workspace: str
@@ -28,6 +29,7 @@ class AnswerState(Struct, frozen=True, kw_only=True):
     indexing_status: IndexingStatus = "ready"
     schema_status: SchemaStatus = "compatible"
     schema_name: str = ""
+    is_partial: bool = False
     warnings: tuple[str, ...] = ()
     hint: str = ""
 

@@ -62,7 +62,8 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `body` is the whole definition without its indentation, from `body_line_start` on (left out where that is `line_start`);
     `body_lines_omitted` counts the lines at its end, or all of them, that had no room.
 
-    `excerpt` is there for answers as text alone, in place of all other code.
+    `excerpt` is there for answers as text alone, in place of all other code. `stale` says that the file has changed since it
+    was indexed.
     """
 
     path: str
@@ -94,6 +95,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     start_line: int = 0
     end_line: int = 0
     excerpt: Excerpt | None = None
+    stale: bool = False
 
 
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -211,7 +213,7 @@ class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of context; `body` with the strategy `depth` or the detail level `body`. `body_lines_omitted` counts the lines
-    at its end that had no room. `excerpt` is there for answers as text, in place of `body`."""
+    at its end that had no room. `excerpt` is there for answers as text, in place of `body`. `stale` as in `Result`."""
 
     path: str
     line_start: int
@@ -228,6 +230,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: str = ""
     body_lines_omitted: int = 0
     excerpt: Excerpt | None = None
+    stale: bool = False
 
 
 class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -66,7 +66,14 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
         if last == count:
             return count
     best, best_cost = last, 1e9
+    target = start + TARGET_LINES
     for index in range(min(start + MIN_LINES, last), last):
+        off_target = abs(index - target) * _PER_LINE_OFF_TARGET
+        if off_target >= best_cost:
+            # However good the line is, it is too far away; beyond the target so are all that follow.
+            if index >= target:
+                break
+            continue
         line = lines[index]
         stripped = line.lstrip()
         if not stripped:
@@ -76,7 +83,7 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
             cost += _NO_BLANK_ABOVE
         if stripped.startswith(_CLOSERS):
             cost += _CLOSES_A_BLOCK
-        cost += abs(index - start - TARGET_LINES) * _PER_LINE_OFF_TARGET
+        cost += off_target
         if cost < best_cost:
             best, best_cost = index, cost
     return best

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -22,6 +23,9 @@ MAX_HASHED_FILES: Final = 200
 without being another. More than that are taken for changed."""
 
 
+SUGGESTION: Final = "Call sync_repo to update the index before querying (on the command line: codecompass sync)."
+
+
 class Drift(Struct, frozen=True):
     """What a run would have to do, and where HEAD is. `is_fresh` says that answers are of the tree as it was just now."""
 
@@ -34,16 +38,30 @@ class Drift(Struct, frozen=True):
         """Whether no file is new, edited or gone, and the rules are those that the index was built with."""
         return self.changes.is_empty and not self.has_other_rules
 
+    def names_head_of(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot was made on the branch and the commit that are checked out."""
+        return (snapshot.meta.ref, snapshot.meta.commit) == (self.head.ref, self.head.commit or "")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that are new, edited or gone, sorted."""
+        changes = self.changes
+        found = {task.path for task in changes.tasks} | {item.path for item in changes.skipped} | set(changes.removed)
+        return tuple(sorted(found))
+
     @property
     def n_files(self) -> int:
         """How many files a run would look at."""
         return len(self.changes.tasks) + len(self.changes.skipped) + len(self.changes.removed)
 
 
-def find_drift(snapshot: Snapshot, root: str, rules: ScanRules, fingerprint: str) -> Drift:
+def find_drift(
+    snapshot: Snapshot, root: str, rules: ScanRules, fingerprint: str, *, is_cancelled: Callable[[], bool] | None = None
+) -> Drift:
     """Compares the tree at `root` with a snapshot. Costs by the size of the tree: about 15 us a file.
 
-    `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed.
+    `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed, ScanCancelled where
+    `is_cancelled` said so.
     """
     # HEAD before the files: a switch in between then shows as changed files and not as a wrong branch.
     head = read_head(root)
@@ -64,15 +82,21 @@ def find_drift(snapshot: Snapshot, root: str, rules: ScanRules, fingerprint: str
         )
         for row in snapshot.facts.files()
     }
-    changes = find_changes(manifest, scan(root, rules), rules_changed=has_other_rules)
+    changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
         changes = msgspec.structs.replace(changes, tasks=tasks)
     return Drift(changes, head, has_other_rules)
 
 
-def stale_error(snapshot: Snapshot, drift: Drift) -> IndexStale:
-    """Returns the refusal of a `strict` question, with what is known of the difference."""
+def stale_error(snapshot: Snapshot, drift: Drift | None) -> IndexStale:
+    """Returns the refusal of a `strict` question, with what is known of the difference; None where that took too long."""
+    if drift is None:
+        return IndexStale(
+            "Index is stale. Files that have changed since it was built are being indexed. Call again, or run sync_repo to "
+            "follow that.",
+            suggestion=SUGGESTION,
+        )
     indexed, current = snapshot.meta.commit, drift.head.commit or ""
     is_commit = indexed != current and bool(current)
     cause = (
@@ -83,7 +107,7 @@ def stale_error(snapshot: Snapshot, drift: Drift) -> IndexStale:
         last_indexed_commit=indexed if is_commit else None,
         current_head=current if is_commit else None,
         changed_files=drift.n_files,
-        suggestion="Call sync_repo (codecompass sync) to update the index before querying.",
+        suggestion=SUGGESTION,
     )
 
 

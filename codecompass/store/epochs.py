@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass import __version__
-from codecompass.errors import IndexIncompatible, IndexNotReady, StoreNewer
+from codecompass.errors import REBUILD, IndexIncompatible, IndexNotReady, StoreNewer
 from codecompass.store.layout import ProjectLayout, replace_file
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
@@ -71,7 +71,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
     if found.status == "compatible" and found.current is not None:
         return found.current
     if found.status == "not_indexed":
-        raise IndexNotReady("the project is not indexed yet. Run: codecompass index")
+        raise IndexNotReady("the project is not indexed yet. Call index_repo (on the command line: codecompass index)")
     if found.is_newer and found.current is not None:
         raise StoreNewer(
             f"the index was written by a newer codecompass ({found.current.program_version}; this is {__version__}). "
@@ -81,7 +81,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
             remediation="upgrade codecompass",
         )
     raise IndexIncompatible(
-        f"the index on disk does not fit this program ({found.status}). Rebuild it with: codecompass index --force",
+        f"the index on disk does not fit this program ({found.status}). {REBUILD}",
         current_schema_version=found.current_schema_version,
         required_schema_version=found.required_schema_version,
         remediation="codecompass index --force",

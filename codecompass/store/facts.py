@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import IndexDamaged
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.store.records import SymbolKind, Visibility
 
 SQLITE_VARIABLES: Final = 500
@@ -112,7 +112,7 @@ def facts_guard() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
+        raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
 ORDER_BATCH: Final = 2_000

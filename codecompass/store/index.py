@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from codecompass.errors import IndexDamaged, IndexNotReady
+from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
 from codecompass.store.layout import ProjectLayout
@@ -148,7 +148,7 @@ class WorkspaceIndex:
         if isinstance(failure, IndexDamaged):
             raise failure
         raise IndexDamaged(
-            f"the index at {self.layout.root} cannot be opened ({failure}). Rebuild it with: codecompass index --force",
+            f"the index at {self.layout.root} cannot be opened ({failure}). {REBUILD}",
             path=str(self.layout.root),
         ) from failure
 
@@ -218,7 +218,7 @@ def _nothing() -> None:
 
 def _faulty(layout: ProjectLayout) -> IndexDamaged:
     return IndexDamaged(
-        f"a file of the index at {layout.root} was cut short or cannot be read. Rebuild it with: codecompass index --force",
+        f"a file of the index at {layout.root} was cut short or cannot be read. {REBUILD}",
         path=str(layout.root),
     )
 
@@ -239,7 +239,7 @@ def read_meta(facts: FactsReader) -> IndexMeta:
             rules_fingerprint=values["rules_fingerprint"],
         )
     except (KeyError, ValueError) as error:
-        raise IndexDamaged(f"the index has no valid description ({error}). Rebuild it with: codecompass index --force") from error
+        raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
 def connect(path: Path, *, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:

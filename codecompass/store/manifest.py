@@ -1,6 +1,7 @@
 """What the index believes of the files on disk, and how it differs from what a scan has just found. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -56,16 +57,23 @@ class KnownPaths(Protocol):
         """Returns the paths anywhere below `directory`."""
 
 
-def find_changes(manifest: Mapping[str, ManifestEntry], scan: ScanResult, *, rules_changed: bool) -> Changes:
-    """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed.
+def find_changes(
+    manifest: Mapping[str, ManifestEntry],
+    scan: ScanResult,
+    *,
+    rules_changed: bool,
+    suspects: AbstractSet[str] = frozenset(),
+) -> Changes:
+    """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed, and
+    so do `suspects`, of which somebody has seen that they were written.
 
     `rules_changed`: files that were skipped for their content are read again, since the limits may have moved. What lies
     below a directory that cannot be read just now is not taken for removed: nobody knows.
     """
-    return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed)
+    return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
 
 
-def find_partial_changes(manifest: KnownPaths, scan: PartialScan) -> Changes:
+def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> Changes:
     """As `find_changes`, for the paths that a partial scan answers for."""
     candidates: set[str] = set()
     for directory in scan.listed:
@@ -76,7 +84,7 @@ def find_partial_changes(manifest: KnownPaths, scan: PartialScan) -> Changes:
         candidates.add(directory)
         candidates.update(manifest.paths_below(directory))
     known = sorted(path for path in candidates if manifest.get(path) is not None)
-    return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False)
+    return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False, suspects=suspects)
 
 
 def _compare(
@@ -86,6 +94,7 @@ def _compare(
     skipped: Sequence[SkippedFile],
     *,
     rules_changed: bool,
+    suspects: AbstractSet[str],
 ) -> Changes:
     tasks: list[FileTask] = []
     size = 0
@@ -95,7 +104,7 @@ def _compare(
         entry = entry_of(file.path)
         if entry is None:
             tasks.append(FileTask(file.path, size=file.size))
-        elif not _is_same(entry, file) or (rules_changed and entry.status == "skipped"):
+        elif not _is_same(entry, file) or file.path in suspects or (rules_changed and entry.status == "skipped"):
             known_hash = entry.content_hash if entry.status == "indexed" else b""
             tasks.append(FileTask(file.path, known_hash, needs_symbols=not entry.is_parsed, size=file.size))
         elif not entry.is_parsed:

@@ -15,7 +15,7 @@ from typing import Final
 import tantivy
 from msgspec import Struct
 
-from codecompass.errors import IndexDamaged
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.store.narrowing import Narrowing, Need, TermField, TermPattern
 from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
@@ -117,7 +117,7 @@ class DamageGuard:
 
 def damage_message(directory: Path, error: BaseException) -> str:
     """Says what is damaged and what to do."""
-    return f"the index at {directory} is damaged ({error}). Rebuild it with: codecompass index --force"
+    return f"the index at {directory} is damaged ({error}). {REBUILD}"
 
 
 def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:

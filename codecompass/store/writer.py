@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from codecompass.errors import CodeCompassError, IndexDamaged
+from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
 from codecompass.store.edges import ImportEdges
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
@@ -443,7 +443,7 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         raise not_writable(layout.root, OSError(0, str(error))) from error
     except sqlite3.DatabaseError as error:
-        raise IndexDamaged(f"the index cannot be read ({error}). Rebuild it with: codecompass index --force") from error
+        raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
     except OSError as error:
         raise not_writable(layout.root, error) from error
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.errors import REBUILD
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.replies import (
     Grammars,
@@ -283,8 +284,8 @@ def _index_check(moment: Moment, standings: list[_Standing], about: Project | No
     messages: dict[SchemaStatus, str | None] = {
         "compatible": None,
         "not_indexed": "not indexed yet; its first question indexes it",
-        "reindex_required": "written by another version; run: codecompass index --force",
-        "corrupt_manifest": "cannot be read; run: codecompass index --force",
+        "reindex_required": f"written by another version. {REBUILD}",
+        "corrupt_manifest": f"cannot be read. {REBUILD}",
     }
     return IndexCheck(
         status=entry.schema_status,

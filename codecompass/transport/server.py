@@ -164,6 +164,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
         workspace=WorkspaceSettings(
             freshness_policy=query.freshness_policy,
             freshness_wait=query.freshness_wait_ms * MILLISECONDS,
+            first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
             idle=settings.server.idle_seconds * SECONDS,
         ),
         max_live=affordable(settings.server.max_live_workspaces, n_handles=file_limit(), n_watchers=watcher_limit()),

@@ -15,7 +15,7 @@ from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import HEAD_BYTES, language_of
 from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
 from codecompass.store.scan.regular_file import open_below
-from codecompass.store.scan.stamps import RACY_NS
+from codecompass.store.scan.stamps import trusted_mtime
 from codecompass.store.words import WordSplitter
 from codecompass.units import KIB
 from codecompass.worker.messages import Batch
@@ -37,6 +37,7 @@ class ReadFile(Struct, frozen=True):
 
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
     """Reads `task.path` below the batch's root. Never follows a symlink, never blocks on a FIFO, never raises OSError."""
+    began = time.time_ns()
     try:
         descriptor = open_below(batch.root, task.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -48,35 +49,38 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
         if not stat.S_ISREG(info.st_mode):
             return ReadFile(FileText(task.path, "skipped", "special_file"))
         if info.st_size > batch.max_file_bytes:
-            return ReadFile(_answer(task, info, "skipped", reason="too_large"))
+            return ReadFile(_answer(task, info, began, "skipped", reason="too_large"))
         head = os.read(descriptor, BINARY_PROBE_BYTES)
         if looks_binary(head):
             # The head says all: another file with this beginning is as binary.
-            return ReadFile(_answer(task, info, "skipped", reason="binary", content_hash=content_hash(head)))
+            return ReadFile(_answer(task, info, began, "skipped", reason="binary", content_hash=content_hash(head)))
         content = _read_on(descriptor, head, info.st_size, batch.max_file_bytes)
     except OSError:
         return ReadFile(FileText(task.path, "skipped", "unreadable"))
     finally:
         os.close(descriptor)
-    return _classified(batch, task, info, content, splitter)
+    return _classified(batch, task, info, began, content, splitter)
 
 
-def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: bytes, splitter: WordSplitter) -> ReadFile:
+def _classified(
+    batch: Batch, task: FileTask, info: os.stat_result, began: int, content: bytes, splitter: WordSplitter
+) -> ReadFile:
     digest = content_hash(content)
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
-        return ReadFile(_answer(task, info, "unchanged", content_hash=digest))
+        return ReadFile(_answer(task, info, began, "unchanged", content_hash=digest))
     classified = classify(
         content, text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
     )
     if not isinstance(classified, Text):
-        return ReadFile(_answer(task, info, "skipped", reason=classified, content_hash=digest))
+        return ReadFile(_answer(task, info, began, "skipped", reason=classified, content_hash=digest))
     text = classified.text
     source = text.encode("utf-8", "surrogatepass")
     language = language_of(task.path, source[:HEAD_BYTES])
     answer = _answer(
         task,
         info,
+        began,
         "unchanged" if is_known else "indexed",
         language=language,
         content_hash=digest,
@@ -90,6 +94,7 @@ def _classified(batch: Batch, task: FileTask, info: os.stat_result, content: byt
 def _answer(
     task: FileTask,
     info: os.stat_result,
+    began: int,
     status: str,
     *,
     reason: str = "",
@@ -99,14 +104,13 @@ def _answer(
     chunks: tuple = (),  # type: ignore[type-arg]
     roots: tuple = (),  # type: ignore[type-arg]
 ) -> FileText:
-    is_racy = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) < RACY_NS
     return FileText(
         path=task.path,
         status=status,
         reason=reason,
         language=language,
         size=info.st_size,
-        mtime_ns=0 if is_racy else info.st_mtime_ns,
+        mtime_ns=trusted_mtime(info, began),
         ctime_ns=info.st_ctime_ns,
         inode=info.st_ino,
         content_hash=content_hash,

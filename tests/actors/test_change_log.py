@@ -76,3 +76,15 @@ def test_a_whole_scan_that_failed_is_a_whole_scan_again():
     log.put_back(log.take())
 
     assert log.take().directories is None
+
+
+def test_files_that_are_known_by_name_go_with_the_job_and_come_back_where_it_fails():
+    log = covered_log()
+    log.note(frozenset({"a"}), frozenset({"a/x.py"}))
+    taken = log.take()
+    log.note(frozenset({"b"}), frozenset({"b/y.py"}))
+
+    assert taken.files == {"a/x.py"}
+    assert log.files == {"b/y.py"}
+    log.put_back(taken)
+    assert log.take().files == {"a/x.py", "b/y.py"}

@@ -1,21 +1,25 @@
 """A workspace served by the real actor over the real store: what its first, its next and its unlucky callers get."""
 
+import mmap
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 import trio
 
 from codecompass.actors.messages import CancelJob, Query, StartJob
-from codecompass.errors import IndexInProgress, IndexNotReady, IndexStale
-from codecompass.protocol.requests import GetFileOutline, IndexStatus, LocateSymbol, SearchCode
+from codecompass.errors import IndexInProgress, IndexNotReady, IndexStale, RefNotIndexed
+from codecompass.protocol.requests import GetCodeContext, GetFileOutline, IndexStatus, LocateSymbol, SearchCode
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.settings_sources import Sources, load_settings
 from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
 SECONDS = 60
-IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
+TRUSTED_AFTER_NS = 50_000_000
+IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0, first_answer_wait_ms=0))
 
 
 @pytest.fixture
@@ -75,27 +79,49 @@ async def until_evicted(serving, project_id: str) -> None:
             await trio.sleep(0.01)
 
 
-async def test_a_first_question_starts_the_index_and_says_so(large, tmp_path):
-    async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
-        handle = await open_workspace(serving, large)
-
-        reply = await handle.ask(locate("f1_1"))
-
-        assert reply.results == ()
-        assert reply.metadata.indexing_status == "indexing"
-        assert reply.metadata.result_completeness == "partial"
-        assert handle.observation.active_job is not None
-
-
-async def test_a_question_about_one_file_before_there_is_an_index_says_when_to_come_back(large, tmp_path):
+@pytest.mark.parametrize(
+    "request_", [SearchCode(query="f1_1"), LocateSymbol(name="f1_1"), GetFileOutline(path="m1.py"), GetCodeContext(query="f1_1")]
+)
+async def test_a_first_question_that_may_not_wait_starts_the_index_and_says_when_to_come_back(request_, large, tmp_path):
+    """Never an empty answer: nothing found and nothing looked at are not the same."""
     async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
         handle = await open_workspace(serving, large)
 
         with pytest.raises(IndexNotReady) as refused:
-            await handle.ask(Query(request=GetFileOutline(path="m1.py")))
+            await handle.ask(Query(request=request_))
 
         assert refused.value.data["retry_after_ms"] > 0
         assert refused.value.data["job_id"] == handle.observation.active_job.job_id
+        assert "Call again" in refused.value.message
+
+
+async def test_a_first_question_waits_for_its_answer_and_is_told_the_job(large, tmp_path):
+    async with open_serving(tmp_path / "home") as serving:
+        handle = await open_workspace(serving, large)
+        told = []
+
+        with trio.fail_after(SECONDS):
+            reply = await handle.ask(Query(request=LocateSymbol(name="f1_1"), tell_job=told.append))
+
+        assert [result.path for result in reply.results] == ["m1.py"]
+        assert reply.metadata.result_completeness == "complete"
+        assert [job.state.cause for job in told] == ["first use"]
+
+
+async def test_what_is_being_counted_is_said_to_those_who_cannot_wait(large, tmp_path):
+    async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
+        handle = await open_workspace(serving, large)
+        ticket = await handle.ask(StartJob(cause="test"))
+        with trio.fail_after(SECONDS):
+            while not (state := ticket.job.state).progress.files_total:
+                await ticket.job.wait_change(state)
+
+        with pytest.raises(IndexNotReady) as refused:
+            await handle.ask(locate("f1_1"))
+
+        assert refused.value.data["files_total"] == 60
+        assert 0 <= refused.value.data["files_indexed"] <= 60
+        assert "of 60 files" in refused.value.message
 
 
 async def test_fifty_first_questions_share_one_job_and_all_are_answered(small, tmp_path):
@@ -198,8 +224,114 @@ async def test_without_time_to_wait_an_edit_makes_the_answer_stale_and_never_fre
 
         reply = await handle.ask(locate("alpha"))
 
-        assert reply.metadata.freshness_status in ("stale", "syncing")
+        assert (reply.metadata.freshness_status, reply.metadata.result_completeness) == ("stale", "partial")
         assert [result.name for result in reply.results] == ["alpha"], "answers come from the last whole generation"
+        assert [result.stale for result in reply.results] == [True]
+        assert any("1 file has changed" in warning and "a.py" in warning for warning in reply.metadata.warnings)
+
+
+async def test_a_stale_answer_names_five_files_and_counts_the_others(small, tmp_path):
+    small.write({f"n{number}.py": f"def new_{number}(): pass\n" for number in range(3)})
+    async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        small.write({f"n{number}.py": f"def renewed_{number}(): pass\n" for number in range(8)})
+
+        reply = await handle.ask(Query(request=GetCodeContext(query="Beta gamma new_1")))
+
+        assert reply.metadata.result_completeness == "partial"
+        warning = next(each for each in reply.metadata.warnings if "changed" in each)
+        assert "8 files" in warning
+        assert "n0.py, n1.py, n2.py, n3.py, n4.py, and 3 more" in warning
+        assert {item.path: item.stale for item in reply.context_items} == {
+            item.path: item.path.startswith("n") for item in reply.context_items
+        }
+
+
+async def test_an_answer_carries_the_branch_of_its_content_and_not_of_head(small, tmp_path):
+    small.git("checkout", "-q", "-b", "other")
+    small.write({"a.py": "def on_other(): pass\n"})
+    small.commit()
+    small.git("checkout", "-q", "main")
+    async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        small.git("checkout", "-q", "other")
+
+        reply = await handle.ask(locate("alpha"))
+        with pytest.raises(RefNotIndexed):
+            await handle.ask(locate("alpha", ref="other", freshness_policy="best_effort"))
+
+        assert [result.path for result in reply.results] == ["a.py"]
+        assert (reply.metadata.ref, reply.metadata.result_completeness) == ("main", "partial")
+
+
+async def test_what_has_only_been_touched_does_not_make_an_answer_stale(small, tmp_path):
+    async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        os.utime(small.root / "a.py")
+
+        reply = await handle.ask(locate("alpha"))
+
+        assert (reply.metadata.freshness_status, reply.metadata.result_completeness) == ("fresh", "complete")
+
+
+async def test_a_write_through_a_name_outside_of_the_tree_is_seen(small, tmp_path):
+    """No event comes for it: the file itself is looked at before an answer is called fresh."""
+    outside = tmp_path / "outside.py"
+    outside.write_text("def linked_one(): pass\n")
+    os.link(outside, small.root / "linked.py")
+    async with open_serving(tmp_path / "home") as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        for number in range(3):
+            with outside.open("w") as file:
+                file.write(f"def linked_{number}_more(): pass\n")
+
+            reply = await handle.ask(locate(f"linked_{number}_more"))
+
+            assert [result.path for result in reply.results] == ["linked.py"]
+            assert reply.metadata.freshness_status == "fresh"
+
+
+async def test_a_write_through_a_mapping_is_seen_although_it_moves_no_time(small, tmp_path):
+    """The kernel takes the time at the first store to a page, and says that the file was written once nobody maps it."""
+    small.write({"a.py": "def mapped_a(): pass\n" + "# filler\n" * 50})
+    async with open_serving(tmp_path / "home") as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        with (small.root / "a.py").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+            mapping[4:12] = b"mapped_b"
+            time_of_first_store = os.stat(file.fileno()).st_mtime_ns
+            while time.time_ns() - time_of_first_store < TRUSTED_AFTER_NS:
+                await until_indexed(handle)
+            await until_indexed(handle)
+            mapping[4:12] = b"mapped_c"
+
+        reply = await handle.ask(locate("mapped_c"))
+
+        assert [result.path for result in reply.results if result.name == "mapped_c"] == ["a.py"]
+        assert reply.metadata.freshness_status == "fresh"
+
+
+@pytest.mark.parametrize("wait_ms", [0, 60_000])
+async def test_the_timeout_of_a_question_is_how_long_it_waits_for_changes(wait_ms, small, tmp_path):
+    settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=wait_ms))
+    async with open_serving(tmp_path / "home", settings=settings) as serving:
+        handle = await open_workspace(serving, small)
+        await until_indexed(handle)
+        await until_watched(handle)
+        small.write({"a.py": "def patience(): pass\n"})
+
+        reply = await handle.ask(Query(request=SearchCode(query="patience", timeout_ms=60_000 if wait_ms == 0 else 1)))
+
+        assert reply.metadata.freshness_status == ("fresh" if wait_ms == 0 else "stale")
 
 
 async def test_strict_refuses_what_is_stale_and_says_how_much(small, tmp_path):

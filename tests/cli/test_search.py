@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cli.answering import query_settings
+from codecompass.actors.answering import query_settings
+from codecompass.cli.failure import as_commands
+from codecompass.errors import REBUILD
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode
@@ -303,6 +305,14 @@ def test_a_file_that_is_not_indexed_is_not_found_and_similar_ones_are_named(cli,
 def test_people_are_told_commands_and_programs_tools(cli, shop):
     assert "Search for it with codecompass search" in cli("outline", "nowhere").err
     assert "Search for it with search_code" in cli("outline", "nowhere", "--json").json["error"]["message"]
+
+
+def test_of_a_remedy_in_both_forms_people_are_told_the_command_alone():
+    assert as_commands(f"It is damaged. {REBUILD}") == "It is damaged. Rebuild it: codecompass index --force"
+    told = as_commands(
+        "a.b.py is too large. index_status with this path (on the command line: codecompass status --path a.b.py) says more."
+    )
+    assert told == "a.b.py is too large. codecompass status --path a.b.py says more."
 
 
 def test_a_file_without_definitions_says_so_instead_of_nothing(cli, shop):

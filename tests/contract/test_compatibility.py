@@ -10,7 +10,7 @@ from codecompass.store.schema import SCHEMA_VERSION
 from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
 
-IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
+IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0, first_answer_wait_ms=0))
 
 
 async def indexed(repository):
@@ -65,23 +65,26 @@ async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_ag
                     error = serving.refusal_of(answer)["error"]
                     assert error["code"] == "index_incompatible"
                     assert "codecompass index --force" in error["message"]
+                    assert error["data"]["retry_after_ms"] > 0
                 else:
                     reply = await serving.call("locate_symbol", name="validate_token")
                     found = reply["results"]
-                    assert found or reply["metadata"]["result_completeness"] == "partial"
+                    assert found, "an index that is being built anew is not one that holds nothing"
                 await trio.sleep(0.01)
 
     assert found[0]["path"] == "src/auth/jwt.rs"
 
 
-async def test_where_nothing_is_indexed_yet_answers_may_be_empty_and_say_so(repository):
-    """`not_indexed`: query tools may return empty or partial results until indexing completes."""
+async def test_where_nothing_is_indexed_yet_nothing_is_not_an_answer(repository):
+    """`not_indexed`: what cannot be answered in time is refused, with when to come back."""
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
         project = await serving.ledger.register(repository.root)
         await serving.ledger.adopt(project.project_id, as_default=True)
 
-        reply = await serving.call("locate_symbol", name="function_7")
+        refused = await serving.refusal("locate_symbol", name="function_7")
 
-    assert reply["metadata"]["indexing_status"] == "indexing"
-    assert reply["metadata"]["result_completeness"] == "partial"
+    assert refused["error"]["code"] == "index_not_ready"
+    assert refused["error"]["data"]["retry_after_ms"] > 0
+    assert refused["metadata"]["indexing_status"] == "indexing"
+    assert refused["metadata"]["result_completeness"] == "partial"

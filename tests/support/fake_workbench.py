@@ -1,7 +1,7 @@
 """Work below a workspace's actor that takes virtual time and keeps count of who owns what: for schedules, not for answers."""
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import trio
@@ -18,6 +18,7 @@ from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.store.index import IndexMeta
 from codecompass.store.query.status import unindexed_metadata
 from codecompass.store.registry import Project
+from codecompass.store.scan.stamps import Stamp
 from codecompass.store.writer import WriteCounts
 
 
@@ -105,6 +106,9 @@ class FakeWorkbench:
     async def answer(self, query: Query, view: View) -> Reply:
         await self._spend(0.2)
         self._world.n_queries += 1
+        assert self._meta() is not None, "asked without an index"
+        if view.policy == "strict" and view.freshness != "fresh":
+            raise IndexStale("stale. Run sync_repo.")
         chance = self._world.random.random()
         if chance < 0.05:
             raise DeadlineExceeded("too slow. Ask for less.")
@@ -114,7 +118,7 @@ class FakeWorkbench:
         metadata = unindexed_metadata(state)
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
 
-    async def index(self, order: Order, on_progress: Callable[[Progress], None]) -> JobReport:
+    async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
         self._own()
         assert self._id not in self._world.writing, "two writers of one index"
         self._world.writing.add(self._id)
@@ -129,6 +133,7 @@ class FakeWorkbench:
                 raise InjectedCrash("in the writer")
             self._world.generation[self._id] = self._world.generation.get(self._id, 0) + 1
             self._world.indexed_edits[self._id] = edits
+            on_published()
         finally:
             self._world.writing.discard(self._id)
         return JobReport(
@@ -152,8 +157,8 @@ class FakeWorkbench:
         self._world.crash_if_due(self._id)
         return self._world.edits.get(self._id, 0) != self._world.indexed_edits.get(self._id, -1)
 
-    async def stale(self) -> IndexStale:
-        return IndexStale("stale. Run sync_repo.")
+    async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
+        return frozenset()
 
     async def wait_unlocked(self) -> None:
         raise AssertionError("nobody else writes here")

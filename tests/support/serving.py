@@ -32,6 +32,15 @@ class Serving:
             while project_id not in self._indexed():  # noqa: ASYNC110 (the server looks around by itself, and tells nobody)
                 await trio.sleep(0.01)
 
+    async def wait_watched(self, project_id: str) -> None:
+        """Returns once the tree of a live workspace is watched, and the look that follows has found nothing new."""
+        with trio.fail_after(30):
+            while True:
+                seen = self.server.supervisor.find(project_id)
+                if seen is not None and seen.is_watched and seen.freshness_status == "fresh" and not seen.is_working:
+                    return
+                await trio.sleep(0.01)
+
     def _indexed(self) -> set[str]:
         return {each.project.project_id for each in self.server.moment().known.projects if each.meta is not None}
 

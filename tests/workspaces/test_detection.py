@@ -112,24 +112,42 @@ async def test_the_hint_comes_once_and_only_without_roots(machine, projects):
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_detected_project_that_is_not_indexed_is_named_with_the_remedy(machine, mode):
+async def test_the_first_question_registers_and_indexes_the_project_that_a_root_names(machine, mode):
     root = machine.project("fresh")
     machine.register(machine.project("other"), is_default=False)
     async with machine.serve(roots=[(root / "src").as_uri()], mode=mode) as desk:
-        refused = await desk.call("search_code", query="x")
-        assert refused.message == f"Project detected at {root} but not indexed. Run codecompass index {root} first."
-        assert refused.code == "workspace_not_registered"
-        started = await desk.call("index_repo", wait_seconds=30)
+        found = await desk.call("search_code", query=word(root))
+
+    assert found.paths == {"src/main.py"}
+    assert found.metadata["result_completeness"] == "complete"
+    assert not machine.projects()[root].is_auto_discovered
+
+
+@pytest.mark.parametrize("name", ["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"])
+async def test_the_first_question_registers_and_indexes_the_project_that_a_variable_names(machine, name):
+    root = machine.project("fresh")
+    place = root if name == "CODECOMPASS_PROJECT" else root / "src"
+    async with machine.serve(**{name: str(place)}) as desk:
         found = await desk.find(word(root))
 
-    assert started.code == ""
     assert found.names == {word(root)}
+    assert list(machine.projects()) == [root]
+
+
+async def test_a_detected_home_directory_is_refused_with_what_to_do(machine):
+    async with machine.serve(roots=[machine.user.as_uri()]) as desk:
+        refused = await desk.call("search_code", query="x")
+
+    start = f"Project detected at {machine.user} but not indexed. Run codecompass index {machine.user} first."
+    assert refused.message.startswith(start)
+    assert "workspace" in refused.message[len(start) :]
+    assert refused.code == "workspace_not_registered"
 
 
 async def test_the_current_directory_counts_by_its_marker_or_by_the_flag(machine):
     marked, plain = machine.project("marked"), machine.project("plain", marker=False)
     async with machine.serve(cwd=marked / "src") as desk:
-        assert str(marked) in (await desk.find("x")).message
+        assert (await desk.find(word(marked))).names == {word(marked)}
     async with machine.serve(cwd=plain) as desk:
         assert (await desk.find("x")).code == "project_not_found"
     async with machine.serve("--project-from-cwd", cwd=plain) as desk:

@@ -66,6 +66,7 @@ async def test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed
         ready = await desk.ready(word(root), workspace=root)
 
     assert (first.metadata["indexing_status"], first.metadata["result_completeness"]) == ("indexing", "partial")
+    assert first.paths == {"src/main.py"}
     assert machine.projects()[root].is_auto_discovered
     assert (ready.names, ready.metadata["result_completeness"]) == ({word(root)}, "complete")
 
@@ -74,12 +75,19 @@ async def test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_
     root = machine.project("unknown")
     async with machine.serve() as desk:
         for tool, arguments in TOOLS.items():
+            if tool == "index_repo":
+                continue
             refused = await desk.call(tool, **arguments, workspace=root)
             assert refused.code == "workspace_not_registered", tool
+            assert f'index_repo with workspace: "{root}"' in refused.message
             assert f"codecompass index {root}" in refused.message
             assert "--auto-workspace" in refused.message
+        assert machine.projects() == {}
 
-    assert machine.projects() == {}
+        assert (await desk.call("index_repo", workspace=root, wait_seconds=30)).code == ""
+        assert (await desk.find(word(root), workspace=root)).names == {word(root)}
+
+    assert list(machine.projects()) == [root]
 
 
 async def test_4_and_5_nothing_outside_of_the_allowed_roots_is_taken(machine):

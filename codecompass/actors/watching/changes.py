@@ -4,6 +4,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.actors.change_log import MAX_FILES
+
 MAX_DIRECTORIES: Final = 1024
 """With more changed directories than this a scan of the whole tree costs about the same and says more."""
 
@@ -13,12 +15,15 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     `directories` are relative to the root (empty for the root itself): in each of them something was created, written,
     moved, deleted or given other attributes, or the directory itself was. One that is gone is among them.
+    `files` are those that an event named, as paths relative to the root: they may hold something else although their times
+    are as they were, as after a write through a mapping.
     `affects_rules`: an ignore file, the project's settings or what git tracks may be different, so that files elsewhere
     may come or go. `affects_head`: HEAD may name another branch or commit. `is_everything` includes all of these: only a
     scan of the whole tree tells, and `reason` says why.
     """
 
     directories: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
     affects_rules: bool = False
     affects_head: bool = False
     is_everything: bool = False
@@ -36,6 +41,7 @@ class ChangeCollector:
     def __init__(self, max_directories: int = MAX_DIRECTORIES) -> None:
         self._max_directories = max_directories
         self._directories: set[str] = set()
+        self._files: set[str] = set()
         self._affects_rules = False
         self._affects_head = False
         self._reason = ""
@@ -53,6 +59,11 @@ class ChangeCollector:
         if len(self._directories) > self._max_directories:
             self.add_everything(f"more than {self._max_directories} directories have changed")
 
+    def add_file(self, path: str) -> None:
+        """Adds the name of a file in a directory that is added as well."""
+        if len(self._files) < MAX_FILES:
+            self._files.add(path)
+
     def add_effects(self, *, rules: bool = False, head: bool = False) -> None:
         """Notes that the rules or HEAD may be different."""
         self._affects_rules |= rules
@@ -68,12 +79,14 @@ class ChangeCollector:
         is_everything = bool(self._reason)
         changes = Changes(
             directories=frozenset(self._directories),
+            files=frozenset(self._files),
             affects_rules=self._affects_rules or is_everything,
             affects_head=self._affects_head or is_everything,
             is_everything=is_everything,
             reason=self._reason,
         )
         self._directories.clear()
+        self._files.clear()
         self._affects_rules = self._affects_head = False
         self._reason = ""
         return changes

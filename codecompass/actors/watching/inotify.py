@@ -263,6 +263,8 @@ class InotifyWatcher:
                 self._repositories |= {directory}
         if mask & _IS_DIRECTORY:
             self._take_directory(f"{directory}/{name}" if directory else name, mask, name)
+        else:
+            self._changes.add_file(f"{directory}/{name}" if directory else name)
 
     def _take_directory(self, path: str, mask: int, name: str) -> None:
         if mask & _MOVED_FROM:

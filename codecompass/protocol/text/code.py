@@ -31,6 +31,7 @@ SIGNATURE_CHARACTERS: Final = 160
 """Of a signature in a heading. The file has the rest."""
 
 CUT: Final = "…"
+STALE: Final = "warning: this file has changed since it was indexed; its lines may stand elsewhere now"
 
 _SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
 _CONTROL: Final = {code: "�" for code in (*range(32), 127, 0x85, 0x2028, 0x2029) if chr(code) != "\t"}
@@ -52,6 +53,7 @@ class Entry(Struct, frozen=True):
 
     path: str
     lines: tuple[str, ...]
+    is_stale: bool = False
 
 
 def one_line(text: str) -> str:
@@ -62,25 +64,30 @@ def one_line(text: str) -> str:
 def grouped(entries: Iterable[Entry]) -> Iterator[str]:
     """Yields the lines of all entries with each path once, in the order in which the paths first come."""
     by_path: dict[str, list[str]] = {}
+    stale = set()
     for entry in entries:
         by_path.setdefault(entry.path, []).extend(entry.lines)
+        if entry.is_stale:
+            stale.add(entry.path)
     for index, (path, lines) in enumerate(by_path.items()):
         if index:
             yield ""
         yield one_line(path)
+        if path in stale:
+            yield STALE
         yield from lines
 
 
 def hit_entries(results: Sequence[Result]) -> Iterator[Entry]:
     """Yields what is said of each hit."""
     for result in results:
-        yield Entry(result.path, tuple(_hit(result)))
+        yield Entry(result.path, tuple(_hit(result)), is_stale=result.stale)
 
 
 def context_entries(items: Sequence[ContextItem]) -> Iterator[Entry]:
     """Yields what is said of each piece of context."""
     for item in items:
-        yield Entry(item.path, tuple(context_lines(item)))
+        yield Entry(item.path, tuple(context_lines(item)), is_stale=item.stale)
 
 
 def context_lines(item: ContextItem) -> list[str]:

@@ -13,10 +13,20 @@ def answer_metadata(
     warnings: Sequence[str] = (),
     is_truncated: bool = False,
     is_partial: bool = False,
+    is_of_content: bool = True,
 ) -> Metadata:
-    """Returns the block that all answers share. An index that still lacks symbols makes every answer `partial`."""
+    """Returns the block that all answers share.
+
+    An index that still lacks symbols, or that is not shown to hold the tree as it is, makes every answer `partial`; one that
+    is of the index itself, and not of what it holds, is not for the latter (`is_of_content` False).
+    """
     completeness: Completeness = "truncated" if is_truncated else "complete"
-    if is_partial or snapshot.meta.completeness == "partial":
+    if (
+        is_partial
+        or state.is_partial
+        or (is_of_content and state.freshness_status != "fresh")
+        or snapshot.meta.completeness == "partial"
+    ):
         completeness = "partial"
     return Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,

@@ -77,7 +77,8 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
         return file
     if file is not None:
         raise FileNotFound(
-            f"{relative} is not indexed: {file.reason}. Run codecompass status --path {relative} for details.",
+            f"{relative} is not indexed: {file.reason}. index_status with this path (on the command line: codecompass status "
+            f"--path {relative}) says more.",
             path=relative,
             reason=file.reason,
         )

@@ -51,7 +51,7 @@ def index_status(
         active_job=jobs.active_job,
         recent_jobs=jobs.recent_jobs,
         interrupted_recovery_report=jobs.interrupted_recovery_report,
-        metadata=answer_metadata(snapshot, state) if snapshot else unindexed_metadata(state),
+        metadata=answer_metadata(snapshot, state, is_of_content=False) if snapshot else unindexed_metadata(state),
     )
 
 

@@ -20,7 +20,7 @@ from codecompass.store.scan import vcs
 from codecompass.store.scan.ignore import Rule
 from codecompass.store.scan.policy import Place, root_place
 from codecompass.store.scan.stamps import is_unchanged
-from codecompass.store.scan.walk import ScanCancelled, ScannedFile, SkippedFile, Walk, is_utf8
+from codecompass.store.scan.walk import LinkedFile, ScanCancelled, ScannedFile, SkippedFile, Walk, is_utf8
 from codecompass.store.scan.workspace import (
     GIT_IGNORE_FILE,
     OWN_IGNORE_FILE,
@@ -56,6 +56,7 @@ class PartialScan(Struct, frozen=True, kw_only=True):
     listed: frozenset[str]
     gone: tuple[str, ...]
     warnings: tuple[str, ...]
+    linked: tuple[LinkedFile, ...] = ()
 
 
 def scan_directories(
@@ -141,6 +142,7 @@ class _Directories:
             listed=frozenset(self._listed),
             gone=tuple(sorted(self._gone)),
             warnings=tuple(dict.fromkeys((*self._memory.warnings, *self._workspace.warnings))),
+            linked=tuple(self._walk.linked),
         )
 
     def _look_at(self, path: str) -> None:

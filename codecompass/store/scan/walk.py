@@ -6,6 +6,7 @@ never there. Runs in any thread, blocks on the disk, and takes about 100 ms of C
 """
 
 import os
+import time
 from collections.abc import Callable
 from operator import attrgetter
 from stat import S_ISLNK, S_ISREG
@@ -17,6 +18,7 @@ from codecompass.store.records import SkipReason
 from codecompass.store.scan import builtin, vcs
 from codecompass.store.scan.ignore import Rule
 from codecompass.store.scan.policy import Place, root_place
+from codecompass.store.scan.stamps import Stamp, trusted_mtime
 from codecompass.store.scan.workspace import ScanMemory, ScanRules, Workspace
 
 PROGRESS_STEP_FILES: Final = 1000
@@ -37,6 +39,13 @@ class ScannedFile(Struct, frozen=True, gc=False):
     inode: int
 
 
+class LinkedFile(Struct, frozen=True, gc=False):
+    """A file to be indexed that has other names: it can be written through one that nobody watches."""
+
+    path: str
+    stamp: Stamp
+
+
 class SkippedFile(Struct, frozen=True, gc=False):
     """An entry that belongs to the workspace by name and is not indexed. `size` is in bytes, 0 where it means nothing.
 
@@ -55,7 +64,8 @@ class ScanResult(Struct, frozen=True, kw_only=True):
     `directories` are those that were entered (empty for the root), which a watcher must watch; `repositories` the tops
     of the work trees that were asked what they track (empty for the one around the root). `ignored_files` and
     `ignored_directories` count what rules left out, a directory as one whatever it holds, the `linked_worktrees`
-    included. `warnings` are sentences for people: git that failed, ignore files that could not be read.
+    included. `linked` are those of `files` that have several names (hard links). `warnings` are sentences for people: git that
+    failed, ignore files that could not be read.
     """
 
     files: tuple[ScannedFile, ...]
@@ -66,6 +76,7 @@ class ScanResult(Struct, frozen=True, kw_only=True):
     ignored_directories: int
     linked_worktrees: int
     warnings: tuple[str, ...]
+    linked: tuple[LinkedFile, ...] = ()
 
 
 class ScanCancelled(Exception):
@@ -128,8 +139,10 @@ class Walk:
         self._is_cancelled = is_cancelled
         self.files: list[ScannedFile] = []
         self.skipped: list[SkippedFile] = []
+        self.linked: list[LinkedFile] = []
         self.directories: list[str] = []
         self.pending: list[Place] = []
+        self._began = time.time_ns()
         self._n_ignored_files = 0
         self._n_ignored_directories = 0
         self._n_linked_worktrees = 0
@@ -149,6 +162,7 @@ class Walk:
             ignored_directories=self._n_ignored_directories,
             linked_worktrees=self._n_linked_worktrees,
             warnings=tuple(workspace.warnings),
+            linked=tuple(self.linked),
         )
 
     def visit_pending(self) -> None:
@@ -200,6 +214,8 @@ class Walk:
                     if S_ISREG(status.st_mode) and status.st_size <= max_bytes:
                         size = status.st_size
                         add(ScannedFile(path, size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+                        if status.st_nlink > 1:
+                            self._note_linked(path, status)
                         continue
                 if entry.is_dir(follow_symlinks=False):
                     self._judge_directory(place, path, name)
@@ -230,9 +246,15 @@ class Walk:
         if reason is None:
             size = status.st_size
             self.files.append(ScannedFile(path, size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+            if status.st_nlink > 1:
+                self._note_linked(path, status)
         else:
             size = status.st_size if S_ISREG(status.st_mode) else 0
             self.skipped.append(SkippedFile(printable(path), reason, size))
+
+    def _note_linked(self, path: str, status: os.stat_result) -> None:
+        stamp = Stamp(trusted_mtime(status, self._began), status.st_ctime_ns, status.st_size, status.st_ino)
+        self.linked.append(LinkedFile(path, stamp))
 
 
 def skip_reason(workspace: Workspace, path: str, status: os.stat_result) -> SkipReason | None:

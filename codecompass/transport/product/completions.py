@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+import trio
 from msgspec import Struct
 
 from codecompass.transport.calls import Tools
@@ -11,6 +12,7 @@ from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.wire import CompleteParams
 from codecompass.transport.product.caller import SessionCaller
 from codecompass.transport.product.resources import OUTLINE_TEMPLATE
+from codecompass.units import SECONDS
 
 N_LOOKED_AT: Final = 50
 """Hits that values are taken from: more would not help whoever is typing."""
@@ -27,6 +29,9 @@ class _Hits(Struct, frozen=True):
 
 
 _HITS: Final = msgspec.json.Decoder(_Hits)
+
+COMPLETION_SECONDS: Final = 2 * SECONDS
+"""Somebody is typing: a first index is not waited for as by a question."""
 
 _SYMBOL: Final = "symbol"
 _PATH: Final = "path"
@@ -56,8 +61,10 @@ class ProductCompletions:
             "detail_level": "signature",
             "freshness_policy": "best_effort",
         }
-        answer = await self._tools.call(tool, arguments, SessionCaller(exchange))
-        if answer.error is not None:
+        answer = None
+        with trio.move_on_after(COMPLETION_SECONDS):
+            answer = await self._tools.call(tool, arguments, SessionCaller(exchange))
+        if answer is None or answer.error is not None:
             return ()
         try:
             hits = _HITS.decode(answer.payload).results

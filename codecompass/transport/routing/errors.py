@@ -51,21 +51,37 @@ def missing(source: str, path: str, real: Path) -> CodeCompassError:
 def gone(what: str, root: Path) -> ProjectNotFound:
     """Returns the error for a directory that was there when it was registered or pinned."""
     return ProjectNotFound(
-        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or clean up with: "
-        "codecompass projects gc",
+        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or pass another workspace; "
+        "to have it forgotten, on the command line: codecompass projects gc",
         workspace=str(root),
     )
 
 
-def not_registered(root: Path, *, is_named: bool) -> WorkspaceNotRegistered:
-    """Returns the error for a directory that this server does not take up; `is_named` says that an argument named it."""
+def not_registered(root: Path, *, is_named: bool, is_project: bool, takes_new: bool) -> WorkspaceNotRegistered:
+    """Returns the error for a directory that this server does not take up.
+
+    `is_named` says that an argument named it, `is_project` is false for a home directory and the root of the disk, and
+    `takes_new` says that index_repo of this caller would take it up.
+    """
     if is_named:
-        return WorkspaceNotRegistered(
-            f"{root} is not registered. Register it with: codecompass index {root} (or start the server with "
-            "--auto-workspace and an --allowed-root that holds it).",
-            workspace=str(root),
+        message = f"{root} is not registered. {_remedy(root, is_project=is_project, takes_new=takes_new)}"
+        if is_project:
+            message += (
+                f" Or have it registered on the command line (codecompass index {root}), or the server started with "
+                "--auto-workspace and an --allowed-root that holds it."
+            )
+    else:
+        # Seed 004, word for word; then what whoever has no shell can do.
+        message = (
+            f"Project detected at {root} but not indexed. Run codecompass index {root} first. "
+            f"{_remedy(root, is_project=is_project, takes_new=takes_new)}"
         )
-    return WorkspaceNotRegistered(
-        f"Project detected at {root} but not indexed. Run codecompass index {root} first.",
-        workspace=str(root),
-    )
+    return WorkspaceNotRegistered(message, workspace=str(root))
+
+
+def _remedy(root: Path, *, is_project: bool, takes_new: bool) -> str:
+    if not is_project:
+        return "It is a home directory or the whole disk: pass the directory of one project as workspace."
+    if takes_new:
+        return f'Call index_repo with workspace: "{root}" and wait_seconds: 50, then ask again.'
+    return "No tool can do that on this connection: pass a workspace that health_check lists, or ask the user."

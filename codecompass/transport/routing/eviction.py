@@ -22,8 +22,8 @@ from codecompass.store.registry import Project
 from codecompass.transport.routing.rules import RoutingRules
 
 FULL: Final = (
-    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Free space with: codecompass "
-    "projects gc, or: codecompass projects remove NAME, or raise storage.max_size"
+    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
+    "free space (codecompass projects gc, codecompass projects remove NAME) or to raise storage.max_size"
 )
 """Names no project: who asks about one workspace is told nothing of the others. `health_check` says more."""
 
@@ -109,8 +109,8 @@ class AutoWorkspaces:
         if surplus > 0:
             raise WorkspaceLimitExceeded(
                 f"this server has taken up {n_discovered} workspaces, its limit is {limit}, and none of them can make room: "
-                "all are busy, pinned or in use. Call again later, raise --max-auto-workspaces, or free one with: "
-                "codecompass projects remove",
+                "all are busy, pinned or in use. Call again later, or ask whoever runs it to raise --max-auto-workspaces or to "
+                "free one (codecompass projects remove)",
                 limit=limit,
             )
 

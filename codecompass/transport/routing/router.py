@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.ledger import Ledger
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.store.identity import project_id
 from codecompass.store.registry import Project, check_alias
@@ -52,8 +52,11 @@ TOUCH_SECONDS: Final = 1 * MINUTES
 _LOOKERS: Final = 4
 """Threads that look at paths at a time. Each takes well under a millisecond on a local disk."""
 
-_WALKS_UP: Final = frozenset({"client roots", "current directory"})
+_WALKS_UP: Final = frozenset({"client roots", "CLAUDE_PROJECT_DIR", "current directory"})
 """Sources that name where somebody stands, not what they want: their project is the one around it."""
+
+_OF_THE_CLIENT: Final = frozenset({"client roots", *PROJECT_VARIABLES, "current directory"})
+"""Sources by which the one client of a stdio server says where it works: its own editor or shell has set them."""
 
 _HINTED: Final = frozenset({*PROJECT_VARIABLES, "current directory"})
 
@@ -142,8 +145,8 @@ class Router:
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
-                    f"no project is called {name!r}. Pass the path as workspace, or list the known ones with: "
-                    "codecompass projects list",
+                    f"no project is called {name!r}. Pass the path as workspace, or a project_id that health_check lists "
+                    "(on the command line: codecompass projects list)",
                     project_id=name,
                 )
             project = await self._auto.admit((await self._spot("project_id", str(evicted))).root)
@@ -321,22 +324,32 @@ class Router:
             if is_taken_up or spot.is_evicted:
                 # What was evicted is not unknown: it comes back, also at a server that discovers nothing.
                 return await self._auto.admit(spot.root)
-            if isinstance(request, IndexRepo | IndexRepository) and await self._stands_in(spot, caller):
+            # Over stdio there is one client, who is the user: what indexing it is told to do, or what it stands in, is meant.
+            is_ordered = isinstance(request, IndexRepo | IndexRepository)
+            if caller.transport == "stdio" and (is_ordered or await self._stands_in(spot, caller)):
                 return await self._ledger.register(spot.root)
-        raise not_registered(spot.root, is_named=spot.source == "workspace")
+        raise not_registered(
+            spot.root,
+            is_named=spot.source == "workspace",
+            is_project=spot.root not in self._rules.never,
+            takes_new=caller.transport == "stdio",
+        )
 
     async def _stands_in(self, spot: Spot, caller: Caller) -> bool:
         """Whether the client of a stdio server has said by itself that it works in that project."""
-        if caller.transport != "stdio" or self._rules.pinned:
+        if self._rules.pinned:
             return False
-        if spot.source in _WALKS_UP:
+        if spot.source in _OF_THE_CLIENT:
             return True
-        surroundings = [await self._current_directory(caller)]
         try:
-            surroundings.append(await self._client_root(caller))
-        except WorkspaceNotAllowed:
-            pass
-        return any(other is not None and other.root == spot.root for other in surroundings)
+            async with aclosing(self._sources(caller)) as sources:
+                async for other in sources:
+                    if other.source in _OF_THE_CLIENT and other.root == spot.root:
+                        return True
+        except CodeCompassError as error:
+            # One that is broken is an error for whom it decides.
+            self._log.info("project_source_broken", cause=error.message, decided_by=spot.source)
+        return False
 
     async def _touch(self, project: Project) -> None:
         if time.time() - project.last_used_at > TOUCH_SECONDS:

@@ -188,7 +188,7 @@ async def test_a_submodules_index_affects_the_rules(repository, tmp_path):
     repository.commit()
     async with watching_repository(repository) as watcher:
         (repository.root / "sub/new.py").write_text("x")
-        assert watcher.drain() == Changes(directories=frozenset({"sub"}))
+        assert watcher.drain() == Changes(directories=frozenset({"sub"}), files=frozenset({"sub/new.py"}))
 
         repository.git("-C", "sub", "add", "new.py")
 

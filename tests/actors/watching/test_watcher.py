@@ -10,6 +10,7 @@ import pytest
 import structlog
 import trio
 import trio.testing
+from msgspec.structs import replace
 
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import open_tree_watcher
@@ -92,9 +93,23 @@ async def test_each_kind_of_change_is_drained_at_once_and_only_once(root, change
     async with watching(root) as watcher:
         change(root)
 
-        assert watcher.drain() == Changes(directories=frozenset(expected))
+        changes = watcher.drain()
+        assert replace(changes, files=frozenset()) == Changes(directories=frozenset(expected))
+        assert {path.rpartition("/")[0] for path in changes.files} <= expected
         assert watcher.drain().is_empty
         assert watcher.is_exact
+
+
+async def test_files_are_named_whatever_happens_to_them(root):
+    """Their times may be as they were: who reads what is named needs none."""
+    async with watching(root) as watcher:
+        (root / "src/a.py").write_text("x")
+        (root / "src/b.py").unlink()
+        (root / "docs/new.md").write_text("x")
+        (root / "docs/new.md").rename(root / "src/pkg/moved.md")
+
+        assert watcher.drain().files == {"src/a.py", "src/b.py", "docs/new.md", "src/pkg/moved.md"}
+        assert watcher.drain().files == frozenset()
 
 
 WRITER = "import sys\nfor line in sys.stdin:\n    open(sys.argv[1], 'w').write(line)\n    print(flush=True)\n"

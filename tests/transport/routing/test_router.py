@@ -6,6 +6,7 @@ from codecompass.errors import (
     CodeCompassError,
     InvalidInput,
     ProjectNotFound,
+    WorkspaceNotAllowed,
     WorkspaceNotRegistered,
 )
 from codecompass.store.identity import project_id
@@ -192,14 +193,72 @@ async def test_a_root_walks_up_to_its_repository(world):
     assert (await world.route(Client(roots=[package]))).project.root == mono
 
 
-async def test_an_unregistered_root_is_named_with_what_to_do_and_no_other_source_is_tried(world):
+async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_other_source_is_tried(world):
+    shop, other = world.repository("shop"), world.repository("other")
+    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+
+    routed = await world.route(Client(roots=[world.directory("shop/src")]))
+
+    assert (routed.project.root, routed.project.is_auto_discovered) == (shop, False)
+
+
+async def test_an_unregistered_root_of_a_client_that_is_not_alone_is_named_with_what_to_do(world):
+    """Over HTTP anybody may come along: only the user who runs the server takes projects up."""
     shop, other = world.repository("shop"), world.repository("other")
     await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
-        await world.route(Client(roots=[world.directory("shop/src")]))
+        await world.route(Client(transport="http", roots=[world.directory("shop/src")]))
 
-    assert caught.value.message == f"Project detected at {shop} but not indexed. Run codecompass index {shop} first."
+    assert caught.value.message.startswith(f"Project detected at {shop} but not indexed. Run codecompass index {shop} first. ")
+    assert "health_check" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"])
+async def test_a_variable_registers_what_it_names_within_the_allowed_roots(world, name):
+    shop = world.repository("dev/shop")
+
+    routed = await world.route(environment=((name, str(shop)),), allowed_roots=(world.top / "dev",))
+
+    assert routed.project.root == shop
+    with pytest.raises(WorkspaceNotAllowed):
+        await world.route(environment=((name, str(world.repository("elsewhere"))),), allowed_roots=(world.top / "dev",))
+
+
+async def test_the_variable_of_an_editor_walks_up_to_the_project_around_it(world):
+    package = world.directory("shop/packages/web")
+    world.repository("shop")
+
+    routed = await world.route(environment=(("CLAUDE_PROJECT_DIR", str(package)),))
+
+    assert routed.project.root == world.top / "shop"
+
+
+async def test_a_question_that_names_the_project_around_its_client_registers_it_too(world):
+    shop, other = world.repository("shop"), world.repository("other")
+    client = Client(roots=[shop])
+
+    assert (await world.route(client, arguments={"workspace": shop})).project.root == shop
+    with pytest.raises(WorkspaceNotRegistered) as caught:
+        await world.route(client, arguments={"workspace": other})
+
+    assert f'index_repo with workspace: "{other}"' in caught.value.message
+
+
+@pytest.mark.parametrize(("transport", "is_taken"), [("stdio", True), ("http", False)])
+async def test_index_repo_takes_up_what_it_is_told_to_over_stdio_alone(world, transport, is_taken):
+    shop = world.repository("shop")
+    client = Client(transport=transport)
+
+    try:
+        routed = await world.route(client, tool="index_repo", arguments={"workspace": shop})
+    except WorkspaceNotRegistered:
+        assert not is_taken
+    else:
+        assert is_taken
+        assert not routed.project.is_auto_discovered
+    with pytest.raises(WorkspaceNotRegistered, match="home directory"):
+        await world.route(client, tool="index_repo", arguments={"workspace": world.user})
 
 
 # the environment
@@ -223,9 +282,9 @@ async def test_a_variable_names_a_directory_as_it_is_and_a_file_by_its_directory
     (package / "setup.py").write_text("")
 
     for value in (package, package / "setup.py"):
-        with pytest.raises(WorkspaceNotRegistered) as caught:
-            await world.route(environment=(("CODECOMPASS_PROJECT", str(value)),))
-        assert f"Project detected at {package} but" in caught.value.message
+        routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(value)),))
+        assert routed.project.root == package
+    await world.ledger.remove(project_id(package))
     await world.ledger.register(mono)
     routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(package)),))
     assert routed.project.root == mono
@@ -268,8 +327,12 @@ async def test_the_current_directory_counts_where_it_is_a_project(world, transpo
     except CodeCompassError as error:
         result = error.code
 
-    expected = {"detected": "workspace_not_registered", "nothing": "project_not_found", "registered": registered}
-    assert result == expected[outcome]
+    expected = {"nothing": "project_not_found", "registered": registered}
+    if outcome == "detected":
+        # Over stdio the client stands in it, and its first question registers it.
+        assert result == (places[where] if transport == "stdio" else "workspace_not_registered")
+    else:
+        assert result == expected[outcome]
 
 
 async def test_the_home_directory_counts_once_somebody_has_registered_it(world):

@@ -156,6 +156,18 @@ async def test_a_registered_project_without_an_index_answers_its_first_question(
     assert found["results"][0]["name"] == "validate_token"
 
 
+@pytest.mark.parametrize("tool", ["search_code", "get_code_context", "locate_symbol"])
+async def test_a_client_is_told_how_far_the_index_is_that_its_first_question_waits_for(serving, tool):
+    client = Client()
+    arguments = {"name": "validate_token"} if tool == "locate_symbol" else {"query": "validate_token"}
+
+    await serving.call(tool, client, **arguments)
+    assert client.n_followed == 1
+
+    await serving.call(tool, client, **arguments)
+    assert client.n_followed == 1
+
+
 async def test_an_unknown_workspace_is_taken_up_answers_partially_and_then_wholly(tmp_path):
     project = TestWorkspace(tmp_path / "dev" / "shop", tmp_path / "home", git=True)
     project.write(SAMPLE)
@@ -168,7 +180,7 @@ async def test_an_unknown_workspace_is_taken_up_answers_partially_and_then_wholl
         job = await serving.call("index_repo", workspace=project.root, wait_seconds=50)
         then = await ask()
 
-    assert first["results"] == []
+    assert [result["path"] for result in first["results"]] == [result["path"] for result in then["results"]]
     assert (first["metadata"]["indexing_status"], first["metadata"]["result_completeness"]) == ("indexing", "partial")
     assert job["status"] == "published"
     assert then["results"][0]["name"] == "validate_token"

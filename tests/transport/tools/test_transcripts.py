@@ -74,14 +74,14 @@ TRANSCRIPTS = {
         {"ref": "release"},
         {"workspace": "<elsewhere>"},
     ],
-    "index_repo": [{"wait_seconds": 50}, {"wait_seconds": 50, "force": True}, {"force": "perhaps"}, {"workspace": "<elsewhere>"}],
+    "index_repo": [{"wait_seconds": 50}, {"wait_seconds": 50, "force": True}, {"force": "perhaps"}, {"workspace": "<gone>"}],
     "sync_repo": [{"wait_seconds": 50}, {"ref": "release"}, {"project_id": "unknown-project"}],
     "health_check": [{}, {"workspace": "<root>"}, {"workspace": "<elsewhere>"}, {"project": "x"}],
     "index_repository": [
         {"repo_path": "<root>", "project_id": "sample"},
         {"repo_path": "<root>"},
         {"repo_path": "<root>", "project_id": "another-name"},
-        {"repo_path": "<elsewhere>"},
+        {"repo_path": "<gone>"},
         {"repo_path": "relative/path"},
         {"project_id": "sample"},
         {"repo_path": "<root>", "project_id": "Not_A_Name"},
@@ -95,7 +95,7 @@ async def test_a_tool_answers_as_its_transcript_says(tool, repository, tmp_path)
     repository.commit()
     elsewhere = (tmp_path / "elsewhere").resolve()
     elsewhere.mkdir()
-    places = {"<root>": str(repository.root), "<elsewhere>": str(elsewhere)}
+    places = {"<root>": str(repository.root), "<elsewhere>": str(elsewhere), "<gone>": str(elsewhere / "gone")}
     transcript = []
 
     async with open_serving(repository.home) as serving:
@@ -104,6 +104,7 @@ async def test_a_tool_answers_as_its_transcript_says(tool, repository, tmp_path)
         client = Client(roots=[repository.root])
         await serving.call("index_repo", client, wait_seconds=50)
         await serving.wait_known(project.project_id)
+        await serving.wait_watched(project.project_id)
         for arguments in TRANSCRIPTS[tool]:
             given = {key: places.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()}
             answer = await serving.answer(tool, client, **given)

@@ -1,0 +1,77 @@
+"""What an answer says of files that have changed since the index was built: a warning in words, and a mark on their hits."""
+
+from collections.abc import Collection, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.protocol.encode import encode
+from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
+from codecompass.store.query.budget import estimate_tokens
+
+ReplyT = TypeVar("ReplyT", bound=Struct)
+ContextReplyT = TypeVar("ContextReplyT", bound=CodeContextReply)
+
+NAMED_FILES: Final = 5
+"""Changed files that a warning names; it counts the others."""
+
+CHANGED_SOMEWHERE: Final = (
+    "files have changed since the index was built, and are not in this answer yet. Call again, or read what you have just written"
+)
+"""Where it is not known which."""
+
+HEAD_HAS_MOVED: Final = "another branch or commit has been checked out since the index was built. Call again to be told its name"
+
+_MARK: Final = b',"stale":true'
+
+
+def stale_warning(paths: Sequence[str]) -> str:
+    """Returns the warning of an answer that does not hold the newest content of `paths` (sorted, at least one)."""
+    named = ", ".join(paths[:NAMED_FILES])
+    more = f", and {len(paths) - NAMED_FILES:,} more" if len(paths) > NAMED_FILES else ""
+    one = len(paths) == 1
+    return (
+        f"{len(paths):,} {'file has' if one else 'files have'} changed since the index was built, and this answer knows "
+        f"{'it' if one else 'them'} as {'it was' if one else 'they were'} before: {named}{more}. Call again, or read "
+        f"{'it' if one else 'them'}"
+    )
+
+
+def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:
+    """Returns the reply with the hits in `changed` files marked. One with a promised size loses its last items for that."""
+    if isinstance(reply, SearchCodeReply | LocateSymbolReply):
+        results = tuple(
+            msgspec.structs.replace(result, stale=True) if result.path in changed else result for result in reply.results
+        )
+        return msgspec.structs.replace(reply, results=results)
+    if isinstance(reply, CodeContextReply):
+        return _marked_context(reply, changed, max_tokens)
+    return reply
+
+
+def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: int | None) -> ContextReplyT:
+    items: list[ContextItem] = []
+    tokens = reply.estimated_tokens
+    for item in reply.context_items:
+        if item.path not in changed:
+            items.append(item)
+            continue
+        cost = estimate_tokens(_MARK)
+        if max_tokens is not None and tokens + cost > max_tokens:
+            # What is left out was paid for already, so there is room again.
+            tokens -= estimate_tokens(encode(item))
+            continue
+        tokens += cost
+        items.append(msgspec.structs.replace(item, stale=True))
+    metadata = reply.metadata
+    if len(items) < len(reply.context_items):
+        metadata = msgspec.structs.replace(
+            metadata,
+            returned=len(items),
+            remaining_candidates=metadata.remaining_candidates + len(reply.context_items) - len(items),
+        )
+    is_cut = reply.truncated or len(items) < len(reply.context_items)
+    return msgspec.structs.replace(
+        reply, context_items=tuple(items), estimated_tokens=tokens, truncated=is_cut, metadata=metadata
+    )

@@ -1,0 +1,220 @@
+"""How long questions wait, in virtual time: for a first index, for its symbols, for changes. The work below is scripted."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from msgspec.structs import replace
+
+from codecompass.actors.indexing import JobReport
+from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.progress import Progress
+from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
+from codecompass.actors.workbench import Order, Standing, View
+from codecompass.errors import CodeCompassError, IndexNotReady
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
+from codecompass.store.registry import Project
+from tests.support.fake_workbench import FakeWorkbench, World
+
+FILES = 100
+PROJECT = Project(
+    project_id=f"{1:016x}",  # odd: its watcher is not exact, so that each question looks at the tree
+    alias=None,
+    root=Path("/project/1"),
+    is_auto_discovered=False,
+    is_default=False,
+    created_at=0.0,
+    last_used_at=0.0,
+)
+SEARCH, CONTEXT, LOCATE = SearchCode(query="x"), GetCodeContext(query="x"), LocateSymbol(name="x")
+
+
+class ScriptedWorkbench(FakeWorkbench):
+    """Takes as long as it is told for the text and for the symbols of a first index, and for each later job."""
+
+    def __init__(self, world: World, project: Project, *, text: float, symbols: float, later: float = 0.05) -> None:
+        super().__init__(world, project)
+        self._text, self._symbols, self._later = text, symbols, later
+        self._lacks_symbols = False
+        self.orders: list[Order] = []
+        self.views: list[View] = []
+
+    async def _spend(self, seconds: float) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def look(self) -> Standing:
+        standing = await super().look()
+        if standing.meta is None or not self._lacks_symbols:
+            return standing
+        return replace(standing, meta=replace(standing.meta, completeness="partial"))
+
+    async def answer(self, query: Query, view: View) -> Reply:
+        self.views.append(view)
+        self._world.random.seed(3)  # its questions fail at random; these do not
+        return await super().answer(query, view)
+
+    async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
+        self.orders.append(order)
+        if self._meta() is None:
+            await self._steps("parsing", self._text, on_progress)
+            self._world.generation[self._id] = 1
+            self._lacks_symbols = True
+            on_published()
+            await self._steps("indexing", self._symbols, on_progress)
+            self._lacks_symbols = False
+        else:
+            await trio.sleep(self._later)
+        self._world.random.seed(3)
+        return await super().index(order, on_progress, on_published)
+
+    async def _steps(self, stage: str, seconds: float, on_progress: Callable[[Progress], None]) -> None:
+        for done in range(FILES):
+            on_progress(Progress(stage=stage, files_scanned=FILES, files_total=FILES, files_indexed=done))  # type: ignore[arg-type]
+            await trio.sleep(seconds / FILES)
+
+
+class Stage:
+    """One workspace. `ask` returns the reply, or the error that is the answer, and the seconds that it took."""
+
+    def __init__(self, supervisor, bench: ScriptedWorkbench, project: Project, world: World) -> None:
+        self._supervisor, self.bench, self._project, self._world = supervisor, bench, project, world
+
+    async def ask(self, request: QueryRequest) -> tuple[Reply | CodeCompassError, float]:
+        began = trio.current_time()
+        try:
+            answer = await self._supervisor.route(self._project).ask(Query(request=request))
+        except CodeCompassError as error:
+            answer = error
+        return answer, round(trio.current_time() - began, 6)
+
+    def edit(self) -> None:
+        self._world.edit(self._project)
+
+
+@asynccontextmanager
+async def stage(*, is_auto: bool = False, **seconds: float) -> AsyncIterator[Stage]:
+    world = World(3)
+    project = replace(PROJECT, is_auto_discovered=is_auto)
+    bench = ScriptedWorkbench(world, project, **seconds)
+
+    async def make(_project: Project) -> FakeWorkbench:
+        return bench
+
+    async with open_supervisor(make, SupervisorSettings(), stop_seconds=1.0) as supervisor:
+        yield Stage(supervisor, bench, project, world)
+
+
+@pytest.mark.parametrize("request_", [SEARCH, CONTEXT])
+async def test_what_text_answers_waits_for_symbols_that_are_nearly_there(autojump_clock, request_):
+    async with stage(text=3, symbols=1) as workspace:
+        answer, seconds = await workspace.ask(request_)
+
+    assert not isinstance(answer, CodeCompassError)
+    assert 4 <= seconds < 4.5
+    assert (workspace.bench.views[0].freshness, workspace.bench.views[0].indexing) == ("fresh", "ready")
+
+
+@pytest.mark.parametrize("request_", [SEARCH, CONTEXT])
+async def test_what_text_answers_does_not_wait_for_symbols_that_are_far_away(autojump_clock, request_):
+    async with stage(text=3, symbols=60) as workspace:
+        answer, seconds = await workspace.ask(request_)
+
+    assert not isinstance(answer, CodeCompassError)
+    assert 3 <= seconds < 4
+    assert (workspace.bench.views[0].freshness, workspace.bench.views[0].indexing) == ("syncing", "indexing")
+
+
+async def test_later_questions_do_not_wait_anew_for_the_symbols_of_a_first_index(autojump_clock):
+    async with stage(text=3, symbols=60) as workspace:
+        await workspace.ask(SEARCH)
+        await trio.sleep(5)
+
+        _answer, seconds = await workspace.ask(SEARCH)
+
+    assert seconds < 0.1
+
+
+@pytest.mark.parametrize("request_", [LOCATE, GetFileOutline(path="a.py")])
+async def test_what_symbols_answer_waits_until_all_are_there(autojump_clock, request_):
+    async with stage(text=3, symbols=12) as workspace:
+        _answer, seconds = await workspace.ask(request_)
+
+    assert 15 <= seconds < 15.5
+    assert workspace.bench.views[0].indexing == "ready"
+
+
+@pytest.mark.parametrize(("text", "symbols", "request_", "done"), [(50, 1, SEARCH, 50), (50, 1, LOCATE, 50), (5, 40, LOCATE, 50)])
+async def test_what_is_not_ready_in_time_is_told_how_far_it_is(autojump_clock, text, symbols, request_, done):
+    async with stage(text=text, symbols=symbols) as workspace:
+        answer, seconds = await workspace.ask(request_)
+
+        assert isinstance(answer, IndexNotReady)
+        assert 25 <= seconds < 25.1
+        assert (answer.data["files_indexed"], answer.data["files_total"]) == (pytest.approx(done, abs=1), FILES)
+        assert answer.data["retry_after_ms"] > 0
+        assert not workspace.bench.views
+
+        # The job goes on meanwhile, and who comes back waits for the rest of it.
+        with trio.fail_after(60):
+            while isinstance((await workspace.ask(request_))[0], IndexNotReady):
+                pass
+        assert len(workspace.bench.orders) == 1
+
+
+async def test_a_caller_with_less_time_is_answered_in_it(autojump_clock):
+    async with stage(text=10, symbols=1) as workspace:
+        answer, seconds = await workspace.ask(SearchCode(query="x", timeout_ms=1500))
+
+    assert isinstance(answer, IndexNotReady)
+    assert 1.5 <= seconds < 1.6
+
+
+async def test_what_was_taken_up_by_asking_is_answered_with_its_text_and_marked(autojump_clock):
+    """Seed 002, user story 1, scenario 2, however small it is."""
+    async with stage(is_auto=True, text=3, symbols=0.5) as workspace:
+        _answer, seconds = await workspace.ask(SEARCH)
+
+    view = workspace.bench.views[0]
+    assert 3 <= seconds < 3.1
+    assert (view.is_first, view.indexing, view.freshness) == (True, "indexing", "syncing")
+    assert workspace.bench.orders[0].text_first
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+async def test_changes_are_waited_for_and_no_longer_than_is_said(autojump_clock, policy):
+    async with stage(text=0.1, symbols=0.1, later=60) as workspace:
+        await workspace.ask(LOCATE)
+        await trio.sleep(600)
+        workspace.edit()
+
+        _answer, seconds = await workspace.ask(LocateSymbol(name="x", freshness_policy=policy))
+
+    assert 5 <= seconds < 5.1
+    assert (workspace.bench.views[-1].freshness, workspace.bench.views[-1].policy) == ("stale", policy)
+
+
+async def test_the_wait_for_changes_is_a_bound_and_not_a_delay(autojump_clock):
+    async with stage(text=0.1, symbols=0.1, later=0.3) as workspace:
+        await workspace.ask(LOCATE)
+        await trio.sleep(600)
+        workspace.edit()
+
+        _answer, seconds = await workspace.ask(LOCATE)
+
+    assert 0.3 <= seconds < 1
+    assert workspace.bench.views[-1].freshness == "fresh"
+
+
+async def test_what_does_not_wait_is_answered_at_once_and_said_to_be_behind(autojump_clock):
+    async with stage(text=0.1, symbols=0.1, later=60) as workspace:
+        await workspace.ask(LOCATE)
+        await trio.sleep(600)
+        workspace.edit()
+
+        _answer, seconds = await workspace.ask(LocateSymbol(name="x", freshness_policy="best_effort"))
+
+    assert seconds < 0.1
+    assert workspace.bench.views[-1].freshness in ("stale", "syncing")

@@ -1,0 +1,33 @@
+"""The driver that holds answers against the disk: each kind of edit once, and that it would notice a wrong answer."""
+
+from bench.freshness import KINDS, Driver, World
+
+N_FILES = 60
+
+
+def test_after_each_kind_of_edit_the_first_answer_is_right_or_says_that_it_may_not_be(tmp_path):
+    world = World(tmp_path, seed=1, n_files=N_FILES)
+
+    report = Driver(world, tmp_path / "home").run(len(KINDS))
+
+    assert report.lies == ()
+    assert sum(report.right.values()) > len(KINDS)
+    assert set(report.seconds) == set(KINDS)
+
+
+class ForgetfulWorld(World):
+    """Believes that it has edited files."""
+
+    def edit(self, count: int) -> list[str]:
+        path = min(self.words)
+        old, self.words[path] = self.words[path], "quokka9999999"
+        return [self.words[path], old]
+
+
+def test_an_answer_that_is_not_what_should_be_on_disk_is_a_lie(tmp_path):
+    world = ForgetfulWorld(tmp_path, seed=1, n_files=N_FILES)
+
+    report = Driver(world, tmp_path / "home").run(1)
+
+    assert {lie.word for lie in report.lies} >= {"quokka9999999"}
+    assert {lie.kind for lie in report.lies} == {"edit 1 file"}
