@@ -44,6 +44,8 @@ from codecompass.protocol.text.state import (
 )
 
 NOTHING: Final = "nothing found"
+LEAST_MORE: Final = 10
+"""What is proposed as a limit where fewer hits than this were shown."""
 
 
 def render(reply: Reply) -> str:
@@ -115,5 +117,5 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
 
 
 def _more(n_shown: int, total: int) -> str:
-    more = f"; more: limit {min(MAX_LIMIT, 2 * n_shown)}" if n_shown < MAX_LIMIT else ""
+    more = f"; more: limit {min(MAX_LIMIT, max(LEAST_MORE, 2 * n_shown))}" if n_shown < MAX_LIMIT else ""
     return f"{n_shown} of {total}{more}"

@@ -58,7 +58,7 @@ def test_an_answer_that_is_fresh_and_complete_is_its_hits_and_nothing_else():
 
 
 def test_counts_say_how_many_there_are_and_how_to_see_more():
-    assert render(search(total_candidates=12)).endswith("\n1 of 12; more: limit 2")
+    assert render(search(total_candidates=12)).endswith("\n1 of 12; more: limit 10")
     assert render(search(results=(HIT,) * 100, total_candidates=512)).endswith("\n100 of 512")
 
 
