@@ -11,7 +11,7 @@ from msgspec import Struct
 DetailLevel = Literal["location", "signature", "context"]
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
-SearchMode = Literal["auto", "literal", "regex"]
+SearchMode = Literal["auto", "literal", "regex", "files"]
 OutlineDepth = Literal["top", "all"]
 Direction = Literal["ancestors", "descendants"]
 Scope = Literal["file", "module", "package"]

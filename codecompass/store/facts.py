@@ -170,6 +170,10 @@ class FactsReader:
         """Returns (id, path) of every indexed file, by path."""
         return self._rows("SELECT id, path FROM files WHERE status = 'indexed' ORDER BY path")
 
+    def file_columns(self) -> list[tuple[int, str, str, int, int]]:
+        """Returns (id, path, language, lines, rank of its role) of every indexed file, by path."""
+        return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
+
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
         """Yields the files of `ids` by the rank of their role and by path. Reads on only as it is asked to."""
         if len(ids) <= ORDER_BATCH:
@@ -223,6 +227,10 @@ class FactsReader:
         return self._rows(
             "SELECT reason, count(*) FROM files WHERE status = 'indexed' AND reason != '' GROUP BY reason ORDER BY reason"
         )
+
+    def symbol_counts(self) -> list[tuple[SymbolKind, int]]:
+        """Returns how many definitions there are of each kind, most first. Looks at all of them."""
+        return self._rows("SELECT kind, count(*) FROM symbols GROUP BY kind ORDER BY 2 DESC, 1")
 
     def files_by_language(self) -> list[tuple[str, int]]:
         """Returns how many files are indexed for each language, most first."""

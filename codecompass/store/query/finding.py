@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
 from codecompass.store.query.candidates import retrieve
-from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.hits import Hits, never
 from codecompass.store.query.intent import classify, unquoted
 from codecompass.store.query.path_lane import named_files
@@ -35,10 +37,14 @@ def find(
 ) -> Hits:
     """Returns the first `limit` hits for a request, unshaped; as they would be ranked for a page of `page` (default: `limit`)."""
     page = page or limit
-    where = index_filter(snapshot.facts, request.language, request.path)
+    where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
-        return scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        hits = scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        if hits.shown:
+            return hits
+        why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
+        return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
     text = well_formed(request.query)
     intent = classify(text)
     query = unquoted(text)
@@ -72,5 +78,5 @@ def find(
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
-        warnings=() if shown else unknown_language(snapshot.facts, request.language),
+        warnings=() if shown else filter_warnings(snapshot, where, request.language, request.path, request.kind),
     )

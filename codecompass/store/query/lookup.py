@@ -12,10 +12,11 @@ from codecompass.store.facts import FilePlace, ImportRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import role_of
 from codecompass.store.query.answer import answer_metadata
-from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.guessed_names import READING_SCORE, find_named
 from codecompass.store.query.imported import import_name
 from codecompass.store.query.names import Named
+from codecompass.store.query.path_globs import relative_request
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
@@ -36,7 +37,8 @@ def locate_symbol(
 ) -> LocateSymbolReply:
     """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error."""
     limit = request.limit or settings.default_limit
-    where = index_filter(snapshot.facts, request.language, request.path)
+    request = relative_request(request, state.workspace)
+    where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if kinds == ONLY_IMPORTS:
         places = _imports(snapshot, request.name, where)
@@ -54,7 +56,7 @@ def locate_symbol(
         ),
     )
     level = request.ranking_explain_level or settings.ranking_explain_level
-    warnings = () if shown else unknown_language(snapshot.facts, request.language)
+    warnings = () if shown else filter_warnings(snapshot, where, request.language, request.path, request.kind)
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut)
     return LocateSymbolReply(
         results=page.results,

@@ -15,6 +15,7 @@ from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.explain import explain_path
 from codecompass.store.query.finding import find
 from codecompass.store.query.hits import Hits, never
+from codecompass.store.query.path_globs import relative_request
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, ranking_reasons, shape
 
@@ -36,6 +37,7 @@ def search_code(
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
     limit = request.limit or settings.default_limit
+    request = relative_request(request, state.workspace)
     hits = find(snapshot, request, limit, settings, is_expired)
     page = shape(
         snapshot,
