@@ -40,9 +40,21 @@ class FileTable:
         return tuple(map(str.lower, self.paths))
 
     @cached_property
-    def known_languages(self) -> frozenset[str]:
-        """The languages that at least one file is of."""
-        return frozenset(self.languages)
+    def name_starts(self) -> tuple[int, ...]:
+        """Where in each path the name of the file begins."""
+        return tuple([path.rfind("/") + 1 for path in self.paths])
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """The place of each file among all, where product code comes before tests and short paths before long ones."""
+        places = [
+            (rank, path.count("/"), len(path), number)
+            for number, (rank, path) in enumerate(zip(self.role_ranks, self.paths, strict=True))
+        ]
+        ranks = [0] * len(places)
+        for rank, (_, _, _, number) in enumerate(sorted(places)):
+            ranks[number] = rank
+        return tuple(ranks)
 
     def runs(self, body: str, *, has_case: bool = True) -> Iterator[range]:
         """Yields the numbers of the paths that the RE2 expression `body` matches as wholes, as runs of neighbours.

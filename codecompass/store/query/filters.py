@@ -15,6 +15,7 @@ from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
 from codecompass.store.query.path_globs import (
     expression_of,
+    expressions_of,
     literal_expression,
     literal_start,
     path_globs,
@@ -25,6 +26,8 @@ from codecompass.store.text import Filter
 
 SHOWN_NAMES: Final = 12
 """Names of a directory, and languages, that a warning lists."""
+
+_OPPOSITE: Final = bytes([1, 0, *range(2, 256)])
 
 _LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "py": ("python",),
@@ -71,9 +74,11 @@ def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> 
         return Filter(languages)
     files = snapshot.files()
     chosen = chosen_files(files, path)
-    if chosen.count(0) == 0:
+    n_left_out = chosen.count(0)
+    if n_left_out == 0:
         return Filter(languages)
-    return Filter(languages, tuple(compress(files.ids, chosen)))
+    left_out = compress(files.ids, chosen.translate(_OPPOSITE)) if n_left_out < len(files) / 2 else ()
+    return Filter(languages, tuple(compress(files.ids, chosen)), tuple(left_out))
 
 
 def chosen_files(files: FileTable, path: str) -> bytearray:
@@ -81,10 +86,11 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
     written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
     if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
         # Nobody who names what is there means anything else.
-        wanted, unwanted = [literal_expression(written)], []
+        wanted: tuple[str, ...] = (literal_expression(written),)
+        unwanted: tuple[str, ...] = ()
     else:
         globs = path_globs(path)
-        wanted, unwanted = [expression_of(glob) for glob in globs.wanted], [expression_of(glob) for glob in globs.unwanted]
+        wanted, unwanted = expressions_of(globs.wanted), expressions_of(globs.unwanted)
     chosen = bytearray(len(files)) if wanted else bytearray(b"\1" * len(files))
     try:
         for expressions, mark in ((wanted, b"\1"), (unwanted, b"\0")):
@@ -111,7 +117,7 @@ def filter_warnings(
     """
     warnings = unknown_language(snapshot.facts, language)
     if path is not None and where.file_ids == ():
-        warnings += (_no_path(snapshot.files(), path),)
+        warnings += (nothing_fits(snapshot.files(), path, "path"),)
     elif not warnings and language is not None and where.file_ids is not None:
         files, ids = snapshot.files(), frozenset(where.file_ids)
         there = dict.fromkeys(files.languages[n] for n, file_id in enumerate(files.ids) if file_id in ids)
@@ -141,12 +147,12 @@ def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
     return (f"no indexed file is of language {name[:40]!r}; indexed are: {', '.join(known[:20])}",)
 
 
-def _no_path(files: FileTable, path: str) -> str:
-    """What to say of a path filter that leaves nothing: the directory that is there, and what is in it."""
-    globs = path_globs(path)
+def nothing_fits(files: FileTable, text: str, argument: str) -> str:
+    """Returns what to say of globs that no path fits: one that nearly does, else what is in the directory that is there."""
+    globs = path_globs(text)
     if not globs.wanted:
-        return f"path {_shown(path)} leaves out every indexed file"
-    said = f"no indexed file fits path {_shown(path)}"
+        return f"{argument} {_shown(text)} leaves out every indexed file"
+    said = f"no indexed file fits {argument} {_shown(text)}"
     for glob in globs.wanted:
         without_case = next(files.runs(expression_of(glob), has_case=False), None)
         if without_case is not None:

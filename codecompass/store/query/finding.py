@@ -10,6 +10,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
 from codecompass.store.query.candidates import retrieve
+from codecompass.store.query.file_listing import list_files
 from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.hits import Hits, never
 from codecompass.store.query.intent import classify, unquoted
@@ -37,6 +38,8 @@ def find(
 ) -> Hits:
     """Returns the first `limit` hits for a request, unshaped; as they would be ranked for a page of `page` (default: `limit`)."""
     page = page or limit
+    if request.mode == "files":
+        return list_files(snapshot, request, limit)
     where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":

@@ -9,7 +9,7 @@ for each set of places that `**` may have reached) is bounded.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 import re2
@@ -119,6 +119,13 @@ def expression_of(glob: str, *, is_whole: bool = False) -> str:
         return r"[^\n]*"
     body = _Translation(bare).expression()
     return f"{'' if is_anchored else _ANY_DIRECTORIES}{body}{'' if is_whole else _ANYTHING_IN_IT}"
+
+
+def expressions_of(globs: Sequence[str]) -> tuple[str, ...]:
+    """Returns RE2 expressions of the paths that any of the globs means: a single one where that is not slow."""
+    found = tuple(map(expression_of, globs))
+    n_crossings = sum(glob.count("**") + 1 for glob in globs)
+    return ("|".join(f"(?:{one})" for one in found),) if found and n_crossings <= MAX_CROSSINGS else found
 
 
 def literal_expression(path: str) -> str:

@@ -72,7 +72,7 @@ def _next_actions(
     if is_cut:
         mode = "" if request.mode == "auto" else request.mode
         return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
-    if hits.shown:
+    if hits.shown or request.mode == "files":
         return ()
     if request.mode != "auto" or request.kind or request.language or request.path:
         return (*_near_miss(snapshot, request, hits, is_expired), NextAction(tool="search_code", query=request.query))
@@ -81,7 +81,7 @@ def _next_actions(
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
     """The same literal or pattern whatever its case, where that would find something."""
-    if request.mode == "auto" or hits.is_partial or "\n" in request.query:
+    if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query:
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
