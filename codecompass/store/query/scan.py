@@ -102,7 +102,7 @@ def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) 
     """The candidates, those first where something of exactly that name is defined."""
     held = snapshot.text.chunks_holding(narrowing, where)
     named = snapshot.facts.symbols_named(name.strip(), DEFINITION_LIMIT)
-    defined = [row for row in named if row.name == name.strip()]
+    defined = [row for row in named if row.name == name.strip() and row.kind != "test"]
     return held.passages(in_order(snapshot.facts, held, defined))
 
 
