@@ -250,6 +250,13 @@ class FactsReader:
         """Returns definitions whose name is `name` but for ASCII case, by path and line."""
         return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
 
+    def tests_titled(self, words: Sequence[str], limit: int) -> list[SymbolRow]:
+        """Returns tests in whose titles all words stand, but for ASCII case, by path and line. Looks at all definitions."""
+        kept = [word for word in words if len(word) <= MAX_MATCHED]
+        titled = "".join([" AND s.name LIKE ? ESCAPE '\\'"] * len(kept))
+        arguments = (*(f"%{_like(word)}%" for word in kept), limit)
+        return self._symbols(f"WHERE s.kind = 'test'{titled} ORDER BY {SYMBOL_ORDER} LIMIT ?", arguments)
+
     def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
         """Returns the rows of `ids`, without those that do not exist."""
         found: dict[int, SymbolRow] = {}

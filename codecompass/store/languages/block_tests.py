@@ -118,7 +118,7 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
         if "\\" in name:
             name = _ESCAPED.sub(r"\1", name)
         if "lead" in self.pattern.groupindex and match["lead"]:
-            name = f"{match['lead'].decode('utf-8', 'replace')} {name}".replace('"', "")
+            name = f"{match['lead'].decode('utf-8', 'replace').replace(chr(34), '')} {name}"
         name = " ".join(name.split())
         return name if len(name) <= MAX_TITLE else name[: MAX_TITLE - 1].rstrip() + "…"
 
@@ -151,7 +151,7 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
 def _signature(text: bytes, start: int, title_end: int) -> str:
     """The source from the head to the end of the line that the title ends in."""
     end = text.find(b"\n", title_end, title_end + SIGNATURE_LIMIT)
-    return text[start : end if end >= 0 else title_end + SIGNATURE_LIMIT].decode("utf-8", "replace").rstrip(" {\r\t")
+    return text[start : end if end >= 0 else title_end + SIGNATURE_LIMIT].decode("utf-8", "replace").rstrip(" {;,\r\t")
 
 
 def with_tests(

@@ -10,7 +10,7 @@ _HEAD: Final = re.compile(
     rb"""
     \n[ \t]*+(?P<head>
         (?:describe|it|test|suite|context|specify|bench|xdescribe|xit|xtest|fdescribe|fit
-            |await[ \t]+(?:it|test|describe|bench)|QUnit\.(?:module|test)|Deno\.test|t\.test)\b
+            |await[ \t]+(?:t\.)?(?:it|test|describe|bench)|QUnit\.(?:module|test)|Deno\.test|t\.test)\b
         (?:\.(?!(?:each|for|skipIf|runIf)\b)\w+)*
         (?:\.(?:each|for|skipIf|runIf)\b|(?:<[^<>\n]*>)?\(\s*(?=["'`])))
     (?:(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|`([^`\\]*(?:\\.[^`\\]*)*)`)(?=\s*,))?

@@ -304,7 +304,7 @@ _LED_THROUGH: Final = (
 
 TESTS: Final = BlockHeads(
     pattern=re.compile(
-        rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xtest|xit|`when`)[ \t]*"
+        rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
         rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*\)[^\n{]*(?=\{)",
     ),
     block=re.compile(rb"\{"),

@@ -15,7 +15,7 @@ from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.guessed_names import READING_SCORE, find_named
 from codecompass.store.query.imported import import_name
-from codecompass.store.query.names import Named
+from codecompass.store.query.names import SAME_NAME_LIMIT, Named, allowed, ordered
 from codecompass.store.query.path_globs import relative_request
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
@@ -26,6 +26,8 @@ from codecompass.store.text import Filter
 
 IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
+ONLY_TESTS: Final[frozenset[SymbolKind]] = frozenset({"test"})
+MAX_TITLE_WORDS: Final = 20
 SEARCH_INSTEAD_LIMIT: Final = 5
 
 
@@ -43,7 +45,10 @@ def locate_symbol(
     if kinds == ONLY_IMPORTS:
         places = _imports(snapshot, request.name, where)
     else:
-        places = [_place(named, index) for index, named in enumerate(find_named(snapshot, request.name, where, kinds))]
+        found = find_named(snapshot, request.name, where, kinds)
+        if not found and kinds == ONLY_TESTS:
+            found = _tests_titled(snapshot, request.name, where)
+        places = [_place(named, index) for index, named in enumerate(found)]
     shown = [Shown(place=place) for place in places[:limit]]
     page = shape(
         snapshot,
@@ -88,6 +93,13 @@ def _place(named: Named, index: int) -> RankedPlace:
         ),
         symbol=row,
     )
+
+
+def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[Named]:
+    """Tests with all the words in their titles. Titles are not among the names that are searched by words."""
+    words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
+    rows = snapshot.facts.tests_titled(words, SAME_NAME_LIMIT) if words else []
+    return [Named(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
