@@ -105,7 +105,9 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
                 end -= 1
         else:
             inner = root.descendant_for_byte_range(start - 1, start)
-            if inner is None or (inner.start_byte < start - 1 and any(word in inner.type for word in _NOT_CODE)):
+            # In Scala a head may itself begin with a string.
+            begins = inner is not None and inner.start_byte == start - 1 and "string" in inner.type
+            if inner is None or (not begins and any(word in inner.type for word in _NOT_CODE)):
                 return None
             end = self._closing(text, match, last)
         return None if self.block.search(text, last, end) is None else (first, last, end)
