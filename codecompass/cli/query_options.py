@@ -28,14 +28,14 @@ def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             asyncclick.option("--limit", "-n", metavar="N", help="Show so many hits at most, 1 to 100 [10]."),
-            asyncclick.option("--language", "-l", metavar="NAME", help="Only files of this language: python, go, …"),
-            asyncclick.option("--path", "-p", metavar="GLOB", help="Only files whose path fits: 'src/**', '*.rs', lib/."),
+            asyncclick.option("--language", "-l", metavar="NAME", help="Only files of these languages: python,go."),
+            asyncclick.option("--path", "-p", metavar="GLOB", help="Only files whose path fits: 'src/**,!**/test/**', lib/."),
             asyncclick.option(
                 "--kind",
                 "-k",
                 metavar="KIND",
                 type=Suggested(*KINDS_ON_INPUT),
-                help="Only definitions of this kind: fn, class, const, …",
+                help="Only definitions of these kinds: fn,class.",
             ),
             asyncclick.option(
                 "--detail-level",

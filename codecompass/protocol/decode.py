@@ -197,6 +197,30 @@ def _choice(*allowed: str, error: type[CodeCompassError] = InvalidInput) -> _Par
     return parse
 
 
+def _words(field: str, value: object) -> _Value:
+    """Words with commas between them, or in a list, as agents write where one word would do."""
+    items: list[object] = value if isinstance(value, list) else [value]
+    texts = [well_formed(item) for item in items if isinstance(item, str)]
+    if len(texts) < len(items):
+        raise _refusal(field, value, "a string, or a list of strings")
+    text = ",".join(texts)
+    if not text.strip(" \t\r\n,"):
+        raise _refusal(field, value, "a string with something in it")
+    return _Value(text)
+
+
+def _choices(*allowed: str) -> _Parser:
+    def parse(field: str, value: object) -> _Value:
+        words = [word.strip() for word in str(_words(field, value).value).split(",")]
+        words = list(dict.fromkeys(word for word in words if word))
+        for word in words:
+            if word not in allowed:
+                raise _refusal(field, word, f"one of {', '.join(allowed)}, or several with commas between", allowed)
+        return _Value(",".join(words))
+
+    return parse
+
+
 def _integer(lowest: int, highest: int) -> _Parser:
     def parse(field: str, value: object) -> _Value:
         number = _integral(value)
@@ -239,9 +263,9 @@ _COMMON: Final[dict[str, _Parser]] = {"workspace": _path_of_machine, "project_id
 _LIMIT: Final = _integer(1, requests.MAX_LIMIT)
 _SHAPE: Final[dict[str, _Parser]] = {
     "limit": _LIMIT,
-    "language": _filled_text,
-    "path": _filled_text,
-    "kind": _choice(*KINDS_ON_INPUT),
+    "language": _words,
+    "path": _words,
+    "kind": _choices(*KINDS_ON_INPUT),
     "detail_level": _choice(*requests.DETAIL_LEVELS),
     "docs": _boolean,
     "compact": _boolean,
@@ -286,7 +310,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, _Parser]]] = {
         "max_tokens": _max_tokens,
         "strategy": _choice(*requests.STRATEGIES, error=InvalidStrategy),
         "detail_level": _choice(*requests.CONTEXT_DETAILS),
-        "language": _filled_text,
+        "language": _words,
     },
     "index_status": {**_COMMON, "path": _filled_text},
     "index_repo": {**_COMMON, **_JOB},

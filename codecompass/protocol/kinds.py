@@ -19,6 +19,7 @@ SymbolKind = Literal[
     "type",
     "macro",
     "use",
+    "test",
 ]
 SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
 

@@ -25,6 +25,7 @@ from codecompass.store.languages.base import (
     Node,
     head_without_comments,
 )
+from codecompass.store.languages.block_tests import with_tests
 from codecompass.store.records import DOC_LIMIT, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 
 MAX_SYMBOLS_PER_FILE: Final = 50_000
@@ -36,7 +37,7 @@ MAX_NAME_LENGTH: Final = 512
 MAX_NESTING: Final = 100
 """Definitions within definitions. Deeper ones are generated, and their qualified names would grow with the square."""
 
-ENTERED_WHEN_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "const", "var", "field"})
+ENTERED_WHEN_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "test", "const", "var", "field"})
 """Kinds whose body is entered only when it holds one of the language's `nested_markers`."""
 
 
@@ -117,6 +118,8 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
             stack.pop()
     if not is_ordered:
         symbols = _by_line(symbols)
+    if language.tests is not None and (tests := language.tests.find(root, source)):
+        symbols = with_tests(symbols, tests, context.module, language.member_separator or language.separator, clean_signature)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 

@@ -170,6 +170,10 @@ class FactsReader:
         """Returns (id, path) of every indexed file, by path."""
         return self._rows("SELECT id, path FROM files WHERE status = 'indexed' ORDER BY path")
 
+    def file_columns(self) -> list[tuple[int, str, str, int, int]]:
+        """Returns (id, path, language, lines, rank of its role) of every indexed file, by path."""
+        return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
+
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
         """Yields the files of `ids` by the rank of their role and by path. Reads on only as it is asked to."""
         if len(ids) <= ORDER_BATCH:
@@ -224,6 +228,10 @@ class FactsReader:
             "SELECT reason, count(*) FROM files WHERE status = 'indexed' AND reason != '' GROUP BY reason ORDER BY reason"
         )
 
+    def symbol_counts(self) -> list[tuple[SymbolKind, int]]:
+        """Returns how many definitions there are of each kind, most first. Looks at all of them."""
+        return self._rows("SELECT kind, count(*) FROM symbols GROUP BY kind ORDER BY 2 DESC, 1")
+
     def files_by_language(self) -> list[tuple[str, int]]:
         """Returns how many files are indexed for each language, most first."""
         return self._rows("SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1")
@@ -241,6 +249,13 @@ class FactsReader:
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
         """Returns definitions whose name is `name` but for ASCII case, by path and line."""
         return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
+
+    def tests_titled(self, words: Sequence[str], limit: int) -> list[SymbolRow]:
+        """Returns tests in whose titles all words stand, but for ASCII case, by path and line. Looks at all definitions."""
+        kept = [word for word in words if len(word) <= MAX_MATCHED]
+        titled = "".join([" AND s.name LIKE ? ESCAPE '\\'"] * len(kept))
+        arguments = (*(f"%{_like(word)}%" for word in kept), limit)
+        return self._symbols(f"WHERE s.kind = 'test'{titled} ORDER BY {SYMBOL_ORDER} LIMIT ?", arguments)
 
     def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
         """Returns the rows of `ids`, without those that do not exist."""

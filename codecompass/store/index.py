@@ -20,6 +20,7 @@ from msgspec import Struct
 from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
+from codecompass.store.file_table import FileTable, TableCache
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
@@ -53,6 +54,11 @@ class Snapshot(Struct, frozen=True):
     facts: FactsReader
     text: TextReader
     meta: IndexMeta
+    tables: TableCache
+
+    def files(self) -> FileTable:
+        """Returns the indexed files by path; the first call in a generation reads them all."""
+        return self.tables.table(self.facts)
 
 
 class _Epoch(Struct, frozen=True):
@@ -78,7 +84,7 @@ class WorkspaceIndex:
         self._mapped_files = mapped_files
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
-        self._text: tuple[_Epoch, int, TextReader] | None = None
+        self._text: tuple[_Epoch, int, TextReader, TableCache] | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
         # Where nobody closes the index: connections that nobody closed are warned of since Python 3.13.
@@ -182,17 +188,17 @@ class WorkspaceIndex:
         held.connection.execute("BEGIN")
         facts = FactsReader(held.connection)
         meta = read_meta(facts)
-        text = self._open_text(held.epoch, meta.generation)
-        return Snapshot(self.project_id, meta.generation, facts, text, meta)
+        text, tables = self._open_text(held.epoch, meta.generation)
+        return Snapshot(self.project_id, meta.generation, facts, text, meta, tables)
 
-    def _open_text(self, epoch: _Epoch, generation: int) -> TextReader:
+    def _open_text(self, epoch: _Epoch, generation: int) -> tuple[TextReader, TableCache]:
         with self._lock:
             if self._text is not None and self._text[:2] == (epoch, generation):
-                return self._text[2]
-        text = TextReader(self.layout.text(epoch.name, generation))
+                return self._text[2:]
+        text, tables = TextReader(self.layout.text(epoch.name, generation)), TableCache()
         with self._lock:
-            self._text = (epoch, generation, text)
-        return text
+            self._text = (epoch, generation, text, tables)
+        return text, tables
 
     def _release(self, held: _Connection) -> None:
         try:

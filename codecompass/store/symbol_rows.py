@@ -10,8 +10,9 @@ from codecompass.store.words import split_identifier
 
 INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "use"})
-"""Kinds that repeat the name of something else: looked up by name, but not ranked as a definition of their own."""
+SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
+"""Kinds that repeat the name of something else, or are sentences about it: looked up by name, but not ranked as a definition of
+their own. The titles of tests would be most of what is searched in many a repository."""
 
 
 def symbol_rows(
@@ -24,7 +25,7 @@ def symbol_rows(
     for row_id, symbol in enumerate(symbols, first):
         place = (symbol.name, symbol.line_start)
         ordinal = ordinals[place] = ordinals.get(place, -1) + 1
-        parent_name = symbols[symbol.parent].name if symbol.parent >= 0 else ""
+        parent_name = _scope_name(symbols, symbol)
         rows.append(
             (
                 row_id,
@@ -46,3 +47,11 @@ def symbol_rows(
             words = " ".join((*split_identifier(symbol.name), *split_identifier(parent_name)))
             documents.append(SymbolDocument(row_id, symbol.name, words, symbol.signature, symbol.doc))
     return rows, tuple(documents)
+
+
+def _scope_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
+    """The name of what a symbol belongs to: what stands in tests belongs to what is around them."""
+    parent = symbol.parent
+    while parent >= 0 and symbols[parent].kind == "test":
+        parent = symbols[parent].parent
+    return symbols[parent].name if parent >= 0 else ""

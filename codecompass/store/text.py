@@ -65,11 +65,13 @@ class WordQuery(Struct, frozen=True):
 class Filter(Struct, frozen=True):
     """What a hit must satisfy apart from the words.
 
-    No `languages` means all of them. `file_ids` None means all files; an empty tuple means none.
+    No `languages` means all of them. `file_ids` None means all files; an empty tuple means none. `left_out` are all other
+    indexed files, given where they are fewer: the text index takes 15 ms to look for 20,000 ids.
     """
 
     languages: tuple[str, ...] = ()
     file_ids: tuple[int, ...] | None = None
+    left_out: tuple[int, ...] = ()
 
 
 class ChunkHit(Struct, frozen=True):
@@ -298,7 +300,11 @@ class TextReader:
         filters = []
         if where.languages:
             filters.append(tantivy.Query.term_set_query(self._schema, "language", list(where.languages)))
-        if where.file_ids is not None:
+        if where.left_out:
+            others = tantivy.Query.term_set_query(self._schema, "file_id", list(where.left_out))
+            every = (tantivy.Occur.Must, tantivy.Query.all_query())
+            filters.append(tantivy.Query.boolean_query([every, (tantivy.Occur.MustNot, others)]))
+        elif where.file_ids is not None:
             filters.append(tantivy.Query.term_set_query(self._schema, "file_id", list(where.file_ids)))
         return filters
 

@@ -234,3 +234,30 @@ def test_whatever_the_arguments_are_the_outcome_is_a_request_or_a_named_error(to
         error.message.encode()
 
     assert outcome in {tool, *codes}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "decoded"),
+    [
+        ({"kind": "class,function"}, {"kind": "class,function"}),
+        ({"kind": " class , fn,,fn "}, {"kind": "class,fn"}),
+        ({"kind": ["class", "test"]}, {"kind": "class,test"}),
+        ({"language": ["py", "ts"]}, {"language": "py,ts"}),
+        ({"path": ["src/**", "!test/**"]}, {"path": "src/**,!test/**"}),
+    ],
+)
+def test_filters_take_lists(arguments, decoded):
+    assert decode("search_code", {"query": "x", **arguments}).request == SearchCode(query="x", **decoded)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [("kind", "class,wiget", "'wiget'"), ("kind", ",", "','"), ("path", ["a", 1], "list"), ("path", [], "list")],
+)
+def test_a_wrong_word_of_a_list_is_named(field, value, said):
+    error = refused("search_code", {"query": "x", field: value})
+
+    assert error.data["field"] == field
+    assert said in str(error)
+    if said == "'wiget'":
+        assert set(error.data["allowed"]) == set(KINDS_ON_INPUT)

@@ -17,8 +17,8 @@ HELP = """
     QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
     quotes. Hits come best first, definitions before mentions, your code before tests and dependencies.
 
-    With --mode literal or regex the hits are exactly the lines that match, as grep would find them. The exit code is 3
-    where nothing is found.
+    With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
+    are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
 """
 
 LITERAL: Final = "literal"
@@ -32,13 +32,14 @@ LITERAL: Final = "literal"
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
         Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
+        Example("codecompass search --mode files 'packages/*/package.json'", "files by their paths"),
         Example("codecompass search retry policy --why-not src/backoff.py", "where that file stands, or why it is missing"),
         Example("codecompass search retry policy --json -d context -n 3", "three hits with their code, for programs"),
     ),
 )
 @asyncclick.argument("query", nargs=-1, required=True)
 @asyncclick.option(
-    "--mode", "-m", type=Suggested(*SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal or regex."
+    "--mode", "-m", type=Suggested(*SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal, regex or files."
 )
 @hit_options
 @asyncclick.option("--timeout-ms", metavar="MS", help="End a long search after this, with what it has.")

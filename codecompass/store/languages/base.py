@@ -15,6 +15,7 @@ from typing import Final, Literal
 import tree_sitter
 from msgspec import Struct
 
+from codecompass.store.languages.block_tests import BlockHeads
 from codecompass.store.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 
 Node = tree_sitter.Node
@@ -184,6 +185,7 @@ class Language(Struct, frozen=True, kw_only=True):
     `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
     `recover` is asked when the tree has errors, or when there are no rules because no grammar is good enough: what it
     finds in the text, and the walk has not, stands at top level in its place by line.
+    `tests` say how calls begin that are tests with a title and a block.
     `comment_marks` are what comments begin with, for `head_without_comments`.
     `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
     """
@@ -201,6 +203,7 @@ class Language(Struct, frozen=True, kw_only=True):
     recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
     nested_markers: tuple[bytes, ...] = ()
     comment_marks: tuple[bytes, ...] = ()
+    tests: BlockHeads | None = None
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
     doc: Callable[[Node, Context], str] = leading_comment

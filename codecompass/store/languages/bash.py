@@ -18,6 +18,7 @@ from codecompass.store.languages.base import (
     leading_comment,
     without_comments,
 )
+from codecompass.store.languages.block_tests import QUOTED, BlockHeads
 from codecompass.store.languages.marks import holds_mark, noted
 from codecompass.store.records import Import, SymbolKind
 
@@ -167,6 +168,14 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
         )
 
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>@test)[ \t]+" + QUOTED + rb"[ \t]*(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+)
+"""Bats. The grammar sees the block as commands, so its end is told by the indentation."""
+
 BASH = Language(
     name="bash",
     grammar="bash",
@@ -210,6 +219,7 @@ BASH = Language(
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     comment_marks=(b"#",),
+    tests=TESTS,
     module=module_of,
     before=noted(FUNCTION_MARKERS),
     recover=recover,

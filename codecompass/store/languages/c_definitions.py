@@ -98,7 +98,7 @@ def _generated(
         name, qualifier = words[-1], (*context.scope_names, *words[:-1])
     return Definition(
         name=name,
-        kind="fn",
+        kind="test" if _TEST_MACRO.search(macro_name) else "fn",
         node=node if body is None else body,
         bodies=local_bodies(body, context),
         signature=signature,
@@ -107,6 +107,9 @@ def _generated(
         start_line=node.start_point[0] + 1,
         qualifier=qualifier,
     )
+
+
+_TEST_MACRO: Final = re.compile(r"(?:^|_)(?:TEST|SCENARIO|SECTION|SUBCASE)(?:_|$)")
 
 
 def _is_static(signature: str) -> bool:

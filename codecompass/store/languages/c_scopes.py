@@ -7,7 +7,7 @@ from codecompass.store.languages.base import CLASS_LIKE, Context, Node
 from codecompass.store.languages.comments import plain_code
 from codecompass.store.records import Visibility
 
-FUNCTIONS: Final = frozenset({"fn", "method"})
+FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 
 _LOCAL_DEFINITIONS: Final = (
     (b"struct", re.compile(rb"struct\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),

@@ -46,7 +46,7 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
 
 def namespace_alias(node: Node, context: Context) -> Iterator[Found]:
     """`namespace fs = std::filesystem;`"""
-    if context.enclosing not in ("fn", "method"):
+    if context.enclosing not in ("fn", "method", "test"):
         name = context.field_text(node, "name")
         yield Definition(name, "module", node, signature=head(node, None, context), visibility=visibility_here(context, node))
 

@@ -19,6 +19,7 @@ from codecompass.store.languages.base import (
     head_without_comments,
     without_comments,
 )
+from codecompass.store.languages.block_tests import DOUBLE_QUOTED, BlockHeads
 from codecompass.store.languages.elixir_structs import SCHEMA_FIELDS, keywords, schema, schema_field, struct, struct_field
 from codecompass.store.languages.elixir_syntax import (
     CALLBACKS,
@@ -237,6 +238,13 @@ def call(node: Node, context: Context) -> Iterable[Found]:
     return inside_when_marked(node, context) if handler is None else handler(node, context)
 
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>test|describe|property|feature)\b[ \t]*\(?[ \t]*" + DOUBLE_QUOTED),
+    block=re.compile(rb"\bdo\b"),
+    computed=re.compile(rb"#\{"),
+    nodes=frozenset({"call"}),
+)
+
 ELIXIR = Language(
     name="elixir",
     grammar="elixir",
@@ -260,6 +268,7 @@ ELIXIR = Language(
     },
     nested_markers=NESTED,
     comment_marks=(b"#",),
+    tests=TESTS,
     module=module_of,
     before=noted(MARKERS, DEFINITION),
     doc=documentation,

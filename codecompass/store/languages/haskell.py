@@ -4,10 +4,12 @@ A function is one definition: all clauses that follow each other, and the signat
 list does not name is private. Local functions (`where`, `let`) are no symbols.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from codecompass.store.languages.base import DESCEND, Context, Definition, Found, Language, Node, without_comments
+from codecompass.store.languages.block_tests import DOUBLE_QUOTED, BlockHeads
 from codecompass.store.languages.haskell_exports import bare, note_exports, visibility_of
 from codecompass.store.languages.haskell_syntax import (
     BETWEEN,
@@ -190,6 +192,16 @@ DECLARATIONS: Final[Mapping[str, Callable[[Node, str, Context], Iterator[Found]]
     "foreign_import": foreign,
 }
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t,\[]*+(?P<head>describe|context|it|specify|prop|testCase|testProperty|testGroup|xit|xdescribe|fit)[ \t]+"
+        + DOUBLE_QUOTED
+    ),
+    block=re.compile(rb"[\w$(\[]"),
+    nodes=frozenset({"apply", "exp", "infix"}),
+)
+"""Hspec and Tasty."""
+
 HASKELL = Language(
     name="haskell",
     grammar="haskell",
@@ -210,6 +222,7 @@ HASKELL = Language(
         "ERROR": declarations,
     },
     comment_marks=(b"--", b"{-"),
+    tests=TESTS,
     module=module_of,
     prepare=prepared,
     before=note_exports,

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.block_tests import DOUBLE_QUOTED, BlockHeads
 from codecompass.store.languages.comments import comment_above, comment_above_byte, plain_code
 from codecompass.store.languages.kotlin_preparation import prepare
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, local_when_marked, noted
@@ -301,6 +302,16 @@ _LED_THROUGH: Final = (
 )
 """Expressions on the way to a class or object in the body of a function that is known to hold one."""
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
+        rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*\)[^\n{]*(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+    computed=re.compile(rb"\$"),
+)
+"""Kotest, whose own grammar of blocks the parser knows no more than any other call."""
+
 KOTLIN = Language(
     name="kotlin",
     grammar="kotlin",
@@ -328,6 +339,7 @@ KOTLIN = Language(
         "ERROR": DESCEND,
     },
     prepare=prepare,
+    tests=TESTS,
     module=module_of,
     before=noted(_LOCAL_MARKERS),
     doc=doc_of,

@@ -4,6 +4,7 @@ Most Lua modules are a local table that the file returns; what is put into it is
 table's local name where that is a mere placeholder (`M`).
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -18,6 +19,7 @@ from codecompass.store.languages.base import (
     Node,
     head_without_comments,
 )
+from codecompass.store.languages.block_tests import QUOTED, BlockHeads
 from codecompass.store.languages.lua_comments import annotation, comment_above
 from codecompass.store.languages.lua_imports import required
 from codecompass.store.languages.lua_names import NAME, literal_of, parts_of
@@ -271,6 +273,13 @@ def call(node: Node, context: Context) -> Iterable[Found]:
     return (found,) if arguments is None else (found, Inside(arguments))
 
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>describe|context|insulate|expose|it|spec|test)\b[ \t]*\(?[ \t]*" + QUOTED),
+    block=re.compile(rb"\bfunction\b"),
+    nodes=frozenset({"function_call"}),
+)
+"""Busted."""
+
 LUA = Language(
     name="lua",
     grammar="lua",
@@ -299,6 +308,7 @@ LUA = Language(
     },
     nested_markers=MARKERS,
     comment_marks=(b"--",),
+    tests=TESTS,
     module=module_of,
     before=note_module,
     doc=comment_above,

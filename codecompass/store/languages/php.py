@@ -19,6 +19,7 @@ from codecompass.store.languages.base import (
     Node,
     head_without_comments,
 )
+from codecompass.store.languages.block_tests import QUOTED, BlockHeads
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.languages.php_imports import INCLUDES, include, literal_of, use
 from codecompass.store.languages.php_names import after_attributes, in_class, in_namespace, visibility_of
@@ -227,6 +228,15 @@ def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator
     )
 
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>it|test|describe)\([ \t]*" + QUOTED),
+    block=re.compile(rb"\b(?:function|fn)\b"),
+    computed=re.compile(rb"\{\$"),
+    nodes=frozenset({"expression_statement", "function_call_expression", "member_call_expression"}),
+    statements=frozenset({"expression_statement"}),
+)
+"""Pest."""
+
 PHP = Language(
     name="php",
     grammar="php",
@@ -267,6 +277,7 @@ PHP = Language(
     separator="\\",
     member_separator="::",
     comment_marks=(b"//", b"/*", b"#"),
+    tests=TESTS,
     module=module_of,
     before=noted(MARKERS, DEFINITION),
 )

@@ -18,6 +18,7 @@ from codecompass.store.languages.base import (
     leading_comment,
     without_comments,
 )
+from codecompass.store.languages.block_tests import QUOTED, BlockHeads
 from codecompass.store.languages.marks import inside_when_marked, noted
 from codecompass.store.languages.ruby_calls import call, section
 from codecompass.store.languages.ruby_definitions import (
@@ -176,6 +177,17 @@ def branch(node: Node, context: Context) -> Iterable[Found]:
     return inside_when_marked(node, context) if in_function(context) else (Inside(node),)
 
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>describe|context|it|specify|scenario|feature|test|should|RSpec\.describe|xit|xdescribe|fit)\b"
+        rb"[ \t]*\(?[ \t]*" + QUOTED
+    ),
+    block=re.compile(rb"\bdo\b|\{"),
+    computed=re.compile(rb"#\{"),
+    nodes=frozenset({"call"}),
+)
+"""RSpec, Minitest::Spec, Rails and shoulda."""
+
 RUBY = Language(
     name="ruby",
     grammar="ruby",
@@ -228,6 +240,7 @@ RUBY = Language(
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),
     comment_marks=(b"#",),
+    tests=TESTS,
     module=module_of,
     before=noted(MARKERS),
     doc=comment_above,

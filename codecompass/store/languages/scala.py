@@ -1,11 +1,13 @@
 """Scala 2 and 3: classes, traits, objects and enums, functions and values, givens and extensions, imports."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.block_tests import DOUBLE_QUOTED, BlockHeads
 from codecompass.store.languages.comments import comment_above, plain_code
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.languages.scala_preparation import prepare
@@ -305,6 +307,16 @@ _LED_THROUGH: Final = (
     "try_expression",
 )
 
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>(?:test|it|describe|property|feature|scenario|Feature|Scenario)\([ \t]*(?=\")"
+        rb"|(?P<lead>(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can))[ \t]+(?=\")"
+        rb"|(?=\"[^\"\n]*\"[ \t]+(?:should|must|can|when|in)[ \t]*\{))" + DOUBLE_QUOTED + rb"[^\n{]*(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+)
+"""MUnit and ScalaTest. The grammar breaks at operators in a row, so the end of a block is told by the indentation."""
+
 SCALA = Language(
     name="scala",
     grammar="scala",
@@ -333,6 +345,7 @@ SCALA = Language(
         "ERROR": DESCEND,
     },
     prepare=prepare,
+    tests=TESTS,
     module=module_of,
     before=noted(_LOCAL_MARKERS),
     doc=comment_above,

@@ -4,6 +4,7 @@ from codecompass.store.languages.base import Language
 from codecompass.store.languages.ecmascript import TYPED_RULES
 from codecompass.store.languages.ecmascript_modules import module_of, note_exports
 from codecompass.store.languages.ecmascript_scopes import doc_comment
+from codecompass.store.languages.ecmascript_tests import TESTS
 
 TSX = Language(
     name="tsx",
@@ -11,6 +12,7 @@ TSX = Language(
     extensions=(".tsx",),
     rules=TYPED_RULES,
     comment_marks=(b"//", b"/*"),
+    tests=TESTS,
     module=module_of,
     before=note_exports,
     doc=doc_comment,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.languages.base import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.store.languages.block_tests import MAX_TITLE
 from codecompass.store.languages.comments import comment_above_byte, plain_code
 from codecompass.store.languages.marks import holds_mark, inside_when_marked, noted
 from codecompass.store.languages.zig_preparation import prepare
@@ -13,7 +14,7 @@ from codecompass.store.records import Import, SymbolKind, Visibility
 _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 """What an expression must hold to be worth entering."""
 
-_FUNCTIONS: Final = frozenset({"fn", "method"})
+_FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 _SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 _IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
@@ -198,8 +199,8 @@ def test(node: Node, context: Context) -> Iterator[Found]:
     if title is None or body is None:
         return
     yield Definition(
-        name=context.text(title).strip('"').strip(),
-        kind="fn",
+        name=" ".join(context.text(title).strip('"').split())[:MAX_TITLE].strip(),
+        kind="test",
         node=node,
         bodies=(body,) if holds_mark(body, context) else (),
         signature=plain_code(context.source[node.start_byte : body.start_byte]),

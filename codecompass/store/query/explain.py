@@ -85,7 +85,7 @@ def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tup
 
 
 def _passes(snapshot: Snapshot, request: SearchCode, file_id: int) -> bool:
-    where = index_filter(snapshot.facts, request.language, request.path)
+    where = index_filter(snapshot, request.language, request.path)
     if where.file_ids is not None and file_id not in where.file_ids:
         return False
     place = snapshot.facts.places_by_id([file_id])[file_id]

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import msgspec
+
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.index import Snapshot
 from codecompass.store.query import plan
 from codecompass.store.query.asked_lines import asked_lines
 from codecompass.store.query.candidates import retrieve
-from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.file_listing import list_files
+from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.guesses import frames
 from codecompass.store.query.handles import is_handle, outdated, symbol_of_handle
 from codecompass.store.query.hits import Hits, never
@@ -23,6 +26,7 @@ from codecompass.store.query.ranking import MAX_IMPORTERS, NO_PHRASES, RankedPla
 from codecompass.store.query.scan import scan
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shown
+from codecompass.store.text import Filter
 
 SURE_SCORE: Final = 20.0
 """Of a definition that was asked for by its `symbol_id`: that of an exact name at the first place of `locate_symbol`."""
@@ -50,10 +54,16 @@ def find(
     is that of the workspace, for absolute paths.
     """
     page = page or limit
-    where = index_filter(snapshot.facts, request.language, request.path)
+    if request.mode == "files":
+        return list_files(snapshot, request, limit)
+    where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
-        return scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        hits = scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        if hits.shown:
+            return hits
+        why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
+        return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
     text = well_formed(request.query)
     known = symbol_of_handle(snapshot, text)
     if known is not None:
@@ -110,19 +120,26 @@ def find(
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
-        warnings=(*warnings, *_of_words(snapshot, request, query, intent, unknown, is_empty=not shown)),
+        warnings=(*warnings, *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown)),
     )
 
 
 def _of_words(
-    snapshot: Snapshot, request: SearchCode, query: str, intent: QueryIntent, unknown: tuple[str, ...], *, is_empty: bool
+    snapshot: Snapshot,
+    request: SearchCode,
+    query: str,
+    intent: QueryIntent,
+    unknown: tuple[str, ...],
+    where: Filter,
+    *,
+    is_empty: bool,
 ) -> tuple[str, ...]:
     """What has to be said of the words of a query: that there are none of them, or that an identifier is made up."""
     if is_empty and is_handle(query):
         return (outdated(query).message,)
-    language = unknown_language(snapshot.facts, request.language) if is_empty else ()
-    if language:
-        return language
+    filtered = filter_warnings(snapshot, where, request.language, request.path, request.kind) if is_empty else ()
+    if filtered:
+        return filtered
     if unknown:
         return (f"no word of the query occurs in the index: {listed(unknown)}",)
     missing = missing_names(snapshot, query) if intent in ("symbol", "natural_language") else ()

@@ -14,12 +14,13 @@ from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import role_of
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.asked_lines import AskedLines, asked_lines, places_of_lines
-from codecompass.store.query.filters import index_filter, symbol_kinds, unknown_language
+from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.store.query.guessed_names import NAME_MATCH, READING_SCORE, find_named
 from codecompass.store.query.handles import is_handle, outdated, symbol_of_handle
 from codecompass.store.query.imported import import_name
 from codecompass.store.query.known_words import listed
-from codecompass.store.query.names import Named, NameMatch, find_exactly
+from codecompass.store.query.names import SAME_NAME_LIMIT, Named, NameMatch, allowed, find_exactly, ordered
+from codecompass.store.query.path_globs import relative_request
 from codecompass.store.query.ranking import KIND_WEIGHT, RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, Shown, ranking_reasons, shape
@@ -29,6 +30,8 @@ from codecompass.store.text import Filter
 
 IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
+ONLY_TESTS: Final[frozenset[SymbolKind]] = frozenset({"test"})
+MAX_TITLE_WORDS: Final = 20
 SEARCH_INSTEAD_LIMIT: Final = 5
 
 MAX_GUESSES: Final = 3
@@ -52,7 +55,8 @@ def locate_symbol(
     Raises SymbolNotFound for a `symbol_id` that means nothing any more.
     """
     limit = request.limit or settings.default_limit
-    where = index_filter(snapshot.facts, request.language, request.path)
+    request = relative_request(request, state.workspace)
+    where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     found, warnings = _found(snapshot, request, state.workspace, where, kinds)
     shown = found[:limit]
@@ -88,41 +92,40 @@ def _found(
     """All hits in their order, and what has to be said of them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
-        return [Shown(place=place, match="exact") for place in imports], _of_nothing(snapshot, request, is_empty=not imports)
+        warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
+        return [Shown(place=place, match="exact") for place in imports], warnings
     asked = asked_lines(request.name)
     places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
     if places:
         return [Shown(place=place, match="exact") for place in places], _of_short_files(asked, places)
     known = symbol_of_handle(snapshot, request.name)
     named = [Named(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds)
+    if not named and kinds == ONLY_TESTS:
+        named = _tests_titled(snapshot, request.name, where)
     matches = {NAME_MATCH[each.reading] for each in named}
     if is_handle(request.name) and not matches & SURE_MATCHES:
         raise outdated(request.name)
     if matches == GUESSES:
         named = named[:MAX_GUESSES]
     shown = [Shown(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
-    return shown, _of_names(snapshot, request, kinds, matches)
+    return shown, _of_names(snapshot, request, where, kinds, matches)
 
 
 def _of_names(
-    snapshot: Snapshot, request: LocateSymbol, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
+    snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
 ) -> tuple[str, ...]:
     if matches and matches != GUESSES:
         return ()
     name = well_formed(request.name).strip()
-    language = () if matches else unknown_language(snapshot.facts, request.language)
-    if language:
-        return language
+    filtered = () if matches else filter_warnings(snapshot, where, request.language, request.path, request.kind)
+    if filtered:
+        return filtered
     is_filtered = kinds is not None or request.language is not None or request.path is not None
     elsewhere = len(find_exactly(snapshot, name)) if is_filtered else 0
     if elsewhere:
         return (f"{elsewhere} of this name are left out by kind, language or path: {listed((name,))}",)
     found = "; these are only similar" if matches else ""
     return (f"no symbol of this name: {listed((name,))}{found}. search_code looks for it in all text.",)
-
-
-def _of_nothing(snapshot: Snapshot, request: LocateSymbol, *, is_empty: bool) -> tuple[str, ...]:
-    return unknown_language(snapshot.facts, request.language) if is_empty else ()
 
 
 def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
@@ -149,6 +152,13 @@ def _place(named: Named, index: int) -> RankedPlace:
         ),
         symbol=row,
     )
+
+
+def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[Named]:
+    """Tests with all the words in their titles. Titles are not among the names that are searched by words."""
+    words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
+    rows = snapshot.facts.tests_titled(words, SAME_NAME_LIMIT) if words else []
+    return [Named(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:

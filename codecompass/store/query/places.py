@@ -24,7 +24,7 @@ MIN_SHARE: Final = 0.6
 """Share of a chunk's matches that must lie in one definition for that to stand for the chunk."""
 
 SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
-    {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module"}
+    {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module", "test"}
 )
 ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
 

@@ -55,6 +55,7 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "field": 0.4,
     "impl": 0.3,
     "use": 0.1,
+    "test": 0.3,
 }
 
 NO_PHRASES: Final[Mapping[ChunkPlace, float]] = {}

@@ -105,7 +105,7 @@ def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) 
     # `getAlias(` and `getAlias\\(` are what grep is asked for to find `getAlias`.
     bare = _CALL.sub("", name.strip())
     named = snapshot.facts.symbols_named(bare, DEFINITION_LIMIT)
-    defined = [row for row in named if row.name == bare]
+    defined = [row for row in named if row.name == bare and row.kind != "test"]
     return held.passages(in_order(snapshot.facts, held, defined))
 
 

@@ -16,6 +16,7 @@ from codecompass.store.query.excerpts import word_pattern
 from codecompass.store.query.explain import explain_path
 from codecompass.store.query.finding import find
 from codecompass.store.query.hits import Hits, never
+from codecompass.store.query.path_globs import relative_request
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.shaping import Shape, ranking_reasons, shape
 
@@ -37,6 +38,7 @@ def search_code(
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
     limit = request.limit or settings.default_limit
+    request = relative_request(request, state.workspace)
     hits = find(snapshot, request, limit, settings, is_expired, root=state.workspace)
     page = shape(
         snapshot,
@@ -74,7 +76,7 @@ def _next_actions(
     if is_cut:
         mode = "" if request.mode == "auto" else request.mode
         return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
-    if hits.shown:
+    if hits.shown or request.mode == "files":
         return ()
     if request.mode != "auto" or request.kind or request.language or request.path:
         return (*_near_miss(snapshot, request, hits, is_expired), NextAction(tool="search_code", query=request.query))
@@ -83,7 +85,7 @@ def _next_actions(
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
     """The same literal or pattern whatever its case, where that would find something."""
-    if request.mode == "auto" or hits.is_partial or "\n" in request.query:
+    if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query:
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)

@@ -16,7 +16,7 @@ TOOL: Final = Tool(
     title="Gather code",
     description=(
         "The code that best answers a question, packed into max_tokens: signatures of many symbols (breadth) or bodies of few "
-        "(depth). Use it to start on an unknown topic; for one symbol, locate_symbol."
+        "(depth). To start on an unknown topic; for one symbol, locate_symbol."
     ),
     arguments=arguments(
         {"query": text(is_filled=True)},

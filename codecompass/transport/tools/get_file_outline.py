@@ -11,8 +11,8 @@ TOOL: Final = Tool(
     name="get_file_outline",
     title="Outline a file",
     description=(
-        "The imports and symbols of a file as a tree, with signatures and lines. Use it before reading a large file, to read "
-        "only the lines you need. Not for finding files: search_code takes paths."
+        "The imports and symbols of a file as a tree, with signatures and lines. Use it before reading a large file. "
+        "Not for finding files: search_code does that."
     ),
     arguments=arguments(
         {"path": text(is_filled=True)},

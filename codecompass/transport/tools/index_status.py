@@ -11,7 +11,7 @@ TOOL: Final = Tool(
     title="State of the index",
     description=(
         "Whether a repository is indexed and up to date, how far a job is, what was skipped and why; with path, what became of "
-        "that file. Use it when answers look incomplete, not before every search."
+        "that file. For answers that look incomplete, not before a search."
     ),
     arguments=arguments({}, {"path": text("A file to explain")}),
     output=result("project_id", "repo_root", "index_status", "file_count", "active_job"),

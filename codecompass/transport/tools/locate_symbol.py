@@ -4,7 +4,7 @@ from typing import Final
 
 from codecompass.protocol import requests
 from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, boolean, choice, integer, result, text
+from codecompass.transport.tools.schemas import PATHS, arguments, boolean, choice, integer, result, text
 from codecompass.transport.tools.toolkit import Tool
 
 TOOL: Final = Tool(
@@ -17,15 +17,15 @@ TOOL: Final = Tool(
     arguments=arguments(
         {"name": text(is_filled=True)},
         {
-            "kind": text(),
+            "kind": text("As in search_code"),
             "language": text(),
-            "path": text("Glob"),
+            "path": text(PATHS),
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "detail_level": choice(*requests.DETAIL_LEVELS),
             "docs": boolean(),
             "compact": boolean(),
             "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
-            "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
+            "ranking_explain_level": text(),
         },
     ),
     output=result("results", "total_candidates", "suggested_next_actions"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codecompass.protocol.decode import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
+from codecompass.protocol.kinds import SYMBOL_KINDS
 
 Schema = Mapping[str, object]
 
@@ -63,6 +64,10 @@ WHERE: Final[Mapping[str, Schema]] = {
     "ref": text(),
 }
 """What every tool takes. Stands last because the functions above make it."""
+
+PATHS: Final = "src/**,!test/**"
+KINDS: Final = f"{' '.join(SYMBOL_KINDS)}; or fn,class"
+"""What filters take: lists with commas, therefore no `enum`."""
 
 NEW_NAME: Final[Schema] = {"type": "string", "pattern": PROJECT_ID_PATTERN, "maxLength": MAX_PROJECT_ID_LENGTH}
 """`project_id` of a tool that gives a project its name; the others take what is there, and an error says the pattern."""

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from codecompass.protocol.encode import encode
-from codecompass.protocol.requests import LocateSymbol
-from codecompass.store.query import locate_symbol
+from codecompass.protocol.requests import GetSymbolHierarchy, LocateSymbol
+from codecompass.store.query import get_symbol_hierarchy, locate_symbol
 from codecompass.store.query.loose_names import edit_distance
 
 
@@ -301,3 +301,26 @@ def test_no_symbol_of_the_name_is_said_and_so_is_one_that_a_filter_leaves_out(lo
 
 def test_a_place_of_an_import_is_exact(locate):
     assert {hit.match for hit in locate("Storage", kind="use").results} == {"exact"}
+
+
+def test_tests_are_found_by_their_titles_and_come_behind_definitions(index_of, state):
+    """A title is looked up as a name; by some of its words only where tests are asked for."""
+    files = {
+        "src/parse.ts": "export function parse(text: string) {\n  return text;\n}\n",
+        "test/parse.test.ts": "describe('parse', () => {\n  it('keeps an empty text as it is', () => {\nparse(''); });\n});\n",
+    }
+    snapshot = index_of(files)
+
+    def located(name, **arguments):
+        reply = locate_symbol(snapshot, LocateSymbol(name=name, **arguments), state)
+        return [(hit.kind, hit.name) for hit in reply.results]
+
+    assert located("parse") == [("fn", "parse"), ("test", "parse")]
+    assert located("parse", kind="test") == [("test", "parse")]
+    assert located("keeps an empty text as it is") == [("test", "keeps an empty text as it is")]
+    assert located("empty text", kind="test") == [("test", "keeps an empty text as it is")]
+    assert located("100% of_it", kind="test") == []
+    anchor = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="parse"), state)
+    assert anchor.hierarchy[0].kind == "fn"
+    chain = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="keeps an empty text as it is"), state)
+    assert [node.name for node in chain.hierarchy] == ["keeps an empty text as it is", "parse"]

@@ -13,3 +13,14 @@ setup() {
   answer=$output
   [ "$answer" = newest ]
 }
+
+@test 'says "no" to an old release' {
+  run deploy old
+}
+
+  @test "indented" { true; }
+
+# @test "is commented out" {
+@test $computed {
+  true
+}

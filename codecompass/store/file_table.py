@@ -1,0 +1,119 @@
+"""The indexed files of one generation, in memory and by path, for what looks at every path: filters and listings of files.
+
+A table is read once for a generation and kept with it (`TableCache`), because reading 22,000 rows takes longer than
+everything else that a filter does. It is never changed, so any number of threads may use it.
+"""
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+from typing import Final
+
+import re2
+
+from codecompass.store.facts import FactsReader, path_range
+
+KEPT_FILES: Final = 200_000
+"""Files of the largest table that is kept, of about 300 bytes a file. A larger one is read anew each time."""
+
+
+class FileTable:
+    """Columns of the indexed files, all in the order of `paths`."""
+
+    def __init__(self, facts: FactsReader) -> None:
+        rows = facts.file_columns()
+        self.ids: tuple[int, ...] = tuple(row[0] for row in rows)
+        self.paths: tuple[str, ...] = tuple(row[1] for row in rows)
+        self.languages: tuple[str, ...] = tuple(row[2] for row in rows)
+        self.line_counts: tuple[int, ...] = tuple(row[3] for row in rows)
+        self.role_ranks: bytes = bytes(row[4] for row in rows)
+        """Of each path, product code 0 (see `path_roles.py`)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def lower_paths(self) -> tuple[str, ...]:
+        """The paths in lower case."""
+        return tuple(map(str.lower, self.paths))
+
+    @cached_property
+    def name_starts(self) -> tuple[int, ...]:
+        """Where in each path the name of the file begins."""
+        return tuple([path.rfind("/") + 1 for path in self.paths])
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """The place of each file among all, where product code comes before tests and short paths before long ones."""
+        places = [
+            (rank, path.count("/"), len(path), number)
+            for number, (rank, path) in enumerate(zip(self.role_ranks, self.paths, strict=True))
+        ]
+        ranks = [0] * len(places)
+        for rank, (_, _, _, number) in enumerate(sorted(places)):
+            ranks[number] = rank
+        return tuple(ranks)
+
+    def runs(self, body: str, *, has_case: bool = True) -> Iterator[range]:
+        """Yields the numbers of the paths that the RE2 expression `body` matches as wholes, as runs of neighbours.
+
+        `body` must not match a line break; one in a path is matched as U+0000. Raises re2.error for what RE2 refuses.
+        """
+        options = re2.Options()
+        options.log_errors = False
+        options.never_capture = True
+        options.case_sensitive = has_case
+        # Neighbours are taken in one match: a match costs as much as the look at twenty paths.
+        pattern = re2.compile(f"(?m:^(?:(?:{body})\n)+)".encode(), options=options)
+        text, starts = self._text
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            yield range(bisect_left(starts, start), bisect_left(starts, end))
+
+    def below(self, directory: str) -> range:
+        """Returns the numbers of the files below a directory ('' for the root)."""
+        first, end = path_range(directory)
+        return range(bisect_left(self.paths, first), bisect_left(self.paths, end))
+
+    def number(self, path: str) -> int | None:
+        """Returns the number of the file with exactly this path."""
+        found = bisect_left(self.paths, path)
+        return found if found < len(self.paths) and self.paths[found] == path else None
+
+    def names_in(self, directory: str) -> list[str]:
+        """Returns what lies directly in a directory ('' for the root), by name; directories end in '/'."""
+        names = []
+        start = len(directory.rstrip("/")) + 1 if directory else 0
+        numbers = self.below(directory)
+        at = numbers.start
+        while at < numbers.stop:
+            name, slash, _ = self.paths[at][start:].partition("/")
+            names.append(name + slash)
+            at = bisect_right(self.paths, path_range(self.paths[at][:start] + name)[1], at) if slash else at + 1
+        return names
+
+    @cached_property
+    def _text(self) -> tuple[bytes, list[int]]:
+        lines = [f"{path.replace(chr(10), chr(0))}\n".encode() for path in self.paths]
+        return b"".join(lines), [0, *accumulate(map(len, lines))]
+
+
+class TableCache:
+    """The table of one generation, read when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._table: FileTable | None = None
+
+    def table(self, facts: FactsReader) -> FileTable:
+        """Returns the table of the generation that `facts` reads, which must be the one of this cache."""
+        with self._lock:
+            if self._table is not None:
+                return self._table
+        table = FileTable(facts)
+        if len(table) <= KEPT_FILES:
+            with self._lock:
+                self._table = table
+        return table

@@ -1,0 +1,241 @@
+"""Path filters as people and agents write them: globs, several with commas between, those after `!` left out.
+
+As in `.gitignore`, a glob without a slash inside means a name at any depth, `**` crosses directories, a directory means
+everything in it. `{a,b/{c,d}}` are alternatives and may be nested. Square brackets mean one of the characters in them, or
+themselves, because directories are called `[id]` where a framework makes routes of them.
+
+Globs become RE2 expressions, which match in linear time; what would make RE2 slow all the same (its automaton has a state
+for each set of places that `**` may have reached) is bounded.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+import re2
+from msgspec import Struct, structs
+
+from codecompass.errors import InvalidInput
+from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
+from codecompass.protocol.requests import LocateSymbol, SearchCode
+
+MAX_FILTER: Final = 4096
+"""Characters of a path filter."""
+
+MAX_GLOBS: Final = 64
+"""Alternatives of a path filter: globs between commas, and what stands in their braces."""
+
+MAX_WILDCARDS: Final = 64
+"""Of one glob."""
+
+MAX_CROSSINGS: Final = 16
+"""`**` in one glob: 64 of them in alternatives made RE2 take 3 s for 22,000 paths, 16 take 0.1 s (measured 2026-11-22)."""
+
+MAX_ALL_CROSSINGS: Final = 128
+"""`**` in all globs of a filter."""
+
+MAX_BRACES: Final = 16
+"""Braces within braces."""
+
+_Filtered = TypeVar("_Filtered", SearchCode, LocateSymbol)
+
+WILDCARDS: Final = frozenset("*?[{")
+
+_STARS: Final = re.compile(r"\*{2,}(?:/\*{2,})*(?=/)|\*{2,}")
+_TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]+|.", re.DOTALL)
+
+
+class PathGlobs(Struct, frozen=True):
+    """What a filter wants (nothing: every path) and what it leaves out of that, as globs without `!`."""
+
+    wanted: tuple[str, ...]
+    unwanted: tuple[str, ...]
+
+
+def path_globs(text: str) -> PathGlobs:
+    """Returns the globs of a filter. Raises InvalidInput for one that is too large, or that has nothing in it."""
+    if len(text) > MAX_FILTER:
+        raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_FILTER} characters")
+    parts = [part.strip() for part in split_outside_braces(text)]
+    wanted = tuple(part for part in parts if part and not part.startswith("!"))
+    unwanted = tuple(part[1:].strip() for part in parts if part.startswith("!") and part[1:].strip())
+    if not wanted and not unwanted:
+        raise _refusal(text, "has no glob in it", "globs with commas between them")
+    globs = PathGlobs(wanted, unwanted)
+    tokens = [_TOKEN.findall(_plain(glob)) for glob in (*wanted, *unwanted)]
+    if len(tokens) + sum(one.count(",") for one in tokens) > MAX_GLOBS:
+        raise _refusal(text, "has too many alternatives", f"at most {MAX_GLOBS} alternatives")
+    crossings = [sum(token.startswith("**") for token in one) for one in tokens]
+    wildcards = [sum(token[0] in "*?[" for token in one) for one in tokens]
+    if max(wildcards) > MAX_WILDCARDS or max(crossings) > MAX_CROSSINGS or sum(crossings) > MAX_ALL_CROSSINGS:
+        bound = f"at most {MAX_WILDCARDS} wildcards in one glob, {MAX_CROSSINGS} of them **"
+        raise _refusal(text, "has too many wildcards", bound)
+    return globs
+
+
+def split_outside_braces(text: str) -> list[str]:
+    """Returns the parts of `text` between commas that stand in no braces or brackets."""
+    parts = [""]
+    depth = 0
+    for token in _TOKEN.findall(text):
+        # A brace that is never closed is a character like any other.
+        depth += (token == "{" and "}" in text) - (token == "}" and depth > 0)
+        if token == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return parts
+
+
+def relative_to_root(text: str, root: str) -> str:
+    """Returns a filter with globs below `root`, an absolute path, made relative to it; others stay as they are."""
+    bare = root.rstrip("/")
+    if not bare or bare not in text:
+        return text
+    return re.sub(rf"(?<![^,!{{\s]){re.escape(bare)}(?=[/,}}\s]|$)", "/", text)
+
+
+def relative_request(request: _Filtered, root: str) -> _Filtered:
+    """Returns a request with its path filter relative to `root`."""
+    if request.path is None or (path := relative_to_root(request.path, root)) == request.path:
+        return request
+    return structs.replace(request, path=path)
+
+
+def path_pattern(glob: str) -> "re2._Regexp":
+    """Returns the pattern of whole paths that one glob means."""
+    return re2.compile(expression_of(glob))
+
+
+def expression_of(glob: str, *, is_whole: bool = False) -> str:
+    """Returns the RE2 expression of the paths that one glob means, none of which matches a line break.
+
+    With `is_whole` it does not mean what is in the directories that it matches.
+    """
+    bare = _plain(glob)
+    is_anchored = "/" in bare.rstrip("/")
+    bare = bare.strip("/")
+    if bare in ("", "."):
+        return r"[^\n]*"
+    body = _Translation(bare).expression()
+    return f"{'' if is_anchored else _ANY_DIRECTORIES}{body}{'' if is_whole else _ANYTHING_IN_IT}"
+
+
+def expressions_of(globs: Sequence[str]) -> tuple[str, ...]:
+    """Returns RE2 expressions of the paths that any of the globs means: a single one where that is not slow."""
+    found = tuple(map(expression_of, globs))
+    n_crossings = sum(glob.count("**") + 1 for glob in globs)
+    return ("|".join(f"(?:{one})" for one in found),) if found and n_crossings <= MAX_CROSSINGS else found
+
+
+def literal_expression(path: str) -> str:
+    """Returns the RE2 expression of a path and everything below it."""
+    return _escaped(path) + _ANYTHING_IN_IT
+
+
+def literal_start(glob: str) -> tuple[str, ...]:
+    """Returns the segments of a glob's path before the first with a wildcard, none for a glob that means a name anywhere."""
+    bare = _plain(glob)
+    if "/" not in bare.rstrip("/"):
+        return ()
+    segments: list[str] = []
+    for segment in bare.strip("/").split("/"):
+        if WILDCARDS.intersection(segment):
+            break
+        segments.append(segment)
+    return tuple(segments)
+
+
+def _plain(glob: str) -> str:
+    """The glob with `/` for `\\`, without `./` before it, repeated `**` as one."""
+    bare = well_formed(glob).strip().replace("\\", "/").removeprefix("./")
+    return _STARS.sub("**", bare)
+
+
+_ANY_DIRECTORIES: Final = r"(?:[^\n]*/)?"
+_ANYTHING_IN_IT: Final = r"(?:/[^\n]*)?"
+
+
+class _Translation:
+    """Recursive descent over the tokens of a glob."""
+
+    def __init__(self, glob: str) -> None:
+        self._tokens = _TOKEN.findall(glob)
+        self._at = 0
+
+    def expression(self) -> str:
+        return "".join(self._pieces(0))
+
+    def _pieces(self, depth: int) -> Iterator[str]:
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            if depth and token in (",", "}"):
+                return
+            self._at += 1
+            if token == "{" and depth < MAX_BRACES and self._is_closed():
+                yield self._alternatives(depth + 1)
+            else:
+                yield _piece(token)
+
+    def _alternatives(self, depth: int) -> str:
+        found = ["".join(self._pieces(depth))]
+        while self._at < len(self._tokens) and self._tokens[self._at] == ",":
+            self._at += 1
+            found.append("".join(self._pieces(depth)))
+        self._at += 1
+        return f"(?:{'|'.join(found)})"
+
+    def _is_closed(self) -> bool:
+        """Whether the brace before the current token has its counterpart."""
+        depth = 1
+        for token in self._tokens[self._at :]:
+            depth += (token == "{") - (token == "}")
+            if depth == 0:
+                return True
+        return False
+
+
+def _piece(token: str) -> str:
+    if token == "**/":
+        return _ANY_DIRECTORIES
+    if token == "**":
+        return r"[^\n]*"
+    if token == "*":
+        return r"[^/\n]*"
+    if token == "?":
+        return r"[^/\n]"
+    if len(token) > 2 and token[0] == "[":
+        return f"(?:{_class(token)}|{_escaped(token)})"
+    return _escaped(token)
+
+
+def _class(token: str) -> str:
+    inner = token[1:-1]
+    is_negated = inner[0] in "!^" and len(inner) > 1
+    members = inner[1:] if is_negated else inner
+    plain = (character.isalnum() or character == "-" for character in members)
+    written = "".join(one if is_plain else f"\\x{{{ord(one):x}}}" for one, is_plain in zip(members, plain, strict=True))
+    # A range that runs backwards (`[z-a]`) is no class, and neither is an end without a beginning.
+    try:
+        re2.compile(f"[{written}]", options=_QUIET)
+    except re2.error:
+        return _escaped(token)
+    return f"[^/\\n{written}]" if is_negated else f"[{written}]"
+
+
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
+
+
+def _escaped(text: str) -> str:
+    # A table of paths has U+0000 where a path has a line break.
+    return str(re2.escape(text.replace("\n", "\0")))
+
+
+def _refusal(text: str, what: str, bound: str) -> InvalidInput:
+    return InvalidInput(
+        f"path {what}; it takes {bound}. Correct the argument and call again.",
+        field="path",
+        value=well_formed(text)[:SHOWN_VALUE_LENGTH],
+        constraint=bound,
+    )

@@ -1,0 +1,5 @@
+describe("<Panel>", () => {
+  it("shows its children", () => {
+    render(<Panel>text</Panel>);
+  });
+});
