@@ -176,6 +176,8 @@ def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
                 continue
             score = other.score
             if skipped or added:
+                if score - (_GAP_COST + _HOLE_WORD_COST * added) / 8 * wanted.unit <= best:
+                    continue
                 gap = gaps.get((other.at, pair.at)) or gaps.setdefault((other.at, pair.at), _gap(source, other.at, pair.at))
                 score -= _cost(gap, added) * wanted.unit
             if score > best:
@@ -191,9 +193,10 @@ def _cost(gap: _Gap, added: int) -> float:
 
 def _gap(source: SourceText, first: int, last: int) -> _Gap:
     text = source.gap(first, last)
-    if "\n" in text or any(quote in text for quote in "\"'`"):
+    if '"' in text or "'" in text or "`" in text:
         text = _SEAM.sub(HOLE, text)
-    return _Gap(len(_WORD.findall(text)), HOLE in text)
+        return _Gap(len(_WORD.findall(text)), HOLE in text)
+    return _Gap(last - first - 1, HOLE in text)
 
 
 def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:

@@ -14,8 +14,9 @@ import re2
 from msgspec import Struct
 
 from codecompass.protocol.decode import well_formed
+from codecompass.store.analyzer import index_tokens
 from codecompass.store.index import Snapshot
-from codecompass.store.path_roles import is_history, role_of
+from codecompass.store.path_roles import PathReader, is_history, role_of
 from codecompass.store.query.alignment import Alignment, Wanted, align
 from codecompass.store.query.message_text import Message, read_message, read_source, sub_tokens
 from codecompass.store.query.places import as_symbol, enclosing_symbol, narrowest
@@ -28,10 +29,12 @@ from codecompass.store.text import ChunkHit, Filter
 MIN_WORDS: Final = 3
 """Words in a row that are no coincidence."""
 
-CANDIDATES: Final = 1_000
-LOOKED_AT: Final = 250
-COMPARED: Final = 40
-"""Chunks that are ranked by the words that they hold, whose text is looked into, and is laid beside the message."""
+CANDIDATES: Final = 500
+LOOKED_AT: Final = 120
+COMPARED: Final = 20
+COMPARED_EXACT: Final = 12
+"""Chunks that are ranked by the words that they hold, whose text is looked into, and is laid beside the message: fewer where it
+stands there as it is."""
 
 LEAST_SHARE: Final = 0.4
 """Share of a message's worth that a chunk must have."""
@@ -39,8 +42,8 @@ LEAST_SHARE: Final = 0.4
 HALF_SHOWN: Final = 0.7
 """Of that, what one chunk must have in order: the rest may be behind the cut to the next."""
 
-SAME_SHARE: Final = 0.2
-"""What has so much less than the best cannot come above it."""
+ALL_OF_IT: Final = 0.999
+"""Of the worth of all words, summed in single precision."""
 
 LINES_AROUND: Final = 4
 """Before and behind words that are side by side: what of a chunk is compared."""
@@ -111,22 +114,23 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
         return []
     most = sum(worth[token] for token in {piece.token for piece in message.pieces if piece.is_core} & worth.keys())
     chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, LEAST_SHARE * most, where)
-    part_with_pairs = _pair_finder(message, worth, wanted.unit)
-    found: list[tuple[ChunkHit, Alignment]] = []
-    best = 0.0
-    compared = 0
+    part_of = _part_finder(message, worth, wanted.unit)
+    exact: list[_Part] = []
+    others: list[_Part] = []
     for number in _in_order(snapshot, chunks.hits):
-        hit = chunks.hits[number]
-        if compared == COMPARED or hit.score < (best - SAME_SHARE) * most:
+        has_all = chunks.hits[number].score > most * ALL_OF_IT
+        if len(exact) == COMPARED_EXACT or (exact and not has_all):
             break
-        part = part_with_pairs(chunks.text(number))
-        if part is None:
-            continue
-        compared += 1
-        line, text = part
-        for alignment in align(wanted, read_source(text), LEAST_SHARE * HALF_SHOWN):
-            found.append((hit, alignment.moved(line)))
-            best = max(best, alignment.share)
+        part = part_of(chunks.hits[number], chunks.text(number), has_all)
+        if part is not None:
+            (exact if part.is_exact else others).append(part)
+    # Where the message stands as it is, no template can come above it.
+    parts = exact or sorted(others, key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
+    found = [
+        (part.hit, alignment.moved(part.lines_before))
+        for part in parts[:COMPARED]
+        for alignment in align(wanted, read_source(part.text), LEAST_SHARE * HALF_SHOWN)
+    ]
     found.sort(key=lambda item: (-item[1].score, item[0].file_id, item[0].line_start))
     return _ranked(snapshot, message, wanted, _joined(snapshot, wanted, found))
 
@@ -136,17 +140,26 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
     if len(hits) <= LOOKED_AT:
         return range(len(hits))
     places = snapshot.facts.places_by_id(sorted({hit.file_id for hit in hits}))
-    ranks = {file_id: role_of(place.path).rank for file_id, place in places.items()}
+    paths = PathReader()
+    ranks = {file_id: paths.role(place.path).rank for file_id, place in places.items()}
     order = sorted(range(len(hits)), key=lambda number: (-round(hits[number].score, 3), ranks[hits[number].file_id]))
     return order[:LOOKED_AT]
 
 
-PartFinder = Callable[[str], tuple[int, str] | None]
+class _Part(Struct, frozen=True):
+    """The lines of a chunk that are worth comparing, how many different pairs of words of the message are in them, and
+    whether all its words stand there one after the other."""
+
+    hit: ChunkHit
+    lines_before: int
+    text: str
+    pairs: int
+    is_exact: bool
 
 
-def _pair_finder(message: Message, worth: Mapping[str, float], unit: float) -> PartFinder:
-    """Returns what gives the lines of a text around words that are side by side in the message too, or with a placeholder
-    between them: (lines before these, these). A text without such words is hardly one that the message comes from.
+def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> Callable[[ChunkHit, str, bool], _Part | None]:
+    """Returns what gives the lines of a chunk around words that are side by side in the message too, or with a placeholder
+    between them. A text without such words is hardly one that the message comes from.
 
     Takes a few microseconds a chunk, where the comparison takes 300.
     """
@@ -156,32 +169,42 @@ def _pair_finder(message: Message, worth: Mapping[str, float], unit: float) -> P
             tokens.append(piece.token if piece.is_core and piece.token in worth else "")
     pairs = [(one, other) for one, other in dict.fromkeys(pairwise(tokens)) if one and other]
     telling = [pair for pair in pairs if worth[pair[0]] + worth[pair[1]] >= TELLING_WORTH * unit] or pairs
-    # Tokens are letters and digits alone. The escape of a line break adds its letter to the word behind it.
+    # The escape of a line break adds its letter to the word behind it.
     patterns = [rf"{one}[\W_]+n?{other}" for one, other in telling]
     for number, token in enumerate(tokens):
         later = "|".join(dict.fromkeys(filter(None, tokens[number + 2 : number + 2 + VALUE_WORDS])))
         if token and later:
             patterns.append(rf"{token}[\W_]{{0,4}}{PLACEHOLDER_BRIEFLY}[\W_]*(?:{later})")
     if not patterns:
-        return lambda text: (0, text)
-    options = re2.Options()
-    options.case_sensitive = False
-    options.never_capture = True
-    compiled = re2.compile("|".join(patterns).encode(), options=options)
+        return lambda hit, text, has_all: _Part(hit, 0, text, 0, is_exact=False)
+    compiled = _compiled("|".join(patterns))
+    words = index_tokens(message.core)
+    all_of_it = _compiled(r"[\W_]+".join(words)) if words else None
 
-    def find(text: str) -> tuple[int, str] | None:
+    def find(hit: ChunkHit, text: str, has_all: bool) -> _Part | None:
         data = text.encode()
         spans = [found.span() for found in compiled.finditer(data)]
         if not spans:
             return None
+        pairs = len({data[first:last].lower() for first, last in spans})
         first, last = spans[0][0], spans[-1][1]
         for _ in range(LINES_AROUND):
             first = data.rfind(b"\n", 0, max(0, first))
             last = data.find(b"\n", last + 1) if last >= 0 else last
         first = max(0, first + 1)
-        return data.count(b"\n", 0, first), data[first : last if last >= 0 else len(data)].decode()
+        part = data[first : last if last >= 0 else len(data)]
+        is_exact = has_all and all_of_it is not None and all_of_it.search(part) is not None
+        return _Part(hit, data.count(b"\n", 0, first), part.decode(), pairs, is_exact)
 
     return find
+
+
+def _compiled(pattern: str) -> "re2._Regexp":
+    """The pattern of tokens, which are letters and digits alone, whatever their case."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.never_capture = True
+    return re2.compile(pattern.encode(), options=options)
 
 
 def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, float]:
