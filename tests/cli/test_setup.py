@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from codecompass.cli.hosts import yaml_text
 from codecompass.cli.hosts.known import HOSTS, host_named, user_path
 
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
@@ -17,14 +19,26 @@ INSTALLED = str(Path(sys.executable).parent / "codecompass")
 SHARED_CONFIG = {"CODECOMPASS_HOME": ""}
 """The tests' own data directory would go into every entry; only one test is about that."""
 
+SERVE = ["serve-mcp", "--tools", "core", "--answers", "text"]
+
 USER_FILES = {
     "claude-code": ".claude.json",
     "claude-desktop": "config/Claude/claude_desktop_config.json",
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
     "vscode": "config/Code/User/mcp.json",
+    "copilot": ".copilot/mcp-config.json",
     "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "opencode": "config/opencode/opencode.json",
+    "amp": "config/amp/settings.json",
+    "cline": ".cline/data/settings/cline_mcp_settings.json",
+    "cline-vscode": "config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    "continue": ".continue/mcpServers/codecompass.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
     "zed": "config/zed/settings.json",
+    "neovim": ".config/mcphub/servers.json",
+    "goose": "config/goose/config.yaml",
 }
 
 PROJECT_FILES = {
@@ -32,20 +46,49 @@ PROJECT_FILES = {
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
     "vscode": ".vscode/mcp.json",
+    "copilot": ".github/mcp.json",
     "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "opencode": "opencode.json",
+    "amp": ".amp/settings.json",
+    "continue": ".continue/mcpServers/codecompass.json",
     "zed": ".zed/settings.json",
+    "neovim": ".mcphub/servers.json",
 }
 
-SECTIONS = {"vscode": "servers", "zed": "context_servers", "codex": "mcp_servers"}
+SECTIONS = {
+    "vscode": "servers",
+    "zed": "context_servers",
+    "codex": "mcp_servers",
+    "opencode": "mcp",
+    "amp": "amp.mcpServers",
+    "goose": "extensions",
+}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the files' places on macOS are tested as a table below")
 
 
-def servers(host: str, path: Path) -> dict[str, dict[str, object]]:
+def servers(host: str, path: Path) -> dict[str, dict[str, Any]]:
     content = path.read_text()
+    if host == "goose":
+        return {"codecompass": yaml_text.value_at(content, ("extensions", "codecompass"))}  # type: ignore[dict-item]
     parsed = tomllib.loads(content) if host == "codex" else json.loads(content)
-    found: dict[str, dict[str, object]] = parsed[SECTIONS.get(host, "mcpServers")]
+    found: dict[str, dict[str, Any]] = parsed[SECTIONS.get(host, "mcpServers")]
     return found
+
+
+def shape(host: str, command: str) -> dict[str, object]:
+    """The entry as the host's documents, or the host itself, has it."""
+    if host in ("claude-code", "vscode"):
+        return {"type": "stdio", "command": command, "args": SERVE}
+    if host == "copilot":
+        return {"tools": ["*"], "type": "local", "command": command, "args": SERVE}
+    if host == "opencode":
+        return {"type": "local", "command": [command, *SERVE], "enabled": True}
+    if host == "goose":
+        about = {"enabled": True, "type": "stdio", "name": "codecompass", "description": "Finds code."}
+        return {**about, "cmd": command, "args": SERVE, "timeout": 300}
+    return {"command": command, "args": SERVE}
 
 
 @pytest.mark.parametrize("host", USER_FILES)
@@ -55,13 +98,13 @@ def test_every_host_gets_its_own_shape_in_its_own_file(cli, host):
     path = cli.user / USER_FILES[host]
     assert done.code == 0, done
     assert str(path) in done.out
-    types = {"type": "stdio"} if host in ("claude-code", "vscode") else {}
-    assert servers(host, path) == {"codecompass": {**types, "command": INSTALLED, "args": ["serve-mcp"]}}
+    assert servers(host, path) == {"codecompass": shape(host, INSTALLED)}
 
 
 @pytest.mark.parametrize("host", USER_FILES)
 def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
     path = cli.user / USER_FILES[host]
+    before = sorted(cli.user.rglob("*"))
     cli("setup", host)
     content, written_at = path.read_bytes(), path.stat().st_mtime_ns
 
@@ -73,7 +116,8 @@ def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
     assert "already" in again.out
     assert unchanged
     assert undone.code == 0
-    assert list(path.parent.glob(f"{path.name}*")) == []
+    assert sorted(cli.user.rglob("*")) == before
+    assert not cli.home.exists()
     assert "no entry" in cli("setup", host, "--undo").out
 
 
@@ -87,7 +131,8 @@ def test_a_project_gets_its_file_with_the_bare_name_where_a_login_shell_knows_it
     done = cli("setup", host, "--project", ".", SHELL=str(shell), **SHARED_CONFIG)
 
     assert done.code == 0, done
-    assert servers(host, root / PROJECT_FILES[host])["codecompass"]["command"] == "codecompass"
+    assert servers(host, root / PROJECT_FILES[host])["codecompass"] == shape(host, "codecompass")
+    assert "PATH" not in done.err
     assert (root / PROJECT_FILES[host]).stat().st_mode & 0o777 == 0o644
 
 
@@ -193,7 +238,7 @@ def test_what_the_user_added_to_our_entry_stays_and_an_old_command_is_replaced(c
 
     cli("setup", "gemini", **SHARED_CONFIG)
 
-    expected = {"command": INSTALLED, "args": ["serve-mcp"], "trust": True}
+    expected = {"command": INSTALLED, "args": SERVE, "trust": True}
     assert servers("gemini", path)["codecompass"] == expected
 
 
@@ -204,7 +249,7 @@ def test_an_entry_that_is_reached_over_the_network_is_replaced_as_a_whole(cli):
 
     cli("setup", "cursor", **SHARED_CONFIG)
 
-    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": ["serve-mcp"]}
+    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": SERVE}
 
 
 @pytest.mark.parametrize(
@@ -257,9 +302,7 @@ def test_print_gives_what_the_file_would_hold(cli, host):
     printed = cli("setup", host, "--print").out
     cli("setup", host)
 
-    path = cli.user / USER_FILES[host]
-    parse = tomllib.loads if host == "codex" else json.loads
-    assert parse(printed) == parse(path.read_text())
+    assert printed.rstrip() == (cli.user / USER_FILES[host]).read_text().rstrip()
 
 
 def test_a_link_to_a_file_kept_elsewhere_stays_a_link(cli):
@@ -285,7 +328,7 @@ def test_what_decides_where_data_and_settings_are_goes_into_the_entry(cli, tmp_p
     cli("--config", config, "setup", "cursor", "--workspace", root, "--workspace", ".")
 
     entry = servers("cursor", cli.user / ".cursor/mcp.json")["codecompass"]
-    assert entry["args"] == ["--config", str(config), "serve-mcp", "--workspace", str(root), "--workspace", str(root)]
+    assert entry["args"] == ["--config", str(config), *SERVE, "--workspace", str(root), "--workspace", str(root)]
     assert entry["env"] == {"CODECOMPASS_HOME": str(cli.home)}
 
 
@@ -316,7 +359,7 @@ def test_the_command_in_the_entry_runs_from_any_directory(cli):
 
     bare = {name: value for name, value in cli.environment.items() if name != "PATH"}
     done = subprocess.run(
-        [str(entry["command"]), *entry["args"], "--help"],  # type: ignore[misc]
+        [entry["command"], *entry["args"], "--help"],
         cwd="/",
         env=bare,
         capture_output=True,
@@ -382,11 +425,11 @@ def test_the_document_shows_what_setup_writes(cli, host):
     cli("setup", host, **SHARED_CONFIG)
 
     written = (cli.user / USER_FILES[host]).read_text().replace(INSTALLED, "/home/ada/.local/bin/codecompass")
-    (shown,) = re.findall(r"^```(?:json|toml)\n(.*?)^```$", section(host_named(host).title), re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```(?:json|toml|yaml)\n(.*?)^```$", section(host_named(host).title), re.MULTILINE | re.DOTALL)
     assert shown == written
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", [host for host in HOSTS if host.user], ids=lambda host: host.name)
 def test_the_document_names_the_files_that_setup_writes(host):
     (row,) = [line for line in DOCUMENT.splitlines() if line.startswith(f"| {host.title} |") and "`~/" in line]
 

@@ -42,8 +42,8 @@ class Edit(Protocol):
     kind: str
     is_whole: bool
 
-    def done(self, text: str, *, is_ours: bool) -> Done:
-        """Returns the text with the change. `is_ours` says that what stands in the place was written by it."""
+    def done(self, text: str, base: str) -> Done:
+        """Returns the text with the change. `base` is the text without an earlier one, the same where there is none."""
         ...
 
     def state(self, text: str) -> object:
@@ -88,14 +88,14 @@ def apply(path: Path, edit: Edit, ledger: Ledger, *, is_shared: bool, dry_run: b
         change = ledger.of(path, edit.kind)
         original = None if change is None or not _is_as_written(edit, text, change) else _undone(edit, text, change)
         is_ours = original is not None
-        done = edit.done(text, is_ours=is_ours)
+        base = text if original is None else original[0]
+        done = edit.done(text, base)
         if done.text == text and before is not None:
             return Outcome(before=before, after=before, done=done)
         outcome = Outcome(before=before, after=done.text, done=done)
         if dry_run:
             return outcome
         ledger.open()
-        base = text if original is None else original[0]
         made = files.replace(path, before, done.text, is_shared=is_shared)
         kept = change if is_ours else None
         keeps_backup = has_backup and before is not None and (kept is None or kept.existed)

@@ -31,23 +31,22 @@ class EntryEdit:
         self._editor = _EDITORS[host.format]
         self._place = (*host.section, SERVER)
 
-    def done(self, text: str, *, is_ours: bool) -> Done:
+    def done(self, text: str, base: str) -> Done:
         """See `changing.Edit`."""
         try:
             present = self._editor.value_at(text, self._place)
+            theirs = self._editor.value_at(base, self._place)
             wanted = self._request.entry(self._host.shape)
-            if present is None or is_ours:
+            if theirs is None:
                 return Done(text=self._with(text, present, wanted))
             if self._force:
                 changed = self._with(text, present, wanted)
-                return Done(text=changed, replaced=present if changed != text else None)
-            revision = revised(present, self._request, self._host.shape, self._search_path)
-            return Done(
-                text=self._with(text, present, revision.entry),
-                changes=revision.changes,
-                kept=revision.kept,
-                replaced=revision.replaced,
-            )
+                return Done(text=changed, replaced=theirs if changed != text else None)
+            revision = revised(theirs, self._request, self._host.shape, self._search_path)
+            changed = self._with(text, present, revision.entry)
+            if changed == text:
+                return Done(text=text)
+            return Done(text=changed, changes=revision.changes, kept=revision.kept, replaced=revision.replaced)
         except _INVALID as error:
             raise self._unreadable(error) from error
 
@@ -125,9 +124,9 @@ class AllowEdit:
         self._prefix = approval.prefix
         self._items = tuple(approval.prefix + tool for tool in tools)
 
-    def done(self, text: str, *, is_ours: bool) -> Done:
+    def done(self, text: str, base: str) -> Done:
         """See `changing.Edit`."""
-        del is_ours
+        del base
         try:
             return Done(text=json_text.add_items(text, self._place, self._items))
         except NotJson as error:

@@ -35,14 +35,14 @@ class RulesEdit:
     kind = "rules"
     is_whole = True
 
-    def done(self, text: str, *, is_ours: bool) -> Done:
+    def done(self, text: str, base: str) -> Done:
         """See `changing.Edit`. Lines between our markers that are others become ours."""
-        del is_ours
-        block = rendered("\r\n" if "\r\n" in text else "\n")
+        del base
         found = _BLOCK.search(text)
+        newline = _newline(text if found is None else found[0])
+        block = rendered(newline)
         if found is not None:
             return Done(text=text[: found.start()] + block + text[found.end() :])
-        newline = "\r\n" if "\r\n" in text else "\n"
         if not text.removeprefix("\ufeff"):
             return Done(text=text + block + newline)
         # Without an end of its last line the text keeps none: so the text alone tells what was there.
@@ -69,12 +69,15 @@ class RulesEdit:
         found = _BLOCK.search(text)
         if found is None:
             return text
-        front, behind = text[: found.start()], text[found.end() :]
-        newline = "\r\n" if "\r\n" in text else "\n"
-        front = front.removesuffix(newline)
+        newline = _newline(found[0])
+        front, behind = text[: found.start()].removesuffix(newline), text[found.end() :]
         if not behind:
             return front.removesuffix(newline)
         return front + behind.removeprefix(newline)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def rendered(newline: str = "\n") -> str:
