@@ -93,12 +93,13 @@ TOML_CHUNKS = (
 TOML_TABLES = (
     '[profiles.fast]\nmodel = "f"\n',
     "[[skills]]\nname = 'a'\n\n[[skills]]\nname = 'b'\n",
-    '[ "tui" . \'x\' ]\n  y = 1\n',
+    "[ \"tui\" . 'x' ]\n  y = 1\n",
     "[mcp_servers]\n",
     '[mcp_servers.docs]  # theirs\ncommand = "docs"\nenv = { A = "1" }\n',
     '[mcp_servers.docs.env]\nA = "1"\n',
     '[mcp_servers."with space"]\ncommand = "x"\n',
-    '[mcp_servers.codecompass]\ncommand = "/gone/codecompass" # where\nargs = [\n  "serve-mcp", # yes\n]\nstartup_timeout_sec = 30\n',
+    '[mcp_servers.codecompass]\ncommand = "/gone/codecompass" # where\nargs = [\n  "serve-mcp", # yes\n'
+    "]\nstartup_timeout_sec = 30\n",
     '[mcp_servers."codecompass"]\nurl = "http://127.0.0.1:9100/mcp"\n',
     '[mcp_servers.codecompass]\ncommand = "codecompass"\n\n[mcp_servers.codecompass.env]\nA = "1"\n',
     '[mcp_servers]\ncodecompass = { command = "/gone/x", when = 1979-05-27 }\n',
@@ -143,7 +144,8 @@ YAML_SECTIONS = (
     "extensions: {}\n",
     "extensions: # none yet\n",
     "extensions:\n  developer:\n    enabled: true\n    type: builtin\n\n  # the other\n  memory: {enabled: false}\n",
-    "extensions:\n    codecompass:\n        cmd: /gone/codecompass\n        args:\n        - serve-mcp\n        timeout: 30 # slow\n    b:\n        c: 1\n",
+    "extensions:\n    codecompass:\n        cmd: /gone/codecompass\n        args:\n        - serve-mcp\n"
+    "        timeout: 30 # slow\n    b:\n        c: 1\n",
     "extensions:\n  codecompass:\n    type: stdio\n    cmd: codecompass\n    args: [serve-mcp]\n    envs:\n      A: '1'\n",
     "'extensions':\n  \"codecompass\":\n    uri: http://127.0.0.1:9100/mcp\n",
     "extensions: [a]\n",

@@ -20,7 +20,7 @@ RULES: Final = (
 )
 """One line each: what an agent should do, in the order in which it matters."""
 
-_BLOCK: Final = re.compile(rf"(?:^|(?<=\n)){re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+_BLOCK: Final = re.compile(rf"(?:^|(?<=[\n\ufeff])){re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 
 

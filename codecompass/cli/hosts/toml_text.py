@@ -157,7 +157,8 @@ def _plain(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise NotToml(str(error)) from error
+        last = f"at the end, line {text.count(chr(10)) + 1}"
+        raise NotToml(str(error).replace("at end of document", last)) from error
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:

@@ -209,7 +209,7 @@ def _listed(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def _members(found: _Lines) -> tuple[str, ...]:
-    return tuple(line for line in found.lines[found.header + 1 : found.end] if line.strip())
+    return tuple(line for line in found.lines[found.header + 1 : found.end] if line.strip() and line.lstrip()[0] != "#")
 
 
 def _member(line: str, indent: str) -> re.Match[str] | None:

@@ -62,9 +62,7 @@ class Place:
 
     def content(self) -> dict[str, bytes | None]:
         """Everything that is there: names, and bytes of files."""
-        return {
-            str(path.relative_to(self.base)): path.read_bytes() if path.is_file() else None for path in self.base.rglob("*")
-        }
+        return {str(path.relative_to(self.base)): path.read_bytes() if path.is_file() else None for path in self.base.rglob("*")}
 
     def apply(self, edit: Edit) -> changing.Outcome:
         return changing.apply(self.path, edit, self.ledger, is_shared=False, dry_run=False)
