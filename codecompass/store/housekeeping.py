@@ -138,8 +138,9 @@ def remove_everything(home: HomeLayout) -> None:
             f"an index is being written ({', '.join(busy)}). Stop the servers and jobs that use {home.root}, and run again."
         )
     try:
-        if (home.root / "projects").exists():
-            shutil.rmtree(home.root / "projects")
+        for directory in (home.root / "projects", home.hosts):
+            if directory.exists():
+                shutil.rmtree(directory)
         for path in [home.root / name for name in _REGISTRY_FILES] + sorted(home.root.glob("registry-*.new*")):
             path.unlink(missing_ok=True)
     except OSError as error:

@@ -1,6 +1,7 @@
 """Where things lie on disk: the data directory, one directory a project, private to the user.
 
     <home>/registry.db                    projects and jobs of all workspaces
+    <home>/hosts/                         what `setup` changed in which host's file, until it is undone
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
@@ -79,6 +80,11 @@ class HomeLayout(Struct, frozen=True):
     def registry(self) -> Path:
         """The database of projects and jobs."""
         return self.root / "registry.db"
+
+    @property
+    def hosts(self) -> Path:
+        """What `setup` needs to undo its changes."""
+        return self.root / "hosts"
 
     def project(self, project_id: str) -> ProjectLayout:
         """The directory of a project, by its hash id."""

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from codecompass.cli.hosts import yaml_text
 from codecompass.cli.hosts.known import HOSTS, host_named, user_path
 
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
@@ -17,14 +19,26 @@ INSTALLED = str(Path(sys.executable).parent / "codecompass")
 SHARED_CONFIG = {"CODECOMPASS_HOME": ""}
 """The tests' own data directory would go into every entry; only one test is about that."""
 
+SERVE = ["serve-mcp", "--tools", "core", "--answers", "text"]
+
 USER_FILES = {
     "claude-code": ".claude.json",
     "claude-desktop": "config/Claude/claude_desktop_config.json",
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
     "vscode": "config/Code/User/mcp.json",
+    "copilot": ".copilot/mcp-config.json",
     "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "opencode": "config/opencode/opencode.json",
+    "amp": "config/amp/settings.json",
+    "cline": ".cline/data/settings/cline_mcp_settings.json",
+    "cline-vscode": "config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    "continue": ".continue/mcpServers/codecompass.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
     "zed": "config/zed/settings.json",
+    "neovim": ".config/mcphub/servers.json",
+    "goose": "config/goose/config.yaml",
 }
 
 PROJECT_FILES = {
@@ -32,20 +46,49 @@ PROJECT_FILES = {
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
     "vscode": ".vscode/mcp.json",
+    "copilot": ".github/mcp.json",
     "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "opencode": "opencode.json",
+    "amp": ".amp/settings.json",
+    "continue": ".continue/mcpServers/codecompass.json",
     "zed": ".zed/settings.json",
+    "neovim": ".mcphub/servers.json",
 }
 
-SECTIONS = {"vscode": "servers", "zed": "context_servers", "codex": "mcp_servers"}
+SECTIONS = {
+    "vscode": "servers",
+    "zed": "context_servers",
+    "codex": "mcp_servers",
+    "opencode": "mcp",
+    "amp": "amp.mcpServers",
+    "goose": "extensions",
+}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the files' places on macOS are tested as a table below")
 
 
-def servers(host: str, path: Path) -> dict[str, dict[str, object]]:
+def servers(host: str, path: Path) -> dict[str, dict[str, Any]]:
     content = path.read_text()
+    if host == "goose":
+        return {"codecompass": yaml_text.value_at(content, ("extensions", "codecompass"))}  # type: ignore[dict-item]
     parsed = tomllib.loads(content) if host == "codex" else json.loads(content)
-    found: dict[str, dict[str, object]] = parsed[SECTIONS.get(host, "mcpServers")]
+    found: dict[str, dict[str, Any]] = parsed[SECTIONS.get(host, "mcpServers")]
     return found
+
+
+def shape(host: str, command: str) -> dict[str, object]:
+    """The entry as the host's documents, or the host itself, has it."""
+    if host in ("claude-code", "vscode"):
+        return {"type": "stdio", "command": command, "args": SERVE}
+    if host == "copilot":
+        return {"tools": ["*"], "type": "local", "command": command, "args": SERVE}
+    if host == "opencode":
+        return {"type": "local", "command": [command, *SERVE], "enabled": True}
+    if host == "goose":
+        about = {"enabled": True, "type": "stdio", "name": "codecompass", "description": "Finds code."}
+        return {**about, "cmd": command, "args": SERVE, "timeout": 300}
+    return {"command": command, "args": SERVE}
 
 
 @pytest.mark.parametrize("host", USER_FILES)
@@ -55,13 +98,13 @@ def test_every_host_gets_its_own_shape_in_its_own_file(cli, host):
     path = cli.user / USER_FILES[host]
     assert done.code == 0, done
     assert str(path) in done.out
-    types = {"type": "stdio"} if host in ("claude-code", "vscode") else {}
-    assert servers(host, path) == {"codecompass": {**types, "command": INSTALLED, "args": ["serve-mcp"]}}
+    assert servers(host, path) == {"codecompass": shape(host, INSTALLED)}
 
 
 @pytest.mark.parametrize("host", USER_FILES)
 def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
     path = cli.user / USER_FILES[host]
+    before = sorted(cli.user.rglob("*"))
     cli("setup", host)
     content, written_at = path.read_bytes(), path.stat().st_mtime_ns
 
@@ -73,7 +116,8 @@ def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
     assert "already" in again.out
     assert unchanged
     assert undone.code == 0
-    assert list(path.parent.glob(f"{path.name}*")) == []
+    assert sorted(cli.user.rglob("*")) == before
+    assert not cli.home.exists()
     assert "no entry" in cli("setup", host, "--undo").out
 
 
@@ -87,7 +131,8 @@ def test_a_project_gets_its_file_with_the_bare_name_where_a_login_shell_knows_it
     done = cli("setup", host, "--project", ".", SHELL=str(shell), **SHARED_CONFIG)
 
     assert done.code == 0, done
-    assert servers(host, root / PROJECT_FILES[host])["codecompass"]["command"] == "codecompass"
+    assert servers(host, root / PROJECT_FILES[host])["codecompass"] == shape(host, "codecompass")
+    assert "PATH" not in done.err
     assert (root / PROJECT_FILES[host]).stat().st_mode & 0o777 == 0o644
 
 
@@ -193,7 +238,7 @@ def test_what_the_user_added_to_our_entry_stays_and_an_old_command_is_replaced(c
 
     cli("setup", "gemini", **SHARED_CONFIG)
 
-    expected = {"command": INSTALLED, "args": ["serve-mcp"], "trust": True}
+    expected = {"command": INSTALLED, "args": SERVE, "trust": True}
     assert servers("gemini", path)["codecompass"] == expected
 
 
@@ -204,7 +249,7 @@ def test_an_entry_that_is_reached_over_the_network_is_replaced_as_a_whole(cli):
 
     cli("setup", "cursor", **SHARED_CONFIG)
 
-    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": ["serve-mcp"]}
+    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": SERVE}
 
 
 @pytest.mark.parametrize(
@@ -257,9 +302,7 @@ def test_print_gives_what_the_file_would_hold(cli, host):
     printed = cli("setup", host, "--print").out
     cli("setup", host)
 
-    path = cli.user / USER_FILES[host]
-    parse = tomllib.loads if host == "codex" else json.loads
-    assert parse(printed) == parse(path.read_text())
+    assert printed.rstrip() == (cli.user / USER_FILES[host]).read_text().rstrip()
 
 
 def test_a_link_to_a_file_kept_elsewhere_stays_a_link(cli):
@@ -285,7 +328,7 @@ def test_what_decides_where_data_and_settings_are_goes_into_the_entry(cli, tmp_p
     cli("--config", config, "setup", "cursor", "--workspace", root, "--workspace", ".")
 
     entry = servers("cursor", cli.user / ".cursor/mcp.json")["codecompass"]
-    assert entry["args"] == ["--config", str(config), "serve-mcp", "--workspace", str(root), "--workspace", str(root)]
+    assert entry["args"] == ["--config", str(config), *SERVE, "--workspace", str(root), "--workspace", str(root)]
     assert entry["env"] == {"CODECOMPASS_HOME": str(cli.home)}
 
 
@@ -316,7 +359,7 @@ def test_the_command_in_the_entry_runs_from_any_directory(cli):
 
     bare = {name: value for name, value in cli.environment.items() if name != "PATH"}
     done = subprocess.run(
-        [str(entry["command"]), *entry["args"], "--help"],  # type: ignore[misc]
+        [entry["command"], *entry["args"], "--help"],
         cwd="/",
         env=bare,
         capture_output=True,
@@ -341,6 +384,280 @@ def test_two_changes_at_a_time_lose_nothing(cli):
     assert codes == [0, 0, 0, 0]
     assert json.loads(path.read_text())["history"] == list(range(2000))
     assert "codecompass" in servers("claude-code", path)
+
+
+def own_entry(cli, host, entry):
+    path = cli.user / USER_FILES[host]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"mcpServers": {"other": {"command": "x"}, "codecompass": entry}}, indent=4))
+    return path
+
+
+def test_an_entry_of_the_users_own_keeps_its_arguments_and_the_output_says_what_changed(cli):
+    entry = {
+        "command": "/gone/codecompass",
+        "args": ["--config", "/a.toml", "serve-mcp", "--workspace", "/src/a b", "--log-level", "debug"],
+        "env": {"TOKEN": "very secret"},
+        "timeout": 90000,
+        "unknown": [1],
+    }
+    path = own_entry(cli, "gemini", entry)
+    before = path.read_bytes()
+
+    done = cli("setup", "gemini")
+
+    assert servers("gemini", path)["codecompass"] == {**entry, "command": INSTALLED}
+    assert f"/gone/codecompass does not exist; now {INSTALLED}" in done.out
+    assert "kept args, env, timeout, unknown" in done.out
+    assert "very secret" not in done.out + done.err
+    cli("setup", "gemini", "--undo")
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+def test_an_entry_of_the_users_own_that_works_is_left_alone(cli):
+    path = own_entry(cli, "cursor", {"command": "codecompass", "args": ["serve-mcp"]})
+    before = path.read_bytes()
+
+    done = cli("setup", "cursor")
+
+    assert "already" in done.out
+    assert path.read_bytes() == before
+    undone = cli("setup", "cursor", "--undo")
+    assert undone.code == 1
+    assert "it is yours, and stays" in undone.err
+    assert path.read_bytes() == before
+
+
+def test_the_command_of_another_installation_is_replaced_and_a_wrapper_stays(cli, tmp_path):
+    other = tmp_path / "other" / "codecompass"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    path = own_entry(cli, "cursor", {"command": str(other), "args": ["serve-mcp"]})
+
+    done = cli("setup", "cursor")
+
+    assert servers("cursor", path)["codecompass"] == {"command": INSTALLED, "args": ["serve-mcp"]}
+    assert "is another installation" in done.out
+    path = own_entry(cli, "qwen", {"command": "env", "args": ["A=1", "codecompass", "serve-mcp"]})
+    assert "already" in cli("setup", "qwen").out
+
+
+def test_an_option_that_is_asked_for_goes_into_an_entry_of_the_users_own(cli):
+    root = cli.tree("shop")
+    arguments = ["serve-mcp", "--workspace", "/old", "--tools=ten", "--log-level", "debug"]
+    path = own_entry(cli, "cursor", {"command": "codecompass", "args": arguments})
+
+    done = cli("setup", "cursor", "--all-tools", "--answers", "json", "--workspace", ".")
+
+    expected = ["serve-mcp", "--log-level", "debug", "--tools", "all", "--answers", "json", "--workspace", str(root)]
+    assert servers("cursor", path)["codecompass"] == {"command": "codecompass", "args": expected}
+    assert "--tools: ten; now all" in done.out
+
+
+def test_an_entry_that_starts_nothing_is_shown_replaced_and_brought_back(cli):
+    entry = {"url": "http://127.0.0.1:9100/mcp", "headers": {"Authorization": "very secret"}}
+    path = own_entry(cli, "cursor", entry)
+    before = path.read_bytes()
+
+    done = cli("setup", "cursor")
+
+    assert "http://127.0.0.1:9100/mcp" in done.out
+    assert "very secret" not in done.out + done.err
+    assert path.with_name("mcp.json.before-codecompass").read_bytes() == before
+    cli("setup", "cursor", "--undo")
+    assert path.read_bytes() == before
+
+
+def test_force_puts_our_entry_in_the_place_of_the_users_and_undo_brings_theirs_back(cli):
+    path = own_entry(cli, "cursor", {"command": "codecompass", "args": ["serve-mcp"], "timeout": 9})
+    before = path.read_bytes()
+
+    cli("setup", "cursor", "--force", **SHARED_CONFIG)
+
+    assert servers("cursor", path)["codecompass"] == shape("cursor", INSTALLED)
+    cli("setup", "cursor", "--undo", **SHARED_CONFIG)
+    assert path.read_bytes() == before
+
+
+def test_an_option_given_later_changes_the_entry_that_setup_wrote(cli):
+    path = cli.user / USER_FILES["cursor"]
+    before = sorted(cli.user.rglob("*"))
+    cli("setup", "cursor", "--all-tools")
+
+    cli("setup", "cursor")
+
+    assert servers("cursor", path)["codecompass"]["args"] == SERVE
+    cli("setup", "cursor", "--undo")
+    assert sorted(cli.user.rglob("*")) == before
+
+
+def test_approval_of_claude_code_names_the_tools_that_only_read_and_goes_with_the_entry(cli):
+    settings = cli.user / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Bash(ls)"]}} // mine')
+
+    done = cli("setup", "claude-code", "--approve")
+
+    assert json.loads(settings.read_text().removesuffix(" // mine"))["permissions"]["allow"] == [
+        "Bash(ls)",
+        *(f"mcp__codecompass__{name}" for name in READING),
+    ]
+    assert str(settings) in done.out
+    cli("setup", "claude-code", "--undo")
+    assert settings.read_text() == '{"permissions": {"allow": ["Bash(ls)"]}} // mine'
+    assert [each.name for each in settings.parent.iterdir()] == ["settings.json"]
+
+
+READING = ("search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status")
+
+
+@pytest.mark.parametrize(
+    ("host", "member", "value"),
+    [
+        ("gemini", "trust", True),
+        ("qwen", "trust", True),
+        ("codex", "default_tools_approval_mode", "approve"),
+        ("cline", "autoApprove", list(READING)),
+        ("neovim", "autoApprove", list(READING)),
+    ],
+)
+def test_approval_is_in_the_entry_where_the_host_has_it_there_and_only_when_asked_for(cli, host, member, value):
+    before = sorted(cli.user.rglob("*"))
+    plain = cli("setup", host)
+    path = cli.user / USER_FILES[host]
+    assert member not in servers(host, path)["codecompass"]
+    assert "--approve" in plain.err
+
+    cli("setup", host, "--approve")
+
+    assert servers(host, path)["codecompass"][member] == value
+    cli("setup", host, "--undo")
+    assert sorted(cli.user.rglob("*")) == before
+
+
+def test_a_host_that_keeps_no_approvals_in_a_file_says_what_to_do_instead(cli):
+    done = cli("setup", "copilot", "--approve")
+
+    assert done.code == 2
+    assert "--allow-tool codecompass" in done.err
+
+
+def test_a_project_file_with_a_path_of_this_machine_is_warned_of(cli):
+    cli.tree("shop")
+
+    done = cli("setup", "vscode", "--project", ".", SHELL="/bin/false")
+
+    assert "does not find codecompass on its PATH" in done.err
+    assert "pipx" in done.err
+
+
+def test_a_host_without_a_file_says_what_to_paste_and_where(cli):
+    done = cli("setup", "jetbrains", "--workspace", ".", **SHARED_CONFIG)
+
+    entry = json.loads(done.out)["mcpServers"]["codecompass"]
+    assert entry == {"command": INSTALLED, "args": [*SERVE, "--workspace", str(cli.user)]}
+    assert "Model Context Protocol (MCP)" in done.err
+    assert cli("setup", "jetbrains", "--undo").code == 0
+
+
+def test_the_file_that_opencode_has_is_the_one_that_is_changed(cli):
+    path = cli.user / "config/opencode/opencode.jsonc"
+    path.parent.mkdir(parents=True)
+    path.write_text("{} // mine\n")
+
+    cli("setup", "opencode")
+
+    assert "codecompass" in path.read_text()
+    assert not path.with_name("opencode.json").exists()
+
+
+def test_a_link_to_nothing_yet_stays_a_link(cli):
+    kept = cli.user / "dotfiles" / "mcp.json"
+    path = cli.user / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.symlink_to(kept)
+
+    cli("setup", "cursor")
+    was_written = kept.is_file() and path.is_symlink()
+    cli("setup", "cursor", "--undo")
+
+    assert was_written
+    assert path.is_symlink()
+    assert not kept.parent.exists()
+
+
+def test_a_file_that_cannot_be_written_is_left_alone_with_the_remedy(cli):
+    (cli.user / ".cursor").write_text("a file where a directory should be")
+
+    done = cli("setup", "cursor")
+
+    assert done.code == 1
+    assert ".cursor" in done.err
+    assert "Traceback" not in done.err
+
+
+RULES_FILES = [
+    ({}, "AGENTS.md"),
+    ({"AGENTS.md": "# Agents\n\nBe kind.\n", "CLAUDE.md": "x"}, "AGENTS.md"),
+    ({"CLAUDE.md": "# Claude\r\nno end of line"}, "CLAUDE.md"),
+]
+
+
+@pytest.mark.parametrize(("present", "name"), RULES_FILES, ids=["none", "both", "claude"])
+def test_rules_go_into_the_file_that_agents_read_once_and_out_again_to_the_byte(cli, present, name):
+    root = cli.tree("shop", {"a/b.py": "", **present})
+
+    shown = cli("setup", "--rules", "--dry-run", cwd=root / "a")
+    assert "+<!-- codecompass: begin -->" in shown.out
+    done = cli("setup", "--rules", cwd=root / "a")
+    again = cli("setup", "--rules")
+    text = (root / name).read_bytes().decode()
+
+    assert done.code == 0, done
+    assert text.startswith(present.get(name, ""))
+    assert len([line for line in text.splitlines() if line.startswith("- ")]) == 3
+    assert cli("setup", "--rules", "--print").out.strip() in text.replace("\r\n", "\n")
+    assert "already" in again.out
+    cli("setup", "--rules", "--undo")
+    left = {path.name: path.read_bytes().decode() for path in root.iterdir() if path.is_file()}
+    assert left == present
+
+
+def test_rules_of_another_clone_are_taken_out_too(cli, tmp_path):
+    root = cli.tree("shop", {"AGENTS.md": "# Agents\n"})
+    cli("setup", "--rules")
+
+    cli("setup", "--rules", "--undo", "--project", root, CODECOMPASS_HOME=str(tmp_path / "elsewhere"))
+
+    assert (root / "AGENTS.md").read_text() == "# Agents\n"
+
+
+def test_rules_name_tools_that_there_are(cli):
+    text = cli("setup", "--rules", "--print").out
+
+    named = set(re.findall(r"`(\w+)`", text))
+    assert named
+    assert named <= set(READING)
+
+
+def test_rules_are_not_for_a_host_and_a_host_is_needed_without_them(cli):
+    assert cli("setup", "cursor", "--rules").code == 2
+    missing = cli("setup")
+    assert missing.code == 2
+    assert "claude-code, claude-desktop" in missing.err
+    assert "--rules" in missing.err
+
+
+def test_uninstalling_forgets_what_setup_did(cli):
+    cli("setup", "cursor")
+
+    done = cli("uninstall", "--yes")
+
+    assert str(cli.user / ".cursor/mcp.json") in done.out
+    assert "--undo" in done.out
+    assert not cli.home.exists()
 
 
 @pytest.mark.parametrize(
@@ -382,11 +699,11 @@ def test_the_document_shows_what_setup_writes(cli, host):
     cli("setup", host, **SHARED_CONFIG)
 
     written = (cli.user / USER_FILES[host]).read_text().replace(INSTALLED, "/home/ada/.local/bin/codecompass")
-    (shown,) = re.findall(r"^```(?:json|toml)\n(.*?)^```$", section(host_named(host).title), re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```(?:json|toml|yaml)\n(.*?)^```$", section(host_named(host).title), re.MULTILINE | re.DOTALL)
     assert shown == written
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", [host for host in HOSTS if host.user], ids=lambda host: host.name)
 def test_the_document_names_the_files_that_setup_writes(host):
     (row,) = [line for line in DOCUMENT.splitlines() if line.startswith(f"| {host.title} |") and "`~/" in line]
 

@@ -33,18 +33,22 @@ HELP = """
 @asyncclick.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(invocation: Invocation, yes: bool) -> int:
     """Removes."""
+    from codecompass.cli.hosts.ledger import Ledger
     from codecompass.protocol.encode import encode
     from codecompass.store.housekeeping import disk_usage, remove_everything
 
     terminal, home = invocation.terminal, invocation.home
     n_bytes = disk_usage(home.root)
     roots = _roots(invocation)
+    set_up = Ledger(home).paths()
     if not yes:
         if invocation.options.as_json or not sys.stdin.isatty():
             raise InvalidInput("nobody is there to be asked. Pass --yes to remove all data.", field="yes")
         terminal.line(f"This removes {amounts.size(n_bytes)} in {printable(str(home.root))}:")
         for root in roots:
             terminal.line(f"  the index of {printable(root)}")
+        for path in set_up:
+            terminal.line(f"  what codecompass setup --undo needs for {printable(path)}")
         terminal.out.write("Remove all of it? [y/N] ")
         terminal.out.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -55,6 +59,8 @@ def command(invocation: Invocation, yes: bool) -> int:
         terminal.json(encode(Removal(projects=roots, freed_bytes=n_bytes)))
         return failure.DONE
     terminal.line(f"removed {amounts.size(n_bytes)} in {printable(str(home.root))}")
+    for path in set_up:
+        terminal.line(f"{printable(path)} still has what setup wrote: setup --undo --force takes it out")
     if user_file().exists():
         terminal.line(f"your settings are still in {printable(str(user_file()))}")
     return failure.DONE

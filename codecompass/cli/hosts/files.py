@@ -1,12 +1,14 @@
-"""A host's configuration file: read whole, replaced whole, with the content before it kept beside it.
+"""A host's configuration file: read whole, replaced whole, with its first content kept beside it.
 
 The host may write the same file at any time (Claude Code does so often): a replacement is made only while the content is
 still the one that it was made from.
 """
 
+import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,52 +39,74 @@ def read(path: Path) -> str | None:
         raise FileUnreadable(f"{path} is not UTF-8 (byte {error.start}). Correct it and run again.", path=str(path)) from error
 
 
-def replace(path: Path, before: str | None, after: str, *, is_shared: bool = False) -> None:
-    """Makes `after` the content of the file, at once, and keeps `before` in the backup. Links stay links.
+def replace(path: Path, before: str | None, after: str, *, is_shared: bool = False) -> tuple[Path, ...]:
+    """Makes `after` the content of the file, at once, and returns the directories made for it, outermost first.
 
-    A new file is its user's alone, unless `is_shared`. Where `after` is what the backup holds, the backup goes instead.
+    Links stay links, and the file keeps its mode. A new file is its user's alone, unless `is_shared`.
 
     Raises Changed where the file does not hold `before` any more, PermissionDenied where it cannot be written.
     """
     target = Path(os.path.realpath(path))
+    made = [parent for parent in reversed(target.parents) if not parent.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = _SHARED if is_shared else _PRIVATE
-        is_back = before is not None and _holds(backup_path(path), after)
         if before is not None:
             mode = stat.S_IMODE(target.stat().st_mode)
-            if not is_back:
-                _write(backup_path(path), before, _PRIVATE)
         if read(path) != before:
             raise Changed
         _write(target, after, mode)
-        if is_back:
-            backup_path(path).unlink(missing_ok=True)
+    except FileNotFoundError as error:
+        raise Changed from error
     except OSError as error:
         raise _refused(path, error) from error
+    return tuple(made)
 
 
-def remove(path: Path, before: str) -> None:
-    """Removes the file. Raises Changed and PermissionDenied as `replace` does."""
+def remove(path: Path, before: str, directories: Sequence[Path] = ()) -> None:
+    """Removes the file (a link stays), and those of the directories that are empty then, the last first.
+
+    Raises Changed and PermissionDenied as `replace` does.
+    """
     if read(path) != before:
         raise Changed
     try:
-        path.unlink()
+        Path(os.path.realpath(path)).unlink()
     except OSError as error:
         raise _refused(path, error) from error
+    with contextlib.suppress(OSError):  # something else is in it by now
+        for directory in reversed(directories):
+            directory.rmdir()
 
 
 def backup_path(path: Path) -> Path:
-    """Returns where the content before the last change is kept."""
+    """Returns where the content before the first change is kept."""
     return path.with_name(path.name + BACKUP_SUFFIX)
 
 
-def backup(path: Path) -> str | None:
-    """Returns the content before the last change, None where it is not kept or cannot be read."""
+def keep_backup(path: Path, text: str) -> bool:
+    """Writes the backup, readable by the user alone, and returns whether it did: one that is there stays as it is."""
+    target = backup_path(path)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        return read(backup_path(path))
-    except FileUnreadable:
-        return None
+        with open(descriptor, "wb") as file:
+            file.write(text.encode())
+        os.link(name, target)  # unlike a rename it does not replace what is there
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _refused(target, error) from error
+    finally:
+        os.unlink(name)
+    return True
+
+
+def drop_backup(path: Path) -> None:
+    """Removes the backup, if there is one."""
+    try:
+        backup_path(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise _refused(backup_path(path), error) from error
 
 
 def _content(path: Path) -> bytes | None:
@@ -101,13 +125,6 @@ def _content(path: Path) -> bytes | None:
     if len(content) > MAX_BYTES:
         raise FileUnreadable(f"{path} is larger than {MAX_BYTES // MIB} MiB and left alone.", path=str(path))
     return content
-
-
-def _holds(path: Path, text: str) -> bool:
-    try:
-        return path.read_bytes() == text.encode()
-    except OSError:
-        return False
 
 
 def _write(target: Path, text: str, mode: int) -> None:

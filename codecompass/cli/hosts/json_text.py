@@ -1,7 +1,7 @@
 """Edits JSON as people keep it in configuration files: comments, commas after the last member, their own layout.
 
     parse -> Node: an object knows the place of each of its members in the text
-    set_member, remove_member: text -> text, every other character as it was
+    set_member, assign, remove_member, add_items, remove_items: text -> text, every other character as it was
 
 Offsets are characters. Nothing is ever written back from a decoded value but what was asked to be set.
 """
@@ -45,12 +45,13 @@ class Member(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A value and its place: `text[start:end]`. `members` is None for what is no object."""
+    """A value and its place: `text[start:end]`. `members` is None for what is no object, `items` for what is no array."""
 
     start: int
     end: int
     value: object
     members: tuple[Member, ...] | None = None
+    items: "tuple[Node, ...] | None" = None
 
     def member(self, name: str) -> Member | None:
         """Returns the member of that name; of several, the last one, as every reader takes it."""
@@ -64,11 +65,59 @@ def parse(text: str) -> Node:
 
 def value_at(text: str, path: Sequence[str]) -> object:
     """Returns the value at `path` (dicts, lists, scalars), None where there is none. Raises NotJson."""
-    node: Node | None = parse(text)
-    for name in path:
-        found = None if node is None else node.member(name)
-        node = None if found is None else found.value
+    node = _node_at(parse(text), path)
     return None if node is None else node.value
+
+
+def assign(text: str, path: Sequence[str], value: object) -> str:
+    """Returns `text` with `value` at `path` and nothing of what was there, in its place. Raises NotJson as `set_member` does."""
+    node = _node_at(parse(text), path)
+    if node is None or not path:
+        return set_member(text, path, value)
+    if _same(node.value, value):
+        return text
+    return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
+
+
+def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
+    """Returns `text` with the items that the array at `path` does not have at its end. Raises NotJson as `set_member` does."""
+    node = _node_at(parse(text), path)
+    if node is None:
+        return set_member(text, path, list(items))
+    if node.items is None:
+        raise NotJson(text, node.start, f"{_shown(path)} is not an array")
+    present = [item.value for item in node.items]
+    missing = [_rendered(item, "", _Layout(text)) for item in items if item not in present]
+    if not missing:
+        return text
+    if not node.items:
+        return f"{text[: node.start + 1]}{', '.join(missing)}{text[node.start + 1 :]}"
+    layout, end = _Layout(text), node.items[-1].end
+    is_spread = "\n" in text[node.start : node.items[0].start]
+    between = f",{layout.newline}{_indent_at(text, node.items[0].start)}" if is_spread else ", "
+    return text[:end] + "".join(between + item for item in missing) + text[end:]
+
+
+def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
+    """Returns `text` without these items of the array at `path`, as far as it has them. Raises NotJson."""
+    for item in items:
+        node = _node_at(parse(text), path)
+        nodes = () if node is None or node.items is None else node.items
+        position = next((index for index, each in enumerate(nodes) if each.value == item), None)
+        if position is None:
+            continue
+        start, end = nodes[position].start, nodes[position].end
+        if position + 1 < len(nodes):
+            end = nodes[position + 1].start
+        elif position:
+            start = nodes[position - 1].end
+        else:
+            # The only one: a comma behind it goes too.
+            assert node is not None
+            behind = text[end : node.end - 1]
+            end = node.end - 1 if not behind.replace(",", "").strip() else end
+        text = text[:start] + text[end:]
+    return text
 
 
 def set_member(text: str, path: Sequence[str], value: object) -> str:
@@ -124,6 +173,13 @@ def remove_member(text: str, path: Sequence[str]) -> str:
         assert before.comma is not None
         return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
     return text[:start] + text[end:]
+
+
+def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
+    for name in path:
+        found = None if node is None else node.member(name)
+        node = None if found is None else found.value
+    return node
 
 
 class _Layout:
@@ -258,17 +314,17 @@ class _Parser:
 
     def _array(self, offset: int, depth: int) -> Node:
         text = self.text
-        items: list[object] = []
+        items: list[Node] = []
         at = self._after_blank(offset + 1)
         while text[at : at + 1] != "]":
             item = self._value(at, depth + 1)
-            items.append(item.value)
+            items.append(item)
             at = self._after_blank(item.end)
             if text[at : at + 1] == ",":
                 at = self._after_blank(at + 1)
             elif text[at : at + 1] != "]":
                 raise NotJson(text, at, 'a "," or "]" is missing here')
-        return Node(offset, at + 1, items, None)
+        return Node(offset, at + 1, [item.value for item in items], None, tuple(items))
 
     def _after_blank(self, offset: int) -> int:
         found = _BLANK.match(self.text, offset)

@@ -1,65 +1,146 @@
 """The hosts that `codecompass setup` knows: where each keeps its servers, and in which shape.
 
-Source of paths and shapes: the documentation of each host, as of November 2026. A host's user file holds for all projects,
-its project file for one and can be committed.
+Source of paths and shapes: the program itself where `checked` says so, else the host's documents, as of November 2026. A
+host's user file holds for all projects, its project file for one and can be committed.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
 
-FileFormat = Literal["json", "toml"]
+FileFormat = Literal["json", "toml", "yaml"]
+Base = Literal["home", "config", "application"]
 
 SERVER: Final = "codecompass"
 """The name of the server in every host. Short: some hosts put it before the name of each tool, and cut."""
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """How a server's process is started."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """How a host writes an entry. `arguments` is empty where they stand in one list with the command.
+
+    `fixed` are members that the host wants besides, before and after those.
+    """
+
+    command: str = "command"
+    arguments: str = "args"
+    environment: str = "env"
+    before: tuple[tuple[str, object], ...] = ()
+    after: tuple[tuple[str, object], ...] = ()
+
+    def entry(self, launch: Launch) -> dict[str, object]:
+        """Returns the entry that starts a server so."""
+        made: dict[str, object] = dict(self.before)
+        if self.arguments:
+            made |= {self.command: launch.program, self.arguments: list(launch.arguments)}
+        else:
+            made[self.command] = [launch.program, *launch.arguments]
+        if launch.environment:
+            made[self.environment] = dict(launch.environment)
+        return made | dict(self.after)
+
+    def launch(self, entry: Mapping[str, object]) -> Launch | None:
+        """Returns how an entry starts its server, None where it starts none or cannot be read."""
+        command = entry.get(self.command)
+        given: object = entry.get(self.arguments, []) if self.arguments else []
+        if not self.arguments and isinstance(command, list | tuple) and command:
+            command, given = command[0], list(command[1:])
+        environment = entry.get(self.environment, {})
+        if not isinstance(command, str) or not isinstance(given, list | tuple) or not isinstance(environment, Mapping):
+            return None
+        if not all(isinstance(each, str) for each in given):
+            return None
+        return Launch(program=command, arguments=tuple(given), environment=dict(environment))
+
+
+class EntryApproval(Struct, frozen=True, kw_only=True):
+    """The host takes calls without asking where the entry says so. `value` None stands for the list of our tools."""
+
+    member: str
+    value: object = None
+
+
+class FileApproval(Struct, frozen=True, kw_only=True):
+    """The host takes calls without asking that a list in a file of its own names: `prefix` and the tool's name."""
+
+    user: str
+    project: str
+    section: tuple[str, ...]
+    prefix: str
+    home_prefix: str = ""
 
 
 class Host(Struct, frozen=True, kw_only=True):
     """A host. `section` is the path of the object that holds its servers.
 
     `user` names its file below a base directory (see `user_path`), `project` its file in a project, None where it has none.
-    `marks_type` is for hosts that want to be told that a server is a process; `afterwards` says what makes it take effect.
+    Of `others`, names beside those that the host reads too, one that exists is used. A host without `user` has no file that
+    another program may write; `place` says where a person puts the entry. `afterwards` says what makes it take effect,
+    `asking` what the host asks before it calls a tool, and what switches that off.
     """
 
     name: str
     title: str
-    format: FileFormat
-    section: tuple[str, ...]
-    user: str
-    project: str | None
-    base: Literal["home", "application"] = "home"
+    format: FileFormat = "json"
+    section: tuple[str, ...] = ("mcpServers",)
+    shape: Shape = Shape()
+    user: str = ""
+    project: str | None = None
+    others: tuple[str, ...] = ()
+    base: Base = "home"
     home_variable: str = ""
     home_prefix: str = ""
-    marks_type: bool = False
+    file_variable: str = ""
+    approval: EntryApproval | FileApproval | None = None
     finds_project: bool = True
+    checked: Literal["program", "documents"] = "documents"
+    place: str = ""
     afterwards: str
+    asking: str = ""
+    project_afterwards: str = ""
 
+
+_TYPED: Final = Shape(before=(("type", "stdio"),))
+_NEW_SESSION: Final = "Start a new session; /mcp shows the server."
 
 HOSTS: Final = (
     Host(
         name="claude-code",
         title="Claude Code",
-        format="json",
-        section=("mcpServers",),
+        shape=_TYPED,
         user=".claude.json",
         project=".mcp.json",
         home_variable="CLAUDE_CONFIG_DIR",
-        marks_type=True,
-        afterwards="Start a new session; /mcp shows the server.",
+        approval=FileApproval(
+            user=".claude/settings.json",
+            project=".claude/settings.json",
+            section=("permissions", "allow"),
+            prefix=f"mcp__{SERVER}__",
+            home_prefix=".claude/",
+        ),
+        checked="program",
+        afterwards=_NEW_SESSION,
+        asking="Claude Code asks before the first call of each tool; --approve allows those that only read.",
+        project_afterwards="Whoever opens the project is asked once whether to trust the server of .mcp.json.",
     ),
     Host(
         name="claude-desktop",
         title="Claude Desktop",
-        format="json",
-        section=("mcpServers",),
         user="Claude/claude_desktop_config.json",
-        project=None,
         base="application",
         finds_project=False,
         afterwards="Quit Claude Desktop and start it again.",
+        asking='Claude Desktop asks before a call: choose "Always allow" for each tool.',
     ),
     Host(
         name="codex",
@@ -70,46 +151,171 @@ HOSTS: Final = (
         project=".codex/config.toml",
         home_variable="CODEX_HOME",
         home_prefix=".codex/",
-        afterwards="Start a new session; /mcp shows the server.",
+        approval=EntryApproval(member="default_tools_approval_mode", value="approve"),
+        checked="program",
+        afterwards=_NEW_SESSION,
+        asking="Where Codex asks before a call, --approve makes it call without.",
+        project_afterwards="Codex reads the file of a project only where the project is trusted.",
     ),
     Host(
         name="cursor",
         title="Cursor",
-        format="json",
-        section=("mcpServers",),
         user=".cursor/mcp.json",
         project=".cursor/mcp.json",
         afterwards="Open Customize in Cursor's sidebar, then MCPs, and see that the server is switched on.",
+        asking="Cursor asks before a call; its settings for agents, Auto-Run, have a list of what need not be asked.",
     ),
     Host(
         name="vscode",
         title="VS Code",
-        format="json",
         section=("servers",),
+        shape=_TYPED,
         user="Code/User/mcp.json",
         project=".vscode/mcp.json",
         base="application",
-        marks_type=True,
         afterwards="Run MCP: List Servers in VS Code and start it there.",
+        asking='GitHub Copilot asks before a call: choose "Always Allow" in its dialog.',
+    ),
+    Host(
+        name="copilot",
+        title="Copilot CLI",
+        shape=Shape(before=(("tools", ["*"]), ("type", "local"))),
+        user=".copilot/mcp-config.json",
+        project=".github/mcp.json",
+        home_variable="COPILOT_HOME",
+        home_prefix=".copilot/",
+        checked="program",
+        afterwards="Start a new session; /mcp shows the server.",
+        asking=f"Copilot CLI asks before a call; start it with --allow-tool {SERVER} and it does not.",
+        project_afterwards="Copilot CLI reads the file of a project only where the directory is trusted.",
     ),
     Host(
         name="gemini",
         title="Gemini CLI",
-        format="json",
-        section=("mcpServers",),
         user=".gemini/settings.json",
         project=".gemini/settings.json",
-        afterwards="Start a new session; /mcp shows the server.",
+        approval=EntryApproval(member="trust", value=True),
+        checked="program",
+        afterwards=f"{_NEW_SESSION} In a folder that is not trusted Gemini CLI starts no server: /permissions trusts it.",
+        asking="Gemini CLI asks before a call; --approve makes it trust this server.",
+    ),
+    Host(
+        name="qwen",
+        title="Qwen Code",
+        user=".qwen/settings.json",
+        project=".qwen/settings.json",
+        approval=EntryApproval(member="trust", value=True),
+        checked="program",
+        afterwards=_NEW_SESSION,
+        asking="Qwen Code asks before a call; --approve makes it trust this server.",
+    ),
+    Host(
+        name="opencode",
+        title="opencode",
+        section=("mcp",),
+        shape=Shape(
+            command="command",
+            arguments="",
+            environment="environment",
+            before=(("type", "local"),),
+            after=(("enabled", True),),
+        ),
+        user="opencode/opencode.json",
+        project="opencode.json",
+        others=("opencode.jsonc",),
+        base="config",
+        checked="program",
+        afterwards="Start a new session; opencode mcp list shows the server.",
+    ),
+    Host(
+        name="amp",
+        title="Amp",
+        section=("amp.mcpServers",),
+        user="amp/settings.json",
+        project=".amp/settings.json",
+        base="config",
+        checked="program",
+        afterwards="Start a new session; amp mcp list shows the server.",
+        asking=f"Where Amp asks before a call: amp permissions add allow 'mcp__{SERVER}__*'.",
+        project_afterwards=f"Whoever opens the project allows the server once: amp mcp approve {SERVER}.",
+    ),
+    Host(
+        name="cline",
+        title="Cline",
+        user=".cline/data/settings/cline_mcp_settings.json",
+        file_variable="CLINE_MCP_SETTINGS_PATH",
+        approval=EntryApproval(member="autoApprove"),
+        finds_project=True,
+        afterwards="Start a new session. The MCP Servers view shows the server.",
+        asking="Cline asks before a call; --approve allows the tools that only read.",
+    ),
+    Host(
+        name="cline-vscode",
+        title="Cline in VS Code",
+        user="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        base="application",
+        approval=EntryApproval(member="autoApprove"),
+        afterwards="Cline takes it up at once; the MCP Servers view shows the server.",
+        asking="Cline asks before a call; --approve allows the tools that only read.",
+    ),
+    Host(
+        name="continue",
+        title="Continue",
+        user=".continue/mcpServers/codecompass.json",
+        project=".continue/mcpServers/codecompass.json",
+        home_variable="CONTINUE_GLOBAL_DIR",
+        home_prefix=".continue/",
+        afterwards="Continue takes it up at once, in Agent mode. Its command line, cn, reads the servers of config.yaml only.",
+        asking="Continue asks before a call: set the tools to Automatic in its tool settings.",
+    ),
+    Host(
+        name="windsurf",
+        title="Windsurf",
+        user=".codeium/windsurf/mcp_config.json",
+        finds_project=False,
+        afterwards="Press Refresh in the MCP settings of Cascade.",
     ),
     Host(
         name="zed",
         title="Zed",
-        format="json",
         section=("context_servers",),
         user="zed/settings.json",
         project=".zed/settings.json",
-        base="application",
+        base="config",
         afterwards="Zed takes it up at once; the Agent Panel's settings show the server.",
+        asking="Zed asks before a call: choose to always allow it.",
+    ),
+    Host(
+        name="neovim",
+        title="Neovim",
+        user=".config/mcphub/servers.json",
+        project=".mcphub/servers.json",
+        approval=EntryApproval(member="autoApprove"),
+        afterwards="mcphub.nvim takes it up at once; :MCPHub shows the server.",
+        asking="mcphub.nvim asks before a call; --approve allows the tools that only read.",
+    ),
+    Host(
+        name="goose",
+        title="Goose",
+        format="yaml",
+        section=("extensions",),
+        shape=Shape(
+            command="cmd",
+            environment="envs",
+            before=(("enabled", True), ("type", "stdio"), ("name", SERVER), ("description", "Finds code.")),
+            after=(("timeout", 300),),
+        ),
+        user="goose/config.yaml",
+        base="config",
+        afterwards="Start a new session; goose info -v shows the extension.",
+        asking="Where Goose asks before a call: goose configure, Tool Permission.",
+    ),
+    Host(
+        name="jetbrains",
+        title="JetBrains AI Assistant",
+        finds_project=False,
+        place="Settings | Tools | AI Assistant | Model Context Protocol (MCP): Add, then As JSON",
+        afterwards="Apply, and see that the status of the server is connected.",
     ),
 )
 
@@ -120,23 +326,43 @@ def host_named(name: str) -> Host:
 
 
 def user_path(host: Host, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Returns the host's file for all projects. It need not exist.
+    """Returns the host's file for all projects. It need not exist. The variables are those that the hosts themselves read."""
+    given = environment.get(host.file_variable) if host.file_variable else None
+    if given:
+        return Path(given)
+    return _existing(_below_home(host, host.user, host.home_prefix, environment, platform), host.others)
 
-    Zed keeps to `~/.config` on macOS too. The variables are those that the hosts themselves read.
-    """
+
+def project_path(host: Host, root: Path) -> Path | None:
+    """Returns the host's file of the project at `root`, None where it has none."""
+    return None if host.project is None else _existing(root / host.project, host.others)
+
+
+def approval_path(host: Host, approval: FileApproval, environment: Mapping[str, str], root: Path | None) -> Path:
+    """Returns the file that holds what the host may do unasked: of the project at `root`, or of the user."""
+    if root is not None:
+        return root / approval.project
+    return _below_home(host, approval.user, approval.home_prefix, environment, sys.platform)
+
+
+def _below_home(host: Host, name: str, prefix: str, environment: Mapping[str, str], platform: str) -> Path:
+    """`~/.config` is the place on macOS too for hosts that come from the command line, and for Zed."""
     home = Path(environment.get("HOME") or Path.home())
     moved = environment.get(host.home_variable) if host.home_variable else None
     if moved:
-        return Path(moved) / host.user.removeprefix(host.home_prefix)
+        return Path(moved) / name.removeprefix(prefix)
     if host.base == "home":
-        return home / host.user
-    if platform == "darwin":
-        return home / (".config" if host.name == "zed" else "Library/Application Support") / host.user
-    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / host.user
+        return home / name
+    if platform == "darwin" and host.base == "application":
+        return home / "Library/Application Support" / name
+    if platform == "darwin" and host.name == "zed":
+        return home / ".config" / name
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / name
 
 
-def entry(host: Host, command: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, object]:
-    """Returns the server's entry in the host's shape. `environment` is what its process needs besides the host's own."""
-    made: dict[str, object] = {"type": "stdio"} if host.marks_type else {}
-    made |= {"command": command, "args": arguments}
-    return made | ({"env": dict(environment)} if environment else {})
+def _existing(path: Path, others: Sequence[str]) -> Path:
+    if not path.exists():
+        for other in others:
+            if path.with_name(other).exists():
+                return path.with_name(other)
+    return path

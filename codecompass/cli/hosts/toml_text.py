@@ -1,10 +1,19 @@
-"""Edits TOML as people keep it in configuration files; comments and layout stay. The counterpart of `json_text`."""
+"""Edits TOML as people keep it in configuration files; comments and layout stay. The counterpart of `json_text`.
 
+A new table is added as text, at the end. What is in an existing one is changed with tomlkit, and the result held against
+what the standard library reads of it: tomlkit loses values of unusual documents.
+"""
+
+import copy
+import tomllib
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AbstractTable, InlineTable
+from tomlkit.items import AbstractTable, InlineTable, Key
+
+_BOM: Final = "\ufeff"
 
 
 class NotToml(Exception):
@@ -13,57 +22,154 @@ class NotToml(Exception):
 
 def value_at(text: str, path: Sequence[str]) -> object:
     """Returns the value at `path` as plain dicts, lists and scalars, None where there is none. Raises NotToml."""
-    value: object = _parsed(text).unwrap()
+    value: object = _plain(text)
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
+def assign(text: str, path: Sequence[str], value: object) -> str:
+    """Returns `text` with `value` at `path` and nothing of what was there. Raises NotToml."""
+    data = _plain(text)
+    expected = copy.deepcopy(data)
+    _put(expected, path, value)
+    if expected == data:
+        return text
+    changed = _appended(text, path, value) if value_at(text, path) is None and isinstance(value, Mapping) else None
+    if changed is not None and _reads_as(changed, expected):
+        return changed
+    return _checked(_edited(text, path, value), expected)
+
+
 def set_member(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
     """Returns `text` with the table at `path` holding the members of `value`, besides others that it has. Raises NotToml."""
+    present = value_at(text, path)
+    if present is None:
+        return assign(text, path, value)
+    if not isinstance(present, dict):
+        raise NotToml(f"{'.'.join(path)} is not a table")
+    for name, item in value.items():
+        text = assign(text, [*path, name], item)
+    return text
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Returns `text` without the member at `path`; unchanged where there is none. Raises NotToml."""
+    data = _plain(text)
+    if value_at(text, path) is None:
+        return text
+    expected: Any = copy.deepcopy(data)
+    inner: Any = expected
+    for name in path[:-1]:
+        inner = inner[name]
+    del inner[path[-1]]
+    document = _parsed(text)
+    container: Any = document
+    try:
+        for name in path[:-1]:
+            container = container[name]
+        del container[path[-1]]
+    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
+        raise NotToml(f"{'.'.join(path)} cannot be taken out of this file") from error
+    return _checked(_mark(text) + tomlkit.dumps(document), expected, path)
+
+
+def _appended(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    heading = ".".join(Key.as_string(tomlkit.key(name)) for name in path)
+    lines = [f"[{heading}]", *(f"{tomlkit.key(name).as_string()} = {_written(item)}" for name, item in value.items())]
+    before = text if not text.removeprefix(_BOM) or text.endswith("\n") else text + newline
+    gap = newline if before.strip().removeprefix(_BOM) else ""
+    return before + gap + newline.join(lines) + newline
+
+
+def _edited(text: str, path: Sequence[str], value: object) -> str:
     document = _parsed(text)
     container: object = document
-    for depth, name in enumerate(path):
+    for depth, name in enumerate(path[:-1]):
         if not _is_table(container):
             raise NotToml(f"{'.'.join(path[:depth])} is not a table")
         assert isinstance(container, dict)
         if name not in container:
             # A table that only holds tables needs no heading of its own.
             is_inline = isinstance(container, InlineTable)
-            container[name] = tomlkit.inline_table() if is_inline else tomlkit.table(is_super_table=depth < len(path) - 1)
+            container[name] = tomlkit.inline_table() if is_inline else tomlkit.table(is_super_table=True)
         container = container[name]
     if not _is_table(container):
-        raise NotToml(f"{'.'.join(path)} is not a table")
+        raise NotToml(f"{'.'.join(path[:-1])} is not a table")
     assert isinstance(container, dict)
-    for name, item in value.items():
-        if name not in container or _plain(container[name]) != _plain(item):
-            container[name] = _item(item)
-    return _dumped(document)
+    try:
+        if isinstance(value, Mapping) and isinstance(container.get(path[-1]), AbstractTable):
+            table = container[path[-1]]
+            for name in [name for name in table if name not in value]:
+                del table[name]
+            for name, item in value.items():
+                table[name] = _item(item)
+        else:
+            container[path[-1]] = _item(value)
+        return _mark(text) + tomlkit.dumps(document)
+    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
+        raise NotToml(f"{'.'.join(path)} cannot be changed in this file") from error
 
 
-def remove_member(text: str, path: Sequence[str]) -> str:
-    """Returns `text` without the member at `path`; unchanged where there is none. Raises NotToml."""
-    document = _parsed(text)
-    container: object = document
-    for name in path[:-1]:
-        if not isinstance(container, dict) or name not in container:
-            return text
-        container = container[name]
-    if not isinstance(container, dict) or path[-1] not in container:
+def _checked(text: str, expected: object, path: Sequence[str] = ()) -> str:
+    """Returns `text` where it says what is expected of it; empty tables on the way to what was removed may be gone."""
+    if _reads_as(text, expected):
         return text
-    del container[path[-1]]
-    return _dumped(document)
+    for depth in range(len(path) - 1, 0, -1):
+        _drop_empty(expected, path[:depth])
+        if _reads_as(text, expected):
+            return text
+    raise NotToml("it is written in a way that cannot be changed here without harm")
+
+
+def _drop_empty(data: object, path: Sequence[str]) -> None:
+    for name in path[:-1]:
+        data = data.get(name) if isinstance(data, dict) else None
+    if isinstance(data, dict) and data.get(path[-1]) == {}:
+        del data[path[-1]]
+
+
+def _reads_as(text: str, expected: object) -> bool:
+    try:
+        # As text: a float that is not a number equals nothing.
+        return repr(_sorted(_plain(text))) == repr(_sorted(expected))
+    except NotToml:
+        return False
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _put(data: dict[str, Any], path: Sequence[str], value: object) -> None:
+    inner: Any = data
+    for depth, name in enumerate(path[:-1]):
+        inner = inner.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise NotToml(f"{'.'.join(path[: depth + 1])} is not a table")
+    inner[path[-1]] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _plain(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix(_BOM))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        last = f"at the end, line {text.count(chr(10)) + 1}"
+        raise NotToml(str(error).replace("at end of document", last)) from error
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(text)
+        return tomlkit.parse(text.removeprefix(_BOM))
     except TOMLKitError as error:
         raise NotToml(str(error)) from error
 
 
-def _dumped(document: tomlkit.TOMLDocument) -> str:
-    return tomlkit.dumps(document)
+def _mark(text: str) -> str:
+    return _BOM if text.startswith(_BOM) else ""
 
 
 def _is_table(value: object) -> bool:
@@ -78,6 +184,5 @@ def _item(value: object) -> object:
     return table
 
 
-def _plain(value: object) -> object:
-    unwrapped = value.unwrap() if hasattr(value, "unwrap") else value
-    return list(unwrapped) if isinstance(unwrapped, tuple) else unwrapped
+def _written(value: object) -> str:
+    return str(tomlkit.item(_item(value)).as_string())

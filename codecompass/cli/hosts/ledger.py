@@ -1,0 +1,144 @@
+"""What `setup` has changed in which file, kept until it is undone.
+
+A change is one place in a text: `wrote` stands where `replaced` stood. While the rest of the file stays the same, putting
+`replaced` back gives the file as it was, to the byte, whatever its format. Where the user has changed other parts since, the
+place is found by what was written there. See `changing` for what then has to hold.
+"""
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.errors import PermissionDenied
+from codecompass.store.layout import HomeLayout, make_private_directory, not_writable, replace_file
+
+_CONTEXT: Final = 60
+"""Characters on either side that tell a short insertion from others like it."""
+
+
+class Splice(Struct, frozen=True, kw_only=True):
+    """`wrote` at `offset` (characters) of a text, in the place of `replaced`; `before` and `behind` stand around it."""
+
+    offset: int
+    wrote: str
+    replaced: str
+    before: str
+    behind: str
+
+    def undone_at(self, text: str, offset: int) -> str:
+        """Returns the text with what was there before; `offset` is where `wrote` begins."""
+        return text[:offset] + self.replaced + text[offset + len(self.wrote) :]
+
+    def found_in(self, text: str) -> int | None:
+        """Returns where `wrote` stands in a text that has changed since, None where that is not certain."""
+        for length in (_CONTEXT, _CONTEXT // 4, 0):
+            front = self.before[max(0, len(self.before) - length) :] if length else ""
+            wanted = front + self.wrote + self.behind[:length]
+            if self.wrote and text.count(wanted) == 1:
+                return text.index(wanted) + len(front)
+        return None
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What was done to one file. `state` is what the place held afterwards, `state_before` before, both as canonical JSON.
+
+    `digest` is of the whole text afterwards. `existed` is false for a file, `directories` holds those, that setup made.
+    `n_sections` counts the objects on the way to the place that were there.
+    """
+
+    path: str
+    splice: Splice
+    digest: str
+    state: str
+    state_before: str | None
+    n_sections: int
+    existed: bool
+    directories: tuple[str, ...] = ()
+    has_backup: bool = False
+
+
+def splice(before: str, after: str) -> Splice:
+    """Returns the one place in which two texts differ."""
+    start = 0
+    shortest = min(len(before), len(after))
+    while start < shortest and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    stop, stop_before = len(after) - end, len(before) - end
+    return Splice(
+        offset=start,
+        wrote=after[start:stop],
+        replaced=before[start:stop_before],
+        before=after[max(0, start - _CONTEXT) : start],
+        behind=after[stop : stop + _CONTEXT],
+    )
+
+
+def digest(text: str) -> str:
+    """Returns what a text is known by."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """Returns a value so that two that are equal are equal as text."""
+    return msgspec.json.encode(value, order="sorted", enc_hook=str).decode()
+
+
+class Ledger:
+    """The changes that are in force, one file each. `kind` tells apart what is changed in one file for two reasons."""
+
+    def __init__(self, home: HomeLayout) -> None:
+        self._home = home
+
+    def of(self, path: Path, kind: str) -> Change | None:
+        """Returns the change of a file. One that cannot be read is none."""
+        try:
+            return msgspec.json.decode(self._place(path, kind).read_bytes(), type=Change)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def open(self) -> None:
+        """Makes sure that changes can be kept. Raises PermissionDenied."""
+        make_private_directory(self._home.hosts)
+        if not os.access(self._home.hosts, os.W_OK):
+            raise PermissionDenied(
+                f"{self._home.hosts} cannot be written, so the change could not be undone. Make it writable and run again.",
+                path=str(self._home.hosts),
+            )
+
+    def keep(self, path: Path, kind: str, change: Change) -> None:
+        """Keeps the change of a file in the place of the one before. Raises PermissionDenied."""
+        self.open()
+        try:
+            replace_file(self._place(path, kind), msgspec.json.encode(change))
+        except OSError as error:
+            raise not_writable(self._home.hosts, error) from error
+
+    def forget(self, path: Path, kind: str) -> None:
+        """Forgets the change of a file, and leaves no empty directory."""
+        try:
+            self._place(path, kind).unlink(missing_ok=True)
+        except OSError as error:
+            raise not_writable(self._home.hosts, error) from error
+        with contextlib.suppress(OSError):
+            self._home.hosts.rmdir()
+            self._home.root.rmdir()
+
+    def paths(self) -> tuple[str, ...]:
+        """Returns the files that hold a change of ours."""
+        try:
+            names = sorted(self._home.hosts.glob("*.json"))
+            return tuple(sorted({msgspec.json.decode(name.read_bytes(), type=Change).path for name in names}))
+        except (OSError, msgspec.DecodeError):
+            return ()
+
+    def _place(self, path: Path, kind: str) -> Path:
+        name = hashlib.sha256(f"{kind}\0{os.path.realpath(path)}".encode(errors="surrogateescape")).hexdigest()[:24]
+        return self._home.hosts / f"{name}.json"
