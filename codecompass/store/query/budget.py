@@ -11,8 +11,12 @@ from typing import Final
 
 from msgspec.structs import fields
 
+from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import CodeContextReply, ContextItem
+from codecompass.protocol.text.code import STALE, context_lines
+
+SEPARATOR: Final = b",\n"
 
 ASCII_PER_TOKEN: Final = 2.4
 """The densest whole answer had 2.59 ASCII characters a token."""
@@ -38,6 +42,15 @@ _HANDLE: Final = re.compile(rb'(?<!\\)"[0-9a-f]{16}"')
 _WORD: Final = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _MARK: Final = re.compile(rb"[^A-Za-z0-9 \x80-\xff]")
+
+
+def item_tokens(item: ContextItem) -> int:
+    """Returns the tokens of one item of an answer, with what separates it from the next, in the form that it is made for."""
+    if item.excerpt is None:
+        return estimate_tokens(encode(item) + SEPARATOR)
+    # Its path counts for each: which of them will stand below one path is not known yet.
+    stale = [STALE] if item.stale else []
+    return estimate_tokens("\n".join(("", item.path, *stale, *context_lines(item), "")).encode())
 
 
 def estimate_tokens(encoded: bytes) -> int:

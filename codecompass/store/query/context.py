@@ -16,12 +16,11 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.protocol.text import render
-from codecompass.protocol.text.code import context_lines
 from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import PathReader
 from codecompass.store.query.answer import answer_metadata
-from codecompass.store.query.budget import estimate_tokens
+from codecompass.store.query.budget import estimate_tokens, item_tokens
 from codecompass.store.query.finding import find
 from codecompass.store.query.handles import symbol_handle
 from codecompass.store.query.needs import needs_of
@@ -47,7 +46,6 @@ NEED_SCALE: Final = 0.5
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
-SEPARATOR: Final = b",\n"
 LEAST_BUDGET: Final = 100
 """Below this no answer is possible, whatever the workspace is called."""
 
@@ -94,7 +92,7 @@ def get_code_context(
     is_brief = bool(candidates) and not kept
     if is_brief:
         kept = _fitting([_brief(item) for item in candidates], free)[:1]
-    used = envelope + sum(_cost(item) for item in kept)
+    used = envelope + sum(item_tokens(item) for item in kept)
     return _reply(snapshot, strategy, hits.warnings, state, tuple(kept), len(candidates), used, is_brief=is_brief)
 
 
@@ -149,12 +147,12 @@ def _filling(groups: _Groups, free: int) -> list[ContextItem]:
     """What of the groups fits into `free` tokens, in their order."""
     # The best hit comes before what it needs, also where it leaves no room for that.
     best = _fitting(groups.best[:1], free)
-    left = free - sum(map(_cost, best))
-    reserve = min(int(free * NEEDS_SHARE), sum(map(_cost, groups.needs)))
+    left = free - sum(map(item_tokens, best))
+    reserve = min(int(free * NEEDS_SHARE), sum(map(item_tokens, groups.needs)))
     best += _fitting(groups.best[1:], left - reserve)
-    left = free - sum(map(_cost, best))
+    left = free - sum(map(item_tokens, best))
     needs = _fitting(groups.needs, min(left, int(free * NEEDS_SHARE)))
-    left -= sum(map(_cost, needs))
+    left -= sum(map(item_tokens, needs))
     kept = {_identity(item) for item in best}
     others = _fitting([item for item in (*groups.best, *groups.others) if _identity(item) not in kept], left)
     return [*best, *needs, *others]
@@ -163,18 +161,11 @@ def _filling(groups: _Groups, free: int) -> list[ContextItem]:
 def _fitting(items: Sequence[ContextItem], free: int) -> list[ContextItem]:
     kept = []
     for item in items:
-        cost = _cost(item)
+        cost = item_tokens(item)
         if cost <= free:
             kept.append(item)
             free -= cost
     return kept
-
-
-def _cost(item: ContextItem) -> int:
-    if item.excerpt is not None:
-        # Its path counts for each: which of them will stand below one path is not known yet.
-        return estimate_tokens("\n".join(("", item.path, *context_lines(item), "")).encode())
-    return estimate_tokens(encode(item) + SEPARATOR)
 
 
 def _brief(item: ContextItem) -> ContextItem:

@@ -6,9 +6,8 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from codecompass.protocol.encode import encode
 from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
-from codecompass.store.query.budget import estimate_tokens
+from codecompass.store.query.budget import item_tokens
 
 ReplyT = TypeVar("ReplyT", bound=Struct)
 ContextReplyT = TypeVar("ContextReplyT", bound=CodeContextReply)
@@ -22,8 +21,6 @@ CHANGED_SOMEWHERE: Final = (
 """Where it is not known which."""
 
 HEAD_HAS_MOVED: Final = "another branch or commit has been checked out since the index was built. Call again to be told its name"
-
-_MARK: Final = b',"stale":true'
 
 
 def stale_warning(paths: Sequence[str]) -> str:
@@ -57,13 +54,14 @@ def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: 
         if item.path not in changed:
             items.append(item)
             continue
-        cost = estimate_tokens(_MARK)
+        marked = msgspec.structs.replace(item, stale=True)
+        cost = item_tokens(marked) - item_tokens(item)
         if max_tokens is not None and tokens + cost > max_tokens:
             # What is left out was paid for already, so there is room again.
-            tokens -= estimate_tokens(encode(item))
+            tokens -= item_tokens(item)
             continue
         tokens += cost
-        items.append(msgspec.structs.replace(item, stale=True))
+        items.append(marked)
     metadata = reply.metadata
     if len(items) < len(reply.context_items):
         metadata = msgspec.structs.replace(
