@@ -1,11 +1,12 @@
 """Reads answers as a model does: which places they show, what they say of themselves, how much of them is useful. Pure.
 
 An answer is `content[0].text`: JSON, or text for models. Text names a file on a line of its own, below it definitions
-(kind, name, lines; indented) and numbered source lines:
+(lines, then what is there), the definition that lines lie in, and numbered source lines:
 
     src/flask/app.py
-      method Flask.full_dispatch_request 897-918
-    897      def full_dispatch_request(self) -> Response:
+    897-918 def Flask.full_dispatch_request(self) -> Response
+    in class Flask 109-1625
+    903:        try:
 
 A place can also stand on one line, `src/flask/app.py:897-918  method Flask.full_dispatch_request`, and so can a source
 line, `src/flask/app.py:903:try:`. Any other line is structure: counts, warnings, advice.
@@ -34,8 +35,8 @@ _WORD_FIELDS: Final = ("name", "qualified_name", "signature", "snippet", *_CODE_
 _LISTS: Final = ("results", "context_items", "files")
 
 _SOURCE: Final = re.compile(r"\s*(?P<line>\d+)(?:  |:|\t|$)(?P<code>.*)")
-_RANGED: Final = re.compile(r"\s+(?P<kind>[^\W\d][\w-]*)(?P<name>.*)\s(?P<start>\d+)-(?P<end>\d+)(?:[\s,;:(].*)?")
-_ONE_LINE: Final = re.compile(r"\s+(?P<kind>[^\W\d][\w-]*)(?P<name>.*)\s(?P<start>\d+)(?P<end>)(?:[,;:(].*)?")
+_HEADING: Final = re.compile(r"(?P<start>\d+)(?:-(?P<end>\d+))? (?!of \d)(?P<name>\S.*)")
+_ENCLOSING: Final = re.compile(r"in (?P<name>\S.*) \d+(?:-\d+)?")
 _LOCATED: Final = re.compile(r"(?P<path>\S+?):(?P<start>\d+)(?:-(?P<end>\d+))?(?::(?P<code>.*)|\s+(?P<named>.*))?")
 _PATH_ALONE: Final = re.compile(r"(?=\S*[/.])[^\s:;,()]*[^\s:;,.()]")
 _ADMISSION: Final = re.compile(
@@ -205,11 +206,16 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
             places[-1].lines.append(int(source["line"]))
             places[-1].words.append(source["code"])
             useful += len(source["line"]) + _size(source["code"].rstrip())
-        elif path and (definition := _definition(row)):
-            name, start, end = definition["name"].strip(), definition["start"], definition["end"]
+        elif path and (heading := _HEADING.fullmatch(row)):
+            name, start, end = heading["name"], heading["start"], heading["end"] or ""
             places.append(_Open(path, int(start), int(end) if end else None, name))
             is_named = False
             useful += _size(name) + len(start) + len(end)
+        elif path and (enclosing := _ENCLOSING.fullmatch(row)):
+            # What is shown are the lines below it; the name is not that of the place.
+            places.append(_Open(path))
+            is_named = False
+            useful += _size(enclosing["name"])
         elif located := _LOCATED.fullmatch(row):
             path, is_named = located["path"], False
             start, end, code, named = located.group("start", "end", "code", "named")
@@ -227,17 +233,13 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
     return [place.closed() for place in places], useful, "\n".join(says)
 
 
-def _definition(row: str) -> re.Match[str] | None:
-    return _RANGED.fullmatch(row) or _ONE_LINE.fullmatch(row)
-
-
 def _names_file(row: str, following: str) -> bool:
     """Whether a line is a path alone: it looks like one, or what follows can only stand below one."""
     if not row or row[0].isspace():
         return False
     if _PATH_ALONE.fullmatch(row):
         return True
-    return bool(_SOURCE.fullmatch(following) or _definition(following)) and not row.rstrip().endswith((".", ":"))
+    return any(known.fullmatch(following) for known in (_SOURCE, _HEADING, _ENCLOSING)) and not row.rstrip().endswith((".", ":"))
 
 
 def _size(text: str) -> int:

@@ -8,13 +8,14 @@ from bench.agent.answers import Place, grep_characters, read_answer, retry_secon
 
 TEXT = """\
 src/flask/app.py
-  method Flask.full_dispatch_request 897-918
-  897      def full_dispatch_request(self) -> Response:
-  903          try:
+897-918 def Flask.full_dispatch_request(self) -> Response
+897:    def full_dispatch_request(self) -> Response:
+903:        try:
 
 src/flask/views.py
-  class View 16-135
-   78      def dispatch_request(self) -> ft.ResponseReturnValue:
+16-135 class View
+in class View 16-135
+78:    def dispatch_request(self) -> ft.ResponseReturnValue:
 3 of 12; more: limit 12
 """
 
@@ -29,11 +30,13 @@ def test_text_has_a_place_for_each_definition_with_the_lines_below_it():
 
     assert [(place.path, place.line_start, place.line_end, place.lines) for place in places] == [
         ("src/flask/app.py", 897, 918, (897, 903)),
-        ("src/flask/views.py", 16, 135, (78,)),
+        ("src/flask/views.py", 16, 135, ()),
+        ("src/flask/views.py", None, None, (78,)),
     ]
     assert places[0].holds("full_dispatch_request")
     assert places[1].holds("View")
-    assert not places[1].holds("dispatch")
+    assert places[2].holds("dispatch_request")
+    assert not places[2].holds("View")
 
 
 @pytest.mark.parametrize(
@@ -45,9 +48,9 @@ def test_text_has_a_place_for_each_definition_with_the_lines_below_it():
         ("Makefile\n12: all: test\n", [Place(path="Makefile", lines=(12,), words="\n all: test")]),
         ("my docs/a b.md\n  3  text\n", [Place(path="my docs/a b.md", lines=(3,), words="\ntext")]),
         ("a.py\n7\n8  x\n", [Place(path="a.py", lines=(7, 8), words="\n\nx")]),
-        ('t.exs\n  test "adds 2 to 3" 4-9\n', [Place(path="t.exs", line_start=4, line_end=9, words='"adds 2 to 3"')]),
-        ("a.py\n  const LIMIT 4\n", [Place(path="a.py", line_start=4, line_end=4, words="LIMIT")]),
-        ("a.py\n  fn alpha 4-9 (similar)\n", [Place(path="a.py", line_start=4, line_end=9, words="alpha")]),
+        ('t.exs\n4-9 test "adds 2 to 3"\n', [Place(path="t.exs", line_start=4, line_end=9, words='test "adds 2 to 3"')]),
+        ("a.py\n4 const LIMIT\n", [Place(path="a.py", line_start=4, line_end=4, words="const LIMIT")]),
+        ("a.py\n4-9 fn alpha [similar]\n", [Place(path="a.py", line_start=4, line_end=9, words="fn alpha [similar]")]),
         ("packages/a/package.json\npackages/b/package.json\n", [Place(path=f"packages/{n}/package.json") for n in "ab"]),
         ("no symbol of this name.\n0 of 0\n", []),
         ("Two files changed: a.py, b.py.\n", []),
@@ -73,11 +76,11 @@ def test_json_has_a_place_for_each_result_with_the_lines_that_it_shows():
 
 
 def test_useful_bytes_of_text_are_paths_numbers_names_and_code():
-    text = "a.py\n  fn alpha 7-9\n   7  def alpha():\n1 of 1\n"
+    text = "a.py\n7-9 fn alpha\n7:def alpha():\n1 of 1\n"
 
     read = read_answer(text)
 
-    assert read.useful_bytes == len("a.py" + "alpha" + "7" + "9" + "7" + "def alpha():")
+    assert read.useful_bytes == len("a.py" + "fn alpha" + "7" + "9" + "7" + "def alpha():")
     assert read.n_bytes == len(text)
 
 
