@@ -41,7 +41,7 @@ VISIBLE_DEADLINE_SECONDS: Final = 30.0
 ASKED_TAG, WATCHED_TAG = 1_000, 2_000
 """Names of edits differ by these, whatever is edited twice."""
 
-BEFORE: Final = "search_code before anything can be found"
+FIRST: Final = "search_code, the first question"
 
 NOBODY: Final = "QuiteCertainlyNobodyIsCalledThis"
 
@@ -264,7 +264,7 @@ def measure_warm(tree: Tree, home: Path, plan: Plan) -> tuple[Asked, ...]:
 
 def measure_indexing(tree: Tree, home: Path) -> IndexingRuns:
     """Builds the first index of a tree through a server, and asks it all the while; then ends one in the middle of it."""
-    times: dict[str, list[float]] = {"ping": [], "health_check": [], "search_code": [], BEFORE: []}
+    times: dict[str, list[float]] = {"ping": [], "health_check": [], "search_code": [], FIRST: []}
     with serving(tree.root, home) as server:
         server.initialize()
         with MemorySampler(server.pid) as sampler:
@@ -278,7 +278,7 @@ def measure_indexing(tree: Tree, home: Path) -> IndexingRuns:
                     time.sleep(PAUSE_SECONDS)
                 timed = server.tool_answer(search)
                 answer = msgspec.json.decode(timed.result, type=_Answer)
-                times["search_code" if answer.metadata.generation else BEFORE].append(timed.seconds * 1000)
+                times["search_code" if times[FIRST] else FIRST].append(timed.seconds * 1000)
                 is_indexing = answer.metadata.indexing_status == "indexing"
             seconds = time.monotonic() - began
         n_files = _files(server)

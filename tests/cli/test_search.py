@@ -92,7 +92,9 @@ def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli,
     assert strict.json["error"]["data"]["changed_files"] == 1
     assert (lax.code, paths(lax)) == (3, [])
     assert lax.json["metadata"]["freshness_status"] == "stale"
-    assert "files have changed since the index was built" in readable.err
+    assert lax.json["metadata"]["result_completeness"] == "partial"
+    assert "1 file has changed since the index was built" in readable.err
+    assert "shop/tax.py" in readable.err
 
 
 def test_a_touched_file_does_not_make_the_index_stale(cli, shop):
@@ -115,14 +117,17 @@ def test_the_policy_can_come_from_the_projects_settings(cli, shop):
 def test_while_another_process_writes_the_published_index_answers(cli, shop):
     cli("index")
     (lock,) = cli.home.glob("projects/*/writer.lock")
-    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+    write(shop, {"shop/cart.py": "class Cart: ...\n", "shop/tax.py": "def tax_of(amount): ...\n"})
 
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         done = cli("locate", "Cart", "--json", "--kind", "class")
 
+    metadata = done.json["metadata"]
     assert (done.code, paths(done)) == (0, ["shop/cart.py"])
-    assert done.json["metadata"]["freshness_status"] == "syncing"
+    assert (metadata["freshness_status"], metadata["result_completeness"]) == ("stale", "partial")
+    assert any("2 files have changed" in warning for warning in metadata["warnings"])
+    assert done.json["results"][0]["stale"] is True
 
 
 def test_a_switch_of_branches_is_followed(cli, shop):

@@ -10,7 +10,9 @@ from tests.support.workspace import TestWorkspace
 SECONDS = 60
 
 ONE_WORKER = Settings(
-    server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000), index=IndexSettings(workers=1)
+    server=ServerSettings(prewarm=False),
+    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
+    index=IndexSettings(workers=1),
 )
 """A job goes through one process, which a test can stop."""
 

@@ -15,7 +15,9 @@ from codecompass.transport.routing.rules import RoutingRules
 from codecompass.transport.server import Launch, Server, open_server
 from tests.support.routing import Client
 
-SETTINGS = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000))
+SETTINGS = Settings(
+    server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000)
+)
 """A generous wait: what a test has written is in the next answer, however busy the machine is."""
 
 
