@@ -108,7 +108,7 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
     wanted = _wanted(message, worth, total)
     if wanted.total <= 0.0:
         return []
-    most = sum(worth[token] for token in {piece.token for piece in message.pieces if piece.is_core} & worth.keys())
+    most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
     chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, LEAST_SHARE * most, where)
     part_of = _part_finder(message, worth, wanted.unit)
     exact: list[_Part] = []
