@@ -7,7 +7,7 @@ that the source is where the message comes from.
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 import msgspec
@@ -20,6 +20,16 @@ MAX_GAP: Final = 30
 
 OTHER_CASE: Final = 0.5
 """Of a message that stands there but for the case of its letters, against one that stands there as it is."""
+
+MAX_REPEATED: Final = 4
+MAX_PAIRS: Final = 800
+"""Places of one word in a message, and common words of a message and a piece of text, that are compared: a few words that are
+repeated all over would take long, and say little."""
+
+MAX_REPEATED: Final = 6
+MAX_PAIRS: Final = 800
+"""Places of one word in a message, and common words of a message and a piece of text, that are compared: a few words that are
+repeated all over would take long, and say little."""
 
 MAX_FOUND: Final = 3
 """Of one piece of text."""
@@ -132,9 +142,13 @@ def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
 
 def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
     places = wanted.places
-    return [
-        _Pair(at, word, wanted.worth[word]) for at, text in enumerate(source.words) if text in places for word in places[text]
-    ]
+    found = (
+        _Pair(at, word, wanted.worth[word])
+        for at, text in enumerate(source.words)
+        if text in places
+        for word in places[text][:MAX_REPEATED]
+    )
+    return list(islice(found, MAX_PAIRS))
 
 
 def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:

@@ -77,9 +77,9 @@ _PREFIX: Final = re.compile(
 )
 _SUFFIX: Final = re.compile(
     rf"""(?:
-      [\s,(\[]+(?:at|in|from|by|on)?\s*{_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|,?\s(?:on\s)?line\s\d+)[)\]]?
+      [\s,(\[]{{1,3}}(?:(?:at|in|from|by|on)\s{{1,3}})?{_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|,?\s(?:on\s)?line\s\d+)[)\]]?
     | ["']?(?:\s[\w.]+=(?:"[^"\n]*"|[^\s"]\S*))+
-    | \s+
+    | \s
     )$""",
     re.VERBOSE,
 )
@@ -96,6 +96,9 @@ _FRAME: Final = re.compile(
     )$""",
     re.VERBOSE | re.IGNORECASE,
 )
+MAX_AROUND: Final = 300
+"""Characters of one thing that stands around a message: it bounds what reading odd text costs."""
+
 _MAX_PREFIXES: Final = 16
 
 _QUOTES: Final = "\"'`“”‘’«»"
@@ -210,15 +213,18 @@ def _pieces(text: str, *, is_core: bool) -> list[Piece]:
 
 def _core_of(line: str) -> tuple[int, int]:
     """Where in a line the message begins and ends."""
-    if _FRAME.match(line):
+    if len(line) <= MAX_AROUND and _FRAME.match(line):
         return len(line), len(line)
-    first, last = 0, len(line)
+    first, last = 0, len(line.rstrip())
     for _ in range(_MAX_PREFIXES):
-        found = _PREFIX.match(line, first)
+        found = _PREFIX.match(line, first, first + MAX_AROUND)
         if found is None or found.end() == first:
             break
         first = found.end()
-    while (cut := _SUFFIX.search(line, first, last)) is not None:
+    for _ in range(_MAX_PREFIXES):
+        cut = _SUFFIX.search(line, max(first, last - MAX_AROUND), last)
+        if cut is None:
+            break
         last = cut.start()
     return first, last
 

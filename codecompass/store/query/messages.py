@@ -112,23 +112,28 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
     wanted = _wanted(message, worth, total)
     if wanted.total <= 0.0:
         return []
-    most = sum(worth[token] for token in {piece.token for piece in message.pieces if piece.is_core} & worth.keys())
+    most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
     chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, LEAST_SHARE * most, where)
     part_of = _part_finder(message, worth, wanted.unit)
     exact: list[_Part] = []
     others: list[_Part] = []
+    is_settled = False
     for number in _in_order(snapshot, chunks.hits):
         has_all = chunks.hits[number].score > most * ALL_OF_IT
-        if len(exact) == COMPARED_EXACT or (exact and not has_all):
+        if is_settled and (len(exact) >= COMPARED_EXACT or not has_all):
             break
         part = part_of(chunks.hits[number], chunks.text(number), has_all)
         if part is not None:
             (exact if part.is_exact else others).append(part)
-    # Where the message stands as it is, no template can come above it.
-    parts = exact or sorted(others, key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
+            is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
+    parts = exact[:COMPARED_EXACT]
+    if not is_settled:
+        # A test or a document may only show what a template in product code makes.
+        others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
+        parts += others[: COMPARED - len(parts)]
     found = [
         (part.hit, alignment.moved(part.lines_before))
-        for part in parts[:COMPARED]
+        for part in parts
         for alignment in align(wanted, read_source(part.text), LEAST_SHARE * HALF_SHOWN)
     ]
     found.sort(key=lambda item: (-item[1].score, item[0].file_id, item[0].line_start))
@@ -205,6 +210,11 @@ def _compiled(pattern: str) -> "re2._Regexp":
     options.case_sensitive = False
     options.never_capture = True
     return re2.compile(pattern.encode(), options=options)
+
+
+def _is_product_code(snapshot: Snapshot, file_id: int) -> bool:
+    path = snapshot.facts.places_by_id([file_id])[file_id].path
+    return role_of(path).rank == 0 and not is_history(path)
 
 
 def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, float]:

@@ -229,6 +229,25 @@ def test_product_code_comes_before_a_test_that_expects_the_message_and_a_changel
     assert paths[:2] == ["src/ledger.py", "tests/test_ledger.py"]
 
 
+def test_what_a_document_or_a_test_shows_of_a_template_does_not_hide_the_template(ask):
+    written_up = ask("die brass wore out after 9 coins")
+    tested = ask("balance of account 4711 is now 12 or so")
+
+    assert holds(written_up[0], ("src/mint.rs", 5))
+    assert {result.path for result in tested[:2]} == {"tests/test_ledger.py", "src/ledger.py"}
+
+
+def test_a_trace_begins_with_its_frames_and_a_message_beside_one_place_with_the_message(ask):
+    message = "ValueError: cannot post an entry that has no amount"
+    frames = '  File "src/mint.rs", line 9, in go\n  File "src/teller.js", line 2, in greet'
+    traced = ask(f"Traceback (most recent call last):\n{frames}\n{message}")
+    placed = [result.path for result in ask(f"{message} at src/teller.js:2")]
+
+    assert [result.path for result in traced[:3]] == ["src/teller.js", "src/mint.rs", "src/ledger.py"]
+    assert placed[0] == "src/ledger.py"
+    assert "src/teller.js" in placed[:4]
+
+
 def test_the_snippet_of_a_message_outside_of_definitions_is_its_line(ask):
     result = ask("🔔 the bell has a crack in it")[0]
 
