@@ -7,6 +7,7 @@ A file without tests costs one pass of a short pattern.
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 import tree_sitter
@@ -19,8 +20,11 @@ Node = tree_sitter.Node
 MAX_TITLE: Final = 200
 """Characters of a title that make the name."""
 
-MAX_TESTS: Final = 5_000
-"""Tests of one file. Each costs a way down the tree, past all the statements before it."""
+MAX_HEADS: Final = 3_000
+"""Heads of one file that are looked at. Each costs a way down the tree, past all the statements before it."""
+
+MAX_BLOCK: Final = 200_000
+"""Bytes behind a head in which the end of its block is looked for by the indentation."""
 
 MAX_QUALIFIED_NAME: Final = 1_000
 """Characters from which a test goes by its title alone: names of nested ones grow with the square."""
@@ -72,7 +76,7 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
         # The first line gets a line break before it, too. Offsets in this text are those in the source, plus one.
         text = b"\n" + source
         line, counted = 1, 1
-        for match in self.pattern.finditer(text):
+        for match in islice(self.pattern.finditer(text), MAX_HEADS):
             start = match.start("head")
             span = self._span(root, text, match, start)
             if span is None:
@@ -83,8 +87,6 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
             line += text.count(b"\n", counted, start)
             counted = start
             found.append(BlockTest(name, line, line + text.count(b"\n", start, span[2]), _signature(text, start, span[1])))
-            if len(found) == MAX_TESTS:
-                break
         return found
 
     def _span(self, root: Node, text: bytes, match: re.Match[bytes], start: int) -> tuple[int, int, int] | None:
@@ -143,7 +145,9 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
             return len(text)
         if not text[after:line_end].rstrip().endswith(self.closers):
             indent = text[match.start() + 1 : match.start("head")]
-            closings = [at for closer in self.closers if (at := text.find(b"\n" + indent + closer, line_end)) >= 0]
+            closings = [
+                at for closer in self.closers if (at := text.find(b"\n" + indent + closer, line_end, line_end + MAX_BLOCK)) >= 0
+            ]
             if closings:
                 closing = text.find(b"\n", min(closings) + 1)
                 return len(text) if closing < 0 else closing

@@ -305,7 +305,7 @@ _LED_THROUGH: Final = (
 TESTS: Final = BlockHeads(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
-        rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*\)[^\n{]*(?=\{)",
+        rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
     ),
     block=re.compile(rb"\{"),
     computed=re.compile(rb"\$"),

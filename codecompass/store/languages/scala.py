@@ -311,7 +311,7 @@ TESTS: Final = BlockHeads(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>(?:test|it|describe|property|feature|scenario|Feature|Scenario)\([ \t]*(?=\")"
         rb"|(?P<lead>(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can))[ \t]+(?=\")"
-        rb"|(?=\"[^\"\n]*\"[ \t]+(?:should|must|can|when|in)[ \t]*\{))" + DOUBLE_QUOTED + rb"[^\n{]*(?=\{)",
+        rb"|(?=\"[^\"\n]*\"[ \t]+(?:should|must|can|when|in)[ \t]*\{))" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
     ),
     block=re.compile(rb"\{"),
 )

@@ -5,7 +5,7 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass.store import languages
 from codecompass.store.extract import extract, parse
-from codecompass.store.languages.block_tests import MAX_TESTS, MAX_TITLE
+from codecompass.store.languages.block_tests import MAX_HEADS, MAX_TITLE
 
 
 def found(name, source):
@@ -55,6 +55,6 @@ def test_deep_nesting_does_not_make_names_of_any_length():
 
 
 def test_a_file_has_a_bounded_number_of_tests():
-    source = b"it('a', () => {});\n" * (MAX_TESTS + 10)
+    source = b"it('a', () => {});\n" * (MAX_HEADS + 10)
 
-    assert len(block_tests_of("javascript", source)) == MAX_TESTS
+    assert len(block_tests_of("javascript", source)) == MAX_HEADS
