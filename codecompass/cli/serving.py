@@ -147,7 +147,7 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
 def _unknown_tools(listing: str) -> str | None:
     """Returns what is wrong with a list of tools. The default is right, and knowing others costs a tenth of a second."""
     if listing != ServerSettings().tools:
-        from codecompass.transport.tools.catalog import listed_names
+        from codecompass.transport.tools.listing import listed_names
 
         try:
             listed_names(listing)

@@ -55,13 +55,13 @@ class DeferredServer:
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
         """See `calls.Tools`. Needs the descriptions, not the server."""
-        from codecompass.transport.tools.catalog import describe
+        from codecompass.transport.tools.listing import describe
 
         return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
         """See `calls.Tools`."""
-        from codecompass.transport.tools.catalog import GROUPS
+        from codecompass.transport.tools.listing import GROUPS
 
         return name in GROUPS["all"]
 

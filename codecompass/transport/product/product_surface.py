@@ -15,27 +15,17 @@ from codecompass.transport.product.resources import ProductResources
 from codecompass.transport.product.tool_calls import ProductTools
 
 _TOOLS: Final = """\
-CodeCompass answers questions about a code base from a local index that follows the working tree. Prefer it to grep, find \
-and reading whole files.
+CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \
+grep: one call ranks what matters, names the definition around each hit and reads words as well as patterns.
 
-Which tool:
-- search_code: words, an identifier, an error message, a regular expression (mode "regex"), an exact text (mode "literal").
-- locate_symbol: where a function, class, type or constant is defined, by its name or qualified name.
-- get_file_outline: what a file defines, instead of reading it.
-- get_symbol_hierarchy: what encloses a symbol, or what it contains. find_related_symbols: what stands near it.
-- get_code_context: the code for a question within max_tokens, in one call. Good for a first look.
-- index_status: is the index fresh, what was skipped and why. health_check: the state of the server.
-- index_repo, sync_repo: only when an answer says so.
-
-How to use it:
+- get_file_outline before reading a large file; get_code_context for a first look at a topic.
 - The project is found by itself: leave out workspace and project_id unless an answer asks for one of them.
 """
 
 _JSON_ANSWERS: Final = """\
-- Begin with small answers (detail_level "location" or "signature", limit 10); ask again with "context" for what matters.
+- Begin small (detail_level "location" or "signature"); ask again with "context" for what matters.
 - Lines count from 1, paths are relative to metadata.workspace. symbol_id and result_id name a hit in later calls.
-- result_completeness "partial" means that indexing goes on: the answer is right as far as it goes, ask again later.
-- An error says in error.message what to do next; error.data has the values.
+- result_completeness "partial": indexing goes on; ask again later. An error says in error.message what to do next.
 """
 
 _TEXT_ANSWERS: Final = """\
@@ -46,7 +36,8 @@ file exactly, `in class C 5-90` is the definition that the lines below it lie in
 """
 
 INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": _TOOLS + _JSON_ANSWERS, "text": _TOOLS + _TEXT_ANSWERS}
-"""What a model is told at the start, for each form of answers. Under 2 KB, which hosts cut at."""
+"""What a model is told at the start, for each form of answers. Short, and the first paragraph says all that matters: some hosts
+show no more of it, and one repeats it for each tool."""
 
 
 def product_surface(tools: Tools, jobs: JobDirectory, answers: AnswerForm = "json") -> Surface:

@@ -4,18 +4,18 @@ from typing import Final
 
 from codecompass.protocol import requests
 from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, boolean, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, ROWS, answer, arguments, boolean, choice, integer, text
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
 
 TOOL: Final = Tool(
     name="locate_symbol",
     title="Locate a symbol",
     description=(
-        "Where a function, class, method, type or constant is defined: path, lines, signature. Takes a name, or the end of a "
-        "qualified one (Session.close, mod::fn). Not for words or text: use search_code."
+        "Go to definition: where a function, class, method, type or constant is defined, with lines and signature. Takes a "
+        "name or the end of a qualified one (Session.close). Not for words or text: search_code."
     ),
     arguments=arguments(
-        {"name": text(is_filled=True)},
+        {"name": text()},
         {
             "kind": text(),
             "language": text(),
@@ -23,11 +23,12 @@ TOOL: Final = Tool(
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "detail_level": choice(*requests.DETAIL_LEVELS),
             "compact": boolean(),
-            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
-            "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
+            "freshness_policy": text(),
+            "ranking_explain_level": text(),
         },
     ),
-    output=result("results", "total_candidates", "suggested_next_actions"),
+    output=answer(results=ROWS, total_candidates=INTEGER),
+    meta=shown_by_hosts("jump to definition", is_always_shown=True),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

@@ -4,18 +4,18 @@ from typing import Final
 
 from codecompass.protocol import requests
 from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, boolean, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, ROWS, answer, arguments, boolean, choice, integer, text
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
 
 TOOL: Final = Tool(
     name="search_code",
     title="Search code",
     description=(
-        "Ranked search over a repository: words, an identifier, a path, an error text, a literal or a regex. Use it instead of "
-        "grep when you do not know where something is. For a known symbol name, locate_symbol is exact."
+        "Search code instead of grep: where is X, find references or usages, explore by words, identifier, path, error text, "
+        "literal or regex. Ranked, with the definition around each hit. For a known symbol name locate_symbol is exact."
     ),
     arguments=arguments(
-        {"query": text(is_filled=True)},
+        {"query": text()},
         {
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "mode": choice(*requests.SEARCH_MODES),
@@ -24,13 +24,14 @@ TOOL: Final = Tool(
             "kind": text(),
             "detail_level": choice(*requests.DETAIL_LEVELS),
             "compact": boolean(),
-            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
-            "ranking_explain_level": choice(*requests.EXPLAIN_LEVELS),
+            "freshness_policy": text(),
+            "ranking_explain_level": text(),
             "timeout_ms": integer(1, requests.MAX_TIMEOUT_MS),
             "why_not": text("Path to explain"),
         },
     ),
-    output=result("results", "query_intent", "total_candidates", "suggested_next_actions"),
+    output=answer(results=ROWS, total_candidates=INTEGER),
+    meta=shown_by_hosts("grep, find references", is_always_shown=True),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

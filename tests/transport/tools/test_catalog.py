@@ -27,7 +27,8 @@ from codecompass.settings import ServerSettings
 from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.tools.catalog import GROUPS, TOOLS, Catalog, listed_names
+from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.listing import GROUPS, TOOLS, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
 
