@@ -24,21 +24,34 @@ class OfferedTool(Struct, frozen=True):
     namespace: str = ""
 
 
+SEARCH_IDS = "look"
+"""What the ids of calls begin with that look for a tool: a step of no script."""
+
+
 class Answer(Struct, frozen=True):
-    """What the model says: a call of `tool`, or `text` where that is None."""
+    """What the model says: a call of `tool`, or `text` where that is None. `is_search` where the script did not say so."""
 
     text: str = ""
     tool: OfferedTool | None = None
     arguments: Json = {}
     number: int = 0
+    is_search: bool = False
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call, unlike that of any other of this model."""
+        return f"{SEARCH_IDS if self.is_search else 'call'}_{self.number:04}"
 
 
 class Dialect(Struct, frozen=True):
-    """One interface. `stream` gives the events of an answer with their names; a name that is empty is not written."""
+    """One interface. `stream` gives the events of an answer with their names; a name that is empty is not written.
+
+    `results` gives the ids of calls and what they answered; hosts with Gemini's interface need not repeat ids.
+    """
 
     name: str
     tools: Callable[[Json], list[OfferedTool]]
-    results: Callable[[Json], list[str]]
+    results: Callable[[Json], list[tuple[str, str]]]
     instructions: Callable[[Json], str]
     stream: Callable[[Answer], Iterable[tuple[str, str]]]
     whole: Callable[[Answer], Json]
@@ -68,9 +81,9 @@ def _anthropic_tools(body: Json) -> list[OfferedTool]:
     ]
 
 
-def _anthropic_results(body: Json) -> list[str]:
+def _anthropic_results(body: Json) -> list[tuple[str, str]]:
     return [
-        _texts(block.get("content"))
+        (block["tool_use_id"], _texts(block.get("content")))
         for message in body.get("messages", ())
         if isinstance(message["content"], list)
         for block in message["content"]
@@ -86,7 +99,7 @@ def _anthropic_instructions(body: Json) -> str:
 def _anthropic_block(answer: Answer) -> Json:
     if answer.tool is None:
         return {"type": "text", "text": answer.text}
-    return {"type": "tool_use", "id": f"toolu_{answer.number:04}", "name": answer.tool.name, "input": answer.arguments}
+    return {"type": "tool_use", "id": answer.call_id, "name": answer.tool.name, "input": answer.arguments}
 
 
 def _anthropic_message(answer: Answer) -> dict[str, object]:
@@ -126,16 +139,22 @@ def _anthropic_stream(answer: Answer) -> Iterable[tuple[str, str]]:
 
 
 def _responses_tools(body: Json) -> list[OfferedTool]:
+    """Those of the request, and those that a search for tools has found."""
     found = []
-    for tool in body.get("tools") or ():
+    loaded = [tool for item in body.get("input", ()) if item.get("type") == "tool_search_output" for tool in item["tools"]]
+    for tool in (*(body.get("tools") or ()), *loaded):
         for each in tool.get("tools", ()) if tool.get("type") == "namespace" else (tool,):
             namespace = tool["name"] if each is not tool else ""
             found.append(OfferedTool(each.get("name", each["type"]), each.get("description", ""), _compact(each), namespace))
     return found
 
 
-def _responses_results(body: Json) -> list[str]:
-    return [_texts(item.get("output")) for item in body.get("input", ()) if str(item.get("type")).endswith("_call_output")]
+def _responses_results(body: Json) -> list[tuple[str, str]]:
+    return [
+        (item["call_id"], _compact(item["tools"]) if item["type"] == "tool_search_output" else _texts(item.get("output")))
+        for item in body.get("input", ())
+        if item.get("type") in ("function_call_output", "custom_tool_call_output", "tool_search_output")
+    ]
 
 
 def _responses_instructions(body: Json) -> str:
@@ -146,23 +165,13 @@ def _responses_instructions(body: Json) -> str:
 def _responses_item(answer: Answer) -> Json:
     if answer.tool is None:
         content = [{"type": "output_text", "text": answer.text, "annotations": []}]
-        return {
-            "type": "message",
-            "id": f"msg_{answer.number:04}",
-            "role": "assistant",
-            "status": "completed",
-            "content": content,
-        }
-    call = {
-        "id": f"fc_{answer.number:04}",
-        "call_id": f"call_{answer.number:04}",
-        "name": answer.tool.name,
-        "status": "completed",
-    }
-    if '"type":"custom"' in answer.tool.text:
-        return {"type": "custom_tool_call", **call, "input": str(answer.arguments.get("input", ""))}
+        said = {"role": "assistant", "status": "completed", "content": content}
+        return {"type": "message", "id": f"msg_{answer.number:04}", **said}
+    call = {"id": f"fc_{answer.number:04}", "call_id": answer.call_id, "status": "completed"}
+    if answer.tool.name == "tool_search":
+        return {"type": "tool_search_call", **call, "execution": "client", "arguments": answer.arguments}
     grouped = {"namespace": answer.tool.namespace} if answer.tool.namespace else {}
-    return {"type": "function_call", **call, **grouped, "arguments": _compact(answer.arguments)}
+    return {"type": "function_call", **call, "name": answer.tool.name, **grouped, "arguments": _compact(answer.arguments)}
 
 
 def _responses_whole(answer: Answer) -> Json:
@@ -200,8 +209,12 @@ def _chat_tools(body: Json) -> list[OfferedTool]:
     ]
 
 
-def _chat_results(body: Json) -> list[str]:
-    return [_texts(message.get("content")) for message in body.get("messages", ()) if message["role"] == "tool"]
+def _chat_results(body: Json) -> list[tuple[str, str]]:
+    return [
+        (message["tool_call_id"], _texts(message.get("content")))
+        for message in body.get("messages", ())
+        if message["role"] == "tool"
+    ]
 
 
 def _chat_instructions(body: Json) -> str:
@@ -212,7 +225,7 @@ def _chat_message(answer: Answer) -> Json:
     if answer.tool is None:
         return {"role": "assistant", "content": answer.text}
     function = {"name": answer.tool.name, "arguments": _compact(answer.arguments)}
-    call = {"index": 0, "id": f"call_{answer.number:04}", "type": "function", "function": function}
+    call = {"index": 0, "id": answer.call_id, "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
@@ -251,9 +264,9 @@ def _gemini_tools(body: Json) -> list[OfferedTool]:
     ]
 
 
-def _gemini_results(body: Json) -> list[str]:
+def _gemini_results(body: Json) -> list[tuple[str, str]]:
     return [
-        _gemini_output(part["functionResponse"]["response"])
+        (part["functionResponse"].get("id", ""), _gemini_output(part["functionResponse"]["response"]))
         for content in body.get("contents", ())
         for part in content.get("parts", ())
         if "functionResponse" in part
@@ -276,7 +289,7 @@ def _gemini_whole(answer: Answer) -> Json:
     if answer.tool is None:
         part: Json = {"text": answer.text}
     else:
-        part = {"functionCall": {"id": f"call_{answer.number:04}", "name": answer.tool.name, "args": answer.arguments}}
+        part = {"functionCall": {"id": answer.call_id, "name": answer.tool.name, "args": answer.arguments}}
     return {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},

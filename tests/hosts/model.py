@@ -7,24 +7,45 @@ asks besides (titles, summaries) offers none of our tools, and is answered with 
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from msgspec import Struct
 
-from tests.hosts.dialects import ANTHROPIC, CHAT, GEMINI, RESPONSES, Answer, Dialect, Json, OfferedTool
+from tests.hosts.dialects import ANTHROPIC, CHAT, GEMINI, RESPONSES, SEARCH_IDS, Answer, Dialect, Json, OfferedTool
 
 FINAL = "That was all."
-MODEL = "scripted"
 
 
 class ToolCall(Struct, frozen=True):
-    """One step of a script: a tool by the name that we give it (hosts put something before it), and its arguments."""
+    """One step of a script: a tool by the name that we give it (hosts put something before it), and its arguments.
+
+    `before` is done first: an edit, as a person makes one while the model thinks. It may be done twice.
+    """
 
     tool: str
     arguments: Mapping[str, object] = {}
+    before: Callable[[], None] = lambda: None
+
+
+class Hold(Struct, frozen=True):
+    """A step that thinks until the model is closed. Whoever waits for it sets nothing: `ScriptedModel.holding` tells."""
+
+
+Step = ToolCall | Hold
+
+SEARCH_PAUSE_SECONDS = 0.25
+"""Between two searches for a tool whose server is only starting. A model takes longer for a word."""
+
+SEARCHES: Mapping[str, Callable[[str], Json]] = {
+    "ToolSearch": lambda tool: {"query": f"select:mcp__codecompass__{tool}", "max_results": 5},
+    "tool_search": lambda tool: {"query": tool.replace("_", " "), "limit": 8},
+}
+"""Tools of hosts that show a model only some of all tools: Claude Code's, which also waits for servers, and Codex's."""
+
+MAX_SEARCHES = 80
 
 
 class ModelRequest(Struct, frozen=True):
@@ -47,8 +68,8 @@ class ModelRequest(Struct, frozen=True):
 
     @property
     def results(self) -> list[str]:
-        """What the tools answered, in the order of the calls, as the model gets it."""
-        return self.dialect.results(self.body)
+        """What the tools of the script answered, in the order of the calls, as the model gets it."""
+        return [text for id_, text in self.dialect.results(self.body) if not id_.startswith(SEARCH_IDS)]
 
     @property
     def instructions(self) -> str:
@@ -59,9 +80,11 @@ class ModelRequest(Struct, frozen=True):
 class ScriptedModel:
     """See the module. Get one from `open_model`."""
 
-    def __init__(self, steps: Sequence[ToolCall]) -> None:
+    def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
         self._lock = threading.Lock()
+        self.holding = threading.Event()
+        self.closed = threading.Event()
         self.requests: list[ModelRequest] = []
         self.refused: list[str] = []
         self.url = ""
@@ -78,22 +101,36 @@ class ScriptedModel:
 
     def take(self, path: str, body: Json, dialect: Dialect) -> Answer:
         """Returns what the script says to this request, and keeps both."""
+        step = self._step(body, dialect)
+        if isinstance(step, Hold):
+            self.holding.set()
+            self.closed.wait()
         with self._lock:
-            answer = self._answer(body, dialect, len(self.requests))
+            number = len(self.requests)
+            if isinstance(step, ToolCall):
+                answer = self._call(step, body, dialect, number)
+            else:
+                answer = Answer(text=FINAL if dialect.tools(body) else "ok", number=number)
             self.requests.append(ModelRequest(path, body, dialect, answer))
         return answer
 
-    def _answer(self, body: Json, dialect: Dialect, number: int) -> Answer:
-        tools, n_done = dialect.tools(body), len(dialect.results(body))
-        if not tools or n_done >= len(self._steps):
-            return Answer(text=FINAL if tools else "ok", number=number)
-        step = self._steps[n_done]
+    def _step(self, body: Json, dialect: Dialect) -> Step | None:
+        """The step that a conversation has come to; None where there is no more, or where this is another one."""
+        done = [id_ for id_, _ in dialect.results(body) if not id_.startswith(SEARCH_IDS)]
+        return self._steps[len(done)] if dialect.tools(body) and len(done) < len(self._steps) else None
+
+    def _call(self, step: ToolCall, body: Json, dialect: Dialect, number: int) -> Answer:
+        tools = dialect.tools(body)
         tool = next((each for each in tools if each.name == step.tool or each.name.endswith(f"_{step.tool}")), None)
-        if tool is None:
-            tool = next((each for each in tools if each.namespace and each.name == step.tool), None)
-        if tool is None:
-            return Answer(text=f"{step.tool} is not among the tools: {', '.join(each.name for each in tools)}", number=number)
-        return Answer(tool=tool, arguments=step.arguments, number=number)
+        if tool is not None:
+            step.before()
+            return Answer(tool=tool, arguments=step.arguments, number=number)
+        n_searches = sum(id_.startswith(SEARCH_IDS) for id_, _ in dialect.results(body))
+        search = next((each for each in tools if each.name in SEARCHES), None)
+        if search is not None and n_searches < MAX_SEARCHES:
+            self.closed.wait(SEARCH_PAUSE_SECONDS if n_searches else 0)
+            return Answer(tool=search, arguments=SEARCHES[search.name](step.tool), number=number, is_search=True)
+        return Answer(text=f"{step.tool} is not among the tools: {', '.join(each.name for each in tools)}", number=number)
 
 
 def _dialect_of(path: str) -> Dialect | None:
@@ -124,6 +161,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Lists of models, which hosts may ask for at their start."""
         self._send(b'{"object":"list","data":[],"models":[]}', "application/json")
+
+    def do_CONNECT(self) -> None:
+        """We are the proxy of the hosts, too: whoever wants to leave this machine is noted, and goes nowhere."""
+        self.model.refused.append(f"CONNECT {self.path}")
+        self._send(b"", "text/plain", HTTPStatus.FORBIDDEN)
 
     def do_POST(self) -> None:
         body = self._body()
@@ -184,7 +226,7 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def open_model(*steps: ToolCall) -> Iterator[ScriptedModel]:
+def open_model(*steps: Step) -> Iterator[ScriptedModel]:
     """Gives a model that listens on 127.0.0.1; it is gone when the block is left."""
     model = ScriptedModel(steps)
     handler = type("Handler", (_Handler,), {"model": model})
@@ -195,5 +237,6 @@ def open_model(*steps: ToolCall) -> Iterator[ScriptedModel]:
         try:
             yield model
         finally:
+            model.closed.set()
             server.shutdown()
             thread.join()
