@@ -14,7 +14,7 @@ from codecompass.transport.product.prompts import ProductPrompts
 from codecompass.transport.product.resources import ProductResources
 from codecompass.transport.product.tool_calls import ProductTools
 
-_TOOLS: Final = """\
+WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \
 grep: one call ranks what matters, names the definition around each hit and reads words as well as patterns.
 
@@ -35,7 +35,7 @@ file exactly, `in class C 5-90` is the definition that the lines below it lie in
 - An answer without a warning is complete and of the tree as it is now.
 """
 
-INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": _TOOLS + _JSON_ANSWERS, "text": _TOOLS + _TEXT_ANSWERS}
+INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": WHAT_IT_IS + _JSON_ANSWERS, "text": WHAT_IT_IS + _TEXT_ANSWERS}
 """What a model is told at the start, for each form of answers. Short, and the first paragraph says all that matters: some hosts
 show no more of it, and one repeats it for each tool."""
 

@@ -1,16 +1,11 @@
 """The way of all questions to an index: route, ask the workspace, hand its reply on."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from codecompass.transport.tools.toolkit import Call, Outcome
+from codecompass.actors.messages import Query, QueryRequest
+from codecompass.transport.tools.toolkit import Call, Outcome
 
 
-async def ask_index(call: "Call") -> "Outcome":
+async def ask_index(call: Call) -> Outcome:
     """Returns what the index of the workspace that is meant says. Raises what routing and the workspace raise."""
-    from codecompass.actors.messages import Query, QueryRequest
-    from codecompass.transport.tools.toolkit import Outcome
-
     assert isinstance(call.request, QueryRequest)
     workspace = await call.workspace()
     assert call.routed is not None

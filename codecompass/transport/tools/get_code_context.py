@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
 from codecompass.transport.tools.schemas import ROWS, answer, arguments, choice, integer, text
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500_000}
 """The caller sets the size with `max_tokens`; a host must not cut it again."""
@@ -27,7 +26,7 @@ TOOL: Final = Tool(
         },
     ),
     output=answer(context_items=ROWS),
-    meta=shown_by_hosts("how does it work") | RESULT_LIMIT,
+    meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

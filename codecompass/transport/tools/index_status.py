@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from codecompass.transport.tools.asking import ask_index
 from codecompass.transport.tools.schemas import STRING, answer, arguments, text
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="index_status",

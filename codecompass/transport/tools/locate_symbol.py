@@ -3,9 +3,8 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
 from codecompass.transport.tools.schemas import INTEGER, ROWS, answer, arguments, boolean, choice, integer, text
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="locate_symbol",

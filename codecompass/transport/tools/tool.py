@@ -36,6 +36,13 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: "Callable[[Call], Awaitable[Outcome]]"
 
 
-def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> Mapping[str, object]:
+async def ask_index(call: "Call") -> "Outcome":
+    """See `asking.ask_index`."""
+    from codecompass.transport.tools import asking
+
+    return await asking.ask_index(call)
+
+
+def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> dict[str, object]:
     """Returns the `meta` of a tool for hosts that do not show all tools from the start."""
     return {META_SEARCH_HINT: search_hint, **({META_ALWAYS_LOAD: True} if is_always_shown else {})}
