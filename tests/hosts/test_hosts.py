@@ -204,7 +204,8 @@ def test_claude_code_shows_the_two_main_tools_and_finds_the_others_by_what_they_
 
     request = next(request for request in model.main if request.answer.arguments == FIRST.arguments)
     assert {"mcp__codecompass__search_code", "mcp__codecompass__locate_symbol"} <= {tool.name for tool in request.tools}, said
-    assert "search_code and locate_symbol before grep" in " ".join(request.instructions.split())
+    # They come with the first request, or with the one after, where the server was ready later than the prompt.
+    assert "search_code and locate_symbol before grep" in " ".join(model.main[-1].instructions.split())
     assert any("get_code_context" in json.dumps(each.body["messages"][-1]) for each in model.main)
 
 

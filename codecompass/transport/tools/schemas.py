@@ -39,12 +39,15 @@ def boolean(description: str = "") -> Schema:
 
 
 def arguments(required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
-    """The arguments of a tool."""
+    """The arguments of a tool.
+
+    Others are not forbidden here: a host that checks (Gemini CLI) would tell the model no more than that one is wrong, where our
+    own error names the argument that was meant.
+    """
     return {
         "type": "object",
         "properties": {**required, **WHERE, **optional},
         **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
     }
 
 
