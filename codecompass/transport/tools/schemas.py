@@ -63,7 +63,6 @@ def _described(description: str) -> dict[str, str]:
 STRING: Final[Schema] = {"type": "string"}
 INTEGER: Final[Schema] = {"type": "integer"}
 NUMBER: Final[Schema] = {"type": "number"}
-BOOLEAN: Final[Schema] = {"type": "boolean"}
 OBJECT: Final[Schema] = {"type": "object"}
 STRING_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
 INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
