@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 REPO ?= .
 TESTS ?=
 
-.PHONY: demo test suite lint bench soak format clean
+.PHONY: demo test suite hosts lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -37,6 +37,15 @@ $(VENV)/.clients: $(VENV)/.suite tests/clients/package-lock.json
 	mkdir -p $(VENV)/node-clients
 	cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/node-clients
 	$(BIN)/python -m tests.conformance.install $(VENV)/node-clients
+	@touch $@
+
+hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make test` runs on a scripted model where they are
+
+$(VENV)/.hosts: $(VENV)/.ready tests/hosts/package-lock.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,conformance]'
+	mkdir -p $(VENV)/hosts
+	cp tests/hosts/package.json tests/hosts/package-lock.json $(VENV)/hosts
+	$(BIN)/python -m tests.conformance.install $(VENV)/hosts
 	@touch $@
 
 lint: $(VENV)/.ready

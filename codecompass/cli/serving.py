@@ -145,9 +145,9 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
 
 
 def _unknown_tools(listing: str) -> str | None:
-    """Returns what is wrong with a list of tools. The default is right, and knowing others costs a tenth of a second."""
+    """Returns what is wrong with a list of tools. The default is right, and need not be looked at."""
     if listing != ServerSettings().tools:
-        from codecompass.transport.tools.catalog import listed_names
+        from codecompass.transport.tools.listing import listed_names
 
         try:
             listed_names(listing)
@@ -169,7 +169,7 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, core, nursery.cancel_scope)
         nursery.start_soon(server.run)
-        await serve_stdio(core, pipes, after_frame=server.want)
+        await serve_stdio(core, pipes, after_frame=server.answered)
         nursery.cancel_scope.cancel()
 
 

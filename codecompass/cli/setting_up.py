@@ -241,7 +241,7 @@ def _request(invocation: Invocation, host: Host, wanted: Wanted) -> Request:
 def _read_only_tools(wanted: Wanted) -> tuple[str, ...]:
     if not wanted.approve:
         return ()
-    from codecompass.transport.tools.catalog import GROUPS, TOOLS
+    from codecompass.transport.tools.listing import GROUPS, TOOLS
 
     listed = GROUPS["all" if wanted.all_tools else "core"]
     return tuple(tool.name for tool in TOOLS if tool.name in listed and tool.is_read_only)

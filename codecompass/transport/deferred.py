@@ -1,7 +1,8 @@
 """A server that opens behind the first answer: its tools and jobs for a session that is there before it.
 
-What a client says first (`initialize`, `server/discover`) needs neither the index nor the libraries that read it, and those
-take longer to load than everything before. They are loaded when the first frame has gone out, or when a tool is called.
+What a client says first (`initialize`, `server/discover`, `tools/list`) needs neither the index nor the libraries that read it,
+and those take longer to load than everything before. They are loaded when the list of tools has gone out, or when a tool is
+called: a host that does not wait for the list would do without the tools if loading came first.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,12 +13,16 @@ import trio
 
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
+from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.jobs import JobView
     from codecompass.store.job_log import Job
     from codecompass.transport.product.job_directory import ServerJobs
     from codecompass.transport.server import Launch, Server
+
+LIST_SECONDS: Final = 300 * MILLISECONDS
+"""How long a client that was answered may take to ask for the tools before the server opens all the same."""
 
 _SERVER_MODULE: Final = "codecompass.transport.server"
 
@@ -29,14 +34,18 @@ class DeferredServer:
         self._listing = listing
         self._answers: AnswerForm = answers
         self._launch = launch
+        self._answered = trio.Event()
         self._wanted = trio.Event()
+        self._was_listed = False
         self._opened = trio.Event()
         self._server: Server | None = None
         self._jobs: ServerJobs | None = None
 
     async def run(self) -> None:
         """Opens the server once it is wanted, and keeps it open until cancelled."""
-        await self._wanted.wait()
+        await self._answered.wait()
+        with trio.move_on_after(LIST_SECONDS):
+            await self._wanted.wait()
         # Beside the session, which goes on answering.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
         from codecompass.transport.product.job_directory import ServerJobs
@@ -48,26 +57,33 @@ class DeferredServer:
             self._opened.set()
             await trio.sleep_forever()
 
-    def want(self) -> None:
-        """Says that it is time to open; safe to say again."""
+    def answered(self) -> None:
+        """Says that a frame has gone out to the client: time to open, at once where the tools were in it."""
+        self._answered.set()
+        if self._was_listed:
+            self._wanted.set()
+
+    def _want(self) -> None:
+        self._answered.set()
         self._wanted.set()
 
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
         """See `calls.Tools`. Needs the descriptions, not the server."""
-        from codecompass.transport.tools.catalog import describe
+        from codecompass.transport.tools.listing import describe
 
+        self._was_listed = True
         return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
         """See `calls.Tools`."""
-        from codecompass.transport.tools.catalog import GROUPS
+        from codecompass.transport.tools.listing import GROUPS
 
         return name in GROUPS["all"]
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """See `calls.Tools`."""
-        self.want()
+        self._want()
         await self._opened.wait()
         assert self._server is not None
         return await self._server.tools.call(name, arguments, caller)
@@ -78,7 +94,7 @@ class DeferredServer:
 
     async def recorded(self, job_id: str) -> "Job | None":
         """See `JobDirectory`."""
-        self.want()
+        self._want()
         await self._opened.wait()
         assert self._jobs is not None
         return await self._jobs.recorded(job_id)

@@ -66,3 +66,24 @@ async def test_the_first_answer_comes_before_anything_is_opened(tmp_path, is_mod
     assert min(opened) > answered
     assert not [call for call in calls[:answered] if "codecompass.worker" in call]
     assert not [call for call in calls[:answered] if f'openat(AT_FDCWD, "{root}' in call and ".codecompass" not in call]
+
+
+@pytest.mark.parametrize("is_modern", [False, True], ids=["initialize", "server/discover"])
+async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loaded(tmp_path, is_modern):
+    """Some hosts do not wait for a list that is late, and do without our tools."""
+    trace = tmp_path / "trace"
+    root = write_tree(tmp_path / "shop", SAMPLE)
+    arguments = ("--workspace", root, "--tools", "core", "--answers", "text")
+    async with serving(tmp_path, *arguments, command=traced(trace, "openat,write")) as line:
+        if not is_modern:
+            await line.initialize()
+        listed = await line.result("tools/list", modern() if is_modern else {})
+        await line.tool("health_check")
+
+    calls = trace.read_text().splitlines()
+    answers = [index for index, call in enumerate(calls) if "write(" in call and "jsonrpc" in call]
+    answered = answers[0 if is_modern else 1]
+    loaded = [index for index, call in enumerate(calls) if re.search("tantivy|_sqlite3|tree_sitter|_re2", call)]
+    assert len(listed["tools"]) == 5
+    assert loaded, "they are loaded in the end"
+    assert min(loaded) > answered

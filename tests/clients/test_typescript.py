@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.transport.tools.catalog import TOOLS
+from codecompass.transport.tools.listing import TOOLS
 from tests.conformance.official_suite import installed_node
 from tests.support.live import command, environment, http_server, index
 from tests.support.sample import SAMPLE

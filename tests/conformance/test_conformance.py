@@ -6,7 +6,7 @@ import trio
 
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.prompts import ProductPrompts
-from codecompass.transport.tools.catalog import TOOLS
+from codecompass.transport.tools.listing import TOOLS
 from tests.conformance import official_suite
 from tests.conformance.conftest import Tally
 from tests.conformance.official_suite import checks_in, installed_suite, listed_scenarios

@@ -7,7 +7,7 @@ import trio
 
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.protocol import TASKS_EXTENSION
-from codecompass.transport.tools.catalog import listed_names
+from codecompass.transport.tools.listing import listed_names
 from tests.transport.fixture_surface import fixture_surface
 from tests.transport.fixture_tasks import TaskTools
 from tests.transport.fixture_tools import HANDLERS

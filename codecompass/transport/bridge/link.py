@@ -27,7 +27,8 @@ class LinkLimits(Struct, frozen=True, kw_only=True):
     `connect` is for all of an attempt, `send` for one message to a server that may not read. After `silence` without a
     message the server is asked whether it is there, and has `pong` to say so. `first_pause` to `longest_pause` lie between
     two attempts. `patience` is how long requests wait for the connection; where it has been away for longer, they wait for
-    one attempt only. `message_bytes` is the largest message that is taken: answers are much smaller.
+    one attempt only, and those that can do without it for `glance` at most. `message_bytes` is the largest message that is
+    taken: answers are much smaller.
     """
 
     connect: float = 5 * SECONDS
@@ -38,6 +39,7 @@ class LinkLimits(Struct, frozen=True, kw_only=True):
     first_pause: float = 50 * MILLISECONDS
     longest_pause: float = 5 * SECONDS
     patience: float = 3 * SECONDS
+    glance: float = 500 * MILLISECONDS
     message_bytes: int = 16 * MIB
 
 
@@ -104,11 +106,15 @@ class BridgeLink:
             with trio.move_on_after(pause):
                 await self._wanted.wait()
 
-    async def wait_open(self) -> WebSocketConnection | None:
-        """Returns the connection; None where there is none within the bounds, for the reason in `trouble`."""
-        seen, give_up_at = self._n_begun, self._down_since + self._limits.patience
+    async def wait_open(self, *, briefly: bool = False) -> WebSocketConnection | None:
+        """Returns the connection; None where there is none within the bounds, for the reason in `trouble`.
+
+        `briefly` is for who can do without: waits for one attempt, no longer than `glance`.
+        """
+        patience = self._limits.glance if briefly else self._limits.patience
+        seen, give_up_at = self._n_begun, self._down_since + (0 if briefly else patience)
         self._wanted.set()
-        with trio.move_on_after(self._limits.patience):
+        with trio.move_on_after(patience):
             while self.socket is None:
                 is_hopeless = trio.current_time() >= give_up_at or not self.trouble.is_retryable
                 if self._n_failed > seen and is_hopeless:

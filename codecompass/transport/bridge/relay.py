@@ -4,7 +4,8 @@
     fd 1 <- FrameWriter <------------------------------------------- BridgeLink <-
 
 Invariants: each request of the client is answered once, by the server or, where it is gone, by an error that says what to do
-next; a message goes over one connection at most; the process ends with its input and not with the server.
+next (at the start by the stand-in, which knows what a server says then); a message goes over one connection at most; the
+process ends with its input and not with the server.
 """
 
 from pathlib import Path
@@ -17,6 +18,7 @@ from trio_websocket import WebSocketConnection
 
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
+from codecompass.transport.bridge.stand_in import StandIn
 from codecompass.transport.bridge.target import BridgeTarget
 from codecompass.transport.bridge.trouble import Trouble, changed_revision
 from codecompass.transport.mcp.connection import Receive
@@ -98,6 +100,7 @@ class Bridge:
         self._limits = limits or SessionLimits()
         self.stopping: Final = trio.Event()
         self._session = BridgeSession()
+        self._stand_in = StandIn(self._limits)
         self._asked: dict[RequestId, _Asked] = {}
         self._asked_of_client: dict[str, RequestId] = {}
         self._n_connections = 0
@@ -206,15 +209,18 @@ class Bridge:
                     await self._forward_request(item)
 
     async def _forward_request(self, asked: _Asked) -> None:
-        socket = await self._link.wait_open()
+        can_do_without = self._stand_in.can_answer(asked.request)
+        socket = await self._link.wait_open(briefly=can_do_without)
         if self._asked.get(asked.request.id) is not asked:
             return  # cancelled meanwhile
-        if socket is None:
+        if socket is None and can_do_without and self._link.trouble.is_retryable:
+            await self._deliver(await self._stand_in.answer(asked.frame))
+        elif socket is None:
             await self._fail([asked], self._link.trouble)
-            return
-        asked.socket = socket
-        if not await self._link.send(socket, asked.frame):
-            await self._fail([asked], self._link.trouble)
+        else:
+            asked.socket = socket
+            if not await self._link.send(socket, asked.frame):
+                await self._fail([asked], self._link.trouble)
 
     # from the server
 

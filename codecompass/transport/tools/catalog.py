@@ -1,4 +1,4 @@
-"""All tools: which there are, which are listed, and one call from its arguments to its bytes.
+"""All tools of a server: one call from its arguments to its bytes.
 
 Every call ends in an answer. An error of ours goes out with its code; anything else is a defect, is logged with its trace,
 and goes out as `internal_error`. Owns no state.
@@ -6,12 +6,11 @@ and goes out as `internal_error`. Owns no state.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
 
 import structlog
 
 from codecompass.actors.jobs import JobState
-from codecompass.errors import CodeCompassError, InternalError, InvalidInput, error_body
+from codecompass.errors import CodeCompassError, InternalError, error_body
 from codecompass.protocol import text
 from codecompass.protocol.decode import decode
 from codecompass.protocol.encode import encode
@@ -19,42 +18,8 @@ from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
-from codecompass.transport.tools import (
-    find_related_symbols,
-    get_code_context,
-    get_file_outline,
-    get_symbol_hierarchy,
-    health_check,
-    index_repo,
-    index_repository,
-    index_status,
-    locate_symbol,
-    search_code,
-    sync_repo,
-)
-from codecompass.transport.tools.toolkit import Call, Services, Tool
-
-TOOLS: Final[tuple[Tool, ...]] = (
-    search_code.TOOL,
-    locate_symbol.TOOL,
-    get_file_outline.TOOL,
-    get_symbol_hierarchy.TOOL,
-    find_related_symbols.TOOL,
-    get_code_context.TOOL,
-    index_status.TOOL,
-    index_repo.TOOL,
-    sync_repo.TOOL,
-    health_check.TOOL,
-    index_repository.TOOL,
-)
-"""In the order in which they are listed: what agents need most comes first."""
-
-GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "ten": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
-    "core": ("search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status"),
-    "all": tuple(tool.name for tool in TOOLS),
-}
-"""What `serve-mcp --tools` takes besides the names of tools."""
+from codecompass.transport.tools.listing import TOOLS, describe
+from codecompass.transport.tools.toolkit import Call, Services
 
 
 class Catalog:
@@ -121,51 +86,8 @@ class Catalog:
         return text.render(reply)
 
 
-def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
-    """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
-
-    Raises InvalidInput as `listed_names` does.
-    """
-    names = listed_names(listing)
-    return tuple(_describe(tool, answers) for tool in TOOLS if tool.name in names)
-
-
-def listed_names(listing: str) -> frozenset[str]:
-    """Returns the tools that a listing means: a group, or names with commas, which may be groups too.
-
-    Raises InvalidInput for what is neither.
-    """
-    names: set[str] = set()
-    for word in (part.strip() for part in listing.split(",")):
-        if word in GROUPS:
-            names |= set(GROUPS[word])
-        elif word in GROUPS["all"]:
-            names.add(word)
-        else:
-            raise InvalidInput(
-                f"--tools: there is no tool {word!r}. Groups: {', '.join(GROUPS)}. Tools: {', '.join(GROUPS['all'])}.",
-                field="tools",
-                value=word,
-                allowed=[*GROUPS, *GROUPS["all"]],
-            )
-    return frozenset(names)
-
-
 def _only_known(error: Exception) -> CodeCompassError | None:
     """Returns the one error of ours in a group of one, as a nursery wraps it."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error if isinstance(error, CodeCompassError) else None
-
-
-def _describe(tool: Tool, answers: AnswerForm) -> ToolDescription:
-    return ToolDescription(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.arguments,
-        output_schema=tool.output if answers == "json" else {},
-        is_read_only=tool.is_read_only,
-        is_idempotent=tool.is_idempotent,
-        meta=tool.meta,
-    )

@@ -3,26 +3,26 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, OBJECT, ROWS, STRING, answer, arguments, choice, integer, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="find_related_symbols",
     title="Find related symbols",
     description=(
-        "The neighbours of a symbol: others in its file, and with a wider scope those of its directory or package and what its "
-        "file imports. Use it to learn the surroundings of code that you have found. Not a list of callers or references."
+        "Explore around a symbol: others in its file, and with a wider scope those of its directory or package and what its file "
+        "imports. Use it to learn the surroundings of code that you have found. Not a list of callers or references."
     ),
     arguments=arguments(
-        {"symbol_name": text(is_filled=True)},
+        {"symbol_name": text()},
         {
             "path": text("Picks among same-named ones"),
             "scope": choice(*requests.SCOPES),
             "limit": integer(1, requests.MAX_LIMIT, default=requests.DEFAULT_RELATED_LIMIT),
         },
     ),
-    output=result("anchor", "related", "scope_used", "total_found"),
+    output=answer(anchor=OBJECT, related=ROWS, scope_used=STRING, total_found=INTEGER),
+    meta=shown_by_hosts("neighbours of a symbol, what a file imports"),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

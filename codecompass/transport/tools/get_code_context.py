@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import ROWS, answer, arguments, choice, integer, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500_000}
 """The caller sets the size with `max_tokens`; a host must not cut it again."""
@@ -15,11 +14,11 @@ TOOL: Final = Tool(
     name="get_code_context",
     title="Gather code",
     description=(
-        "The code that best answers a question, packed into max_tokens: signatures of many symbols (breadth) or bodies of few "
-        "(depth). To start on an unknown topic; for one symbol, locate_symbol."
+        "Explore a codebase or an unknown topic: the code that best answers a question within max_tokens, as signatures "
+        "(breadth) or bodies (depth). For one symbol use locate_symbol."
     ),
     arguments=arguments(
-        {"query": text(is_filled=True)},
+        {"query": text()},
         {
             "max_tokens": integer(1, requests.MAX_MAX_TOKENS, default=requests.DEFAULT_MAX_TOKENS),
             "strategy": choice(*requests.STRATEGIES),
@@ -27,9 +26,9 @@ TOOL: Final = Tool(
             "language": text(),
         },
     ),
-    output=result("context_items", "estimated_tokens", "truncated"),
+    output=answer(context_items=ROWS),
+    meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
     is_read_only=True,
     is_idempotent=True,
-    meta=RESULT_LIMIT,
     run=ask_index,
 )

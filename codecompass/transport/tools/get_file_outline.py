@@ -3,26 +3,26 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import ROWS, answer, arguments, choice, integer, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="get_file_outline",
     title="Outline a file",
     description=(
-        "The imports and symbols of a file as a tree, with signatures and lines. Use it before reading a large file. "
-        "Not for finding files: search_code does that."
+        "Outline of a file: its imports and symbols as a tree, with signatures and lines. Use it before reading a large file. "
+        "Not for finding files: search_code takes paths."
     ),
     arguments=arguments(
-        {"path": text(is_filled=True)},
+        {"path": text()},
         {
             "depth": choice(*requests.OUTLINE_DEPTHS),
             "language": text(),
             "limit": integer(1, requests.MAX_OUTLINE_LIMIT),
         },
     ),
-    output=result("file_path", "language", "symbols"),
+    output=answer(symbols=ROWS),
+    meta=shown_by_hosts("list symbols, table of contents"),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

@@ -3,25 +3,25 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import arguments, choice, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, ROWS, STRING, answer, arguments, choice, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="get_symbol_hierarchy",
     title="Show what encloses a symbol",
     description=(
-        "The chain of what encloses a symbol (method, class, module), or with direction descendants the tree of its members. "
-        "Use it to see a class with all its methods. It is about nesting: not for inheritance, and not for who calls it."
+        "Members of a class, or what encloses a symbol: the chain of method, class, module, or with direction descendants the "
+        "tree below it. About nesting: not for inheritance, and not for who calls it."
     ),
     arguments=arguments(
-        {"symbol_name": text(is_filled=True)},
+        {"symbol_name": text()},
         {
             "path": text("Picks among same-named ones"),
             "direction": choice(*requests.DIRECTIONS),
         },
     ),
-    output=result("hierarchy", "direction", "chain_length"),
+    output=answer(hierarchy=ROWS, direction=STRING, chain_length=INTEGER),
+    meta=shown_by_hosts("class members, methods of a class"),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

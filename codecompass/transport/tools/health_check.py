@@ -1,16 +1,21 @@
 """`health_check`: the state of the server and its projects."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.requests import HealthCheck
-from codecompass.transport.health import MAX_PROJECTS, health
-from codecompass.transport.tools.schemas import arguments, result
-from codecompass.transport.tools.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.schemas import INTEGER, OBJECT_OR_NULL, ROWS, STRING, answer, arguments
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
+
+if TYPE_CHECKING:
+    from codecompass.transport.tools.toolkit import Call, Outcome
 
 
-async def run(call: Call) -> Outcome:
+async def run(call: "Call") -> "Outcome":
     """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
+    from codecompass.protocol.metadata import bare_metadata
+    from codecompass.transport.health import MAX_PROJECTS, health
+    from codecompass.transport.tools.toolkit import Outcome
+
     assert isinstance(call.request, HealthCheck)
     project = None
     if call.request.workspace is not None or call.request.project_id is not None:
@@ -28,7 +33,8 @@ TOOL: Final = Tool(
         "calls fail, or to see what is indexed. For one repository's index, index_status says more."
     ),
     arguments=arguments({}, {}),
-    output=result("status", "projects", "total_projects", "active_job"),
+    output=answer(status=STRING, projects=ROWS, total_projects=INTEGER, active_job=OBJECT_OR_NULL),
+    meta=shown_by_hosts("is the code search server well"),
     is_read_only=True,
     is_idempotent=True,
     run=run,

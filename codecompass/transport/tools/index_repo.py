@@ -1,23 +1,30 @@
 """`index_repo`: index a repository, or join the job that does."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codecompass.protocol import requests
-from codecompass.protocol.replies import IndexRepoReply
 from codecompass.protocol.requests import IndexRepo
-from codecompass.transport.tools.ordering import Ordered, order
-from codecompass.transport.tools.schemas import arguments, boolean, integer, result
-from codecompass.transport.tools.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.schemas import INTEGER_OR_NULL, STRING, answer, arguments, boolean, integer
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
+
+if TYPE_CHECKING:
+    from codecompass.protocol.replies import IndexRepoReply
+    from codecompass.transport.tools.ordering import Ordered
+    from codecompass.transport.tools.toolkit import Call, Outcome
 
 
-async def run(call: Call) -> Outcome:
+async def run(call: "Call") -> "Outcome":
     """Orders the job."""
+    from codecompass.transport.tools.ordering import order
+
     assert isinstance(call.request, IndexRepo)
     return await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=render)
 
 
-def render(job: Ordered) -> IndexRepoReply:
+def render(job: "Ordered") -> "IndexRepoReply":
     """Says how the job stands."""
+    from codecompass.protocol.replies import IndexRepoReply
+
     return IndexRepoReply(
         job_id=job.state.job_id,
         progress_token=job.state.progress_token,
@@ -45,7 +52,8 @@ TOOL: Final = Tool(
         {},
         {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
     ),
-    output=result("job_id", "progress_token", "status", "mode", "file_count"),
+    output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, file_count=INTEGER_OR_NULL),
+    meta=shown_by_hosts("index or reindex a repository"),
     is_read_only=False,
     is_idempotent=True,
     run=run,

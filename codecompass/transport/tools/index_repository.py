@@ -1,28 +1,35 @@
 """`index_repository`: register a directory under a name, index it, wait for the end. For clients of the older contract."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codecompass.errors import error_of
 from codecompass.protocol import requests
-from codecompass.protocol.replies import IndexRepositoryReply
 from codecompass.protocol.requests import IndexRepository
-from codecompass.transport.tools.ordering import Ordered, order
-from codecompass.transport.tools.schemas import NEW_NAME, arguments, result, text
-from codecompass.transport.tools.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.schemas import INTEGER, NEW_NAME, NUMBER, STRING, STRING_OR_NULL, answer, arguments, text
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
+
+if TYPE_CHECKING:
+    from codecompass.protocol.replies import IndexRepositoryReply
+    from codecompass.transport.tools.ordering import Ordered
+    from codecompass.transport.tools.toolkit import Call, Outcome
 
 _NUMBER_DIGITS: Final = 12
 """Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""
 
 
-async def run(call: Call) -> Outcome:
+async def run(call: "Call") -> "Outcome":
     """Orders the job and waits as long as clients do."""
+    from codecompass.transport.tools.ordering import order
+
     assert isinstance(call.request, IndexRepository)
     named = call.request.project_id
     return await order(call, force=False, wait_seconds=requests.MAX_WAIT_SECONDS, render=lambda job: render(job, named))
 
 
-def render(job: Ordered, named: str | None) -> IndexRepositoryReply:
+def render(job: "Ordered", named: str | None) -> "IndexRepositoryReply":
     """Says how the job stands. Raises what it failed of where it has ended without success."""
+    from codecompass.protocol.replies import IndexRepositoryReply
+
     state = job.state
     if state.has_ended and state.status != "published":
         reason = f": {state.error}" if state.error else ". Call again."
@@ -48,8 +55,17 @@ TOOL: Final = Tool(
         "Index the directory repo_path, under the name project_id if one is given, and wait for the end (at most 50 s, then "
         "the job goes on). Later calls can name it by that project_id. In other cases index_repo does the same."
     ),
-    arguments=arguments({"repo_path": text("Absolute path", is_filled=True)}, {"project_id": NEW_NAME}),
-    output=result("status", "repository_id", "project_id", "schema_name", "files_indexed", "chunks_created", "duration_seconds"),
+    arguments=arguments({"repo_path": text("Absolute path")}, {"project_id": NEW_NAME}),
+    output=answer(
+        status=STRING,
+        repository_id=INTEGER,
+        project_id=STRING_OR_NULL,
+        schema_name=STRING,
+        files_indexed=INTEGER,
+        chunks_created=INTEGER,
+        duration_seconds=NUMBER,
+    ),
+    meta=shown_by_hosts("register a repository under a name"),
     is_read_only=False,
     is_idempotent=True,
     run=run,

@@ -3,19 +3,18 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import PATHS, arguments, boolean, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, PATHS, ROWS, answer, arguments, boolean, choice, integer, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="locate_symbol",
     title="Locate a symbol",
     description=(
-        "Where a function, class, method, type or constant is defined: lines, signature, body. Takes a name, the end of a "
-        "qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
+        "Go to definition: where a function, class, method, type or constant is defined: lines, signature, body. Takes a name, "
+        "the end of a qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
     ),
     arguments=arguments(
-        {"name": text(is_filled=True)},
+        {"name": text()},
         {
             "kind": text("As in search_code"),
             "language": text(),
@@ -24,11 +23,12 @@ TOOL: Final = Tool(
             "detail_level": choice(*requests.DETAIL_LEVELS),
             "docs": boolean(),
             "compact": boolean(),
-            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
+            "freshness_policy": text(),
             "ranking_explain_level": text(),
         },
     ),
-    output=result("results", "total_candidates", "suggested_next_actions"),
+    output=answer(results=ROWS, total_candidates=INTEGER),
+    meta=shown_by_hosts("jump to definition", is_always_shown=True),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

@@ -1,17 +1,24 @@
 """The way of all tools that index: order a job, wait for it as long as the caller wants, say how it stands."""
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.handle import WorkspaceHandle
 from codecompass.actors.jobs import JobState
-from codecompass.actors.messages import StartJob
+from codecompass.actors.messages import Query, StartJob
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import SearchCode
 from codecompass.store.registry import Project
 from codecompass.transport.tools.toolkit import Call, Outcome, head_ref
+
+SETTLING_QUERY: Final = "main"
+"""Any question does; this one costs next to nothing."""
 
 
 class Ordered(Struct, frozen=True):
@@ -65,6 +72,8 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
     ticket = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
     if wait_seconds > 0:
         await call.caller.follow(ticket.job, wait_seconds)
+        if ticket.job.state.status == "published":
+            await _settle(workspace)
     assert call.routed is not None
     project = call.routed.project
     ref = await head_ref(str(project.root))
@@ -77,6 +86,21 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
     return Outcome(as_of(ticket.job.state), ticket.job, as_of)
 
 
+async def _settle(workspace: WorkspaceHandle) -> None:
+    """Lets land what changed while the job ran, as any question does: after a first index the tree is looked at once more."""
+    try:
+        await workspace.ask(Query(request=SearchCode(query=SETTLING_QUERY, limit=1, freshness_policy="balanced")))
+    except CodeCompassError:
+        pass  # the job has succeeded; whatever this is, the next question says it
+
+
 def _as_of(state: JobState, seen: WorkspaceObservation) -> WorkspaceObservation:
-    """What the workspace has published, with the job in it: one that was just started may not have been published yet."""
-    return seen if state.has_ended else replace(seen, indexing_status="indexing", freshness_status="syncing")
+    """What the workspace has published, with the job in it: one that was just started may not have been published yet.
+
+    What a job after this one takes in is not in what this one has published: that is `stale`, not `syncing`.
+    """
+    if not state.has_ended:
+        return replace(seen, indexing_status="indexing", freshness_status="syncing")
+    if seen.freshness_status == "syncing" and state.status == "published":
+        return replace(seen, freshness_status="stale")
+    return seen

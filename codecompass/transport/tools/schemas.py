@@ -13,9 +13,9 @@ from codecompass.protocol.kinds import SYMBOL_KINDS
 Schema = Mapping[str, object]
 
 
-def text(description: str = "", *, is_filled: bool = False) -> Schema:
-    """A string; with `is_filled` not an empty one."""
-    return {"type": "string", **({"minLength": 1} if is_filled else {}), **_described(description)}
+def text(description: str = "") -> Schema:
+    """A string. What it may be is said by the error where the list is long, or rarely needed."""
+    return {"type": "string", **_described(description)}
 
 
 def choice(*values: str, default: str | None = None, description: str = "") -> Schema:
@@ -40,23 +40,36 @@ def boolean(description: str = "") -> Schema:
 
 
 def arguments(required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
-    """The arguments of a tool."""
+    """The arguments of a tool.
+
+    Others are not forbidden here: a host that checks (Gemini CLI) would tell the model no more than that one is wrong, where our
+    own error names the argument that was meant.
+    """
     return {
         "type": "object",
         "properties": {**required, **WHERE, **optional},
         **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
     }
 
 
-def result(*keys: str) -> Schema:
-    """The names of the top-level keys of an answer, and no more; `metadata` comes with all."""
-    return {"type": "object", "properties": {key: {} for key in (*keys, "metadata")}}
+def answer(**types: Schema) -> Schema:
+    """The top-level keys of an answer that programs read, with their types; `metadata` comes with all."""
+    return {"type": "object", "properties": {**types, "metadata": OBJECT}}
 
 
 def _described(description: str) -> dict[str, str]:
     return {"description": description} if description else {}
 
+
+STRING: Final[Schema] = {"type": "string"}
+INTEGER: Final[Schema] = {"type": "integer"}
+NUMBER: Final[Schema] = {"type": "number"}
+OBJECT: Final[Schema] = {"type": "object"}
+STRING_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
+INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
+OBJECT_OR_NULL: Final[Schema] = {"type": ["object", "null"]}
+ROWS: Final[Schema] = {"type": "array"}
+"""Types of what answers hold. What stands in the objects is in docs/tools.md: here each client would pay for it."""
 
 WHERE: Final[Mapping[str, Schema]] = {
     "workspace": text("Path"),

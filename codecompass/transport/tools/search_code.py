@@ -3,19 +3,18 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.asking import ask_index
-from codecompass.transport.tools.schemas import KINDS, PATHS, arguments, boolean, choice, integer, result, text
-from codecompass.transport.tools.toolkit import Tool
+from codecompass.transport.tools.schemas import INTEGER, KINDS, PATHS, ROWS, answer, arguments, boolean, choice, integer, text
+from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     name="search_code",
     title="Search code",
     description=(
-        "Ranked search over a repository: words, an identifier, a path, an error text, a literal or a regex; mode files lists "
-        "files by glob or words. Use it instead of grep and find. For a known name, locate_symbol is exact."
+        "Search code instead of grep: where is X, find references or usages, explore by words, identifier, path, pasted error, "
+        "literal or regex; mode files lists files by glob or words. For a known symbol name locate_symbol is exact."
     ),
     arguments=arguments(
-        {"query": text(is_filled=True)},
+        {"query": text()},
         {
             "limit": integer(1, requests.MAX_LIMIT, default=10),
             "mode": choice(*requests.SEARCH_MODES),
@@ -25,13 +24,14 @@ TOOL: Final = Tool(
             "detail_level": choice(*requests.DETAIL_LEVELS),
             "docs": boolean(),
             "compact": boolean(),
-            "freshness_policy": choice(*requests.FRESHNESS_POLICIES),
+            "freshness_policy": text(),
             "ranking_explain_level": text(),
             "timeout_ms": integer(1, requests.MAX_TIMEOUT_MS),
             "why_not": text("Path to explain"),
         },
     ),
-    output=result("results", "query_intent", "total_candidates", "suggested_next_actions"),
+    output=answer(results=ROWS, total_candidates=INTEGER),
+    meta=shown_by_hosts("grep, find references", is_always_shown=True),
     is_read_only=True,
     is_idempotent=True,
     run=ask_index,

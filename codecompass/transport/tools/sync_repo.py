@@ -1,18 +1,23 @@
 """`sync_repo`: bring an index up to the working tree now."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codecompass.errors import IndexInProgress, SyncInProgress
 from codecompass.protocol import requests
-from codecompass.protocol.replies import SyncRepoReply
 from codecompass.protocol.requests import SyncRepo
-from codecompass.transport.tools.ordering import Ordered, order
-from codecompass.transport.tools.schemas import arguments, boolean, integer, result
-from codecompass.transport.tools.toolkit import Call, Outcome, Tool
+from codecompass.transport.tools.schemas import INTEGER_OR_NULL, STRING, answer, arguments, boolean, integer
+from codecompass.transport.tools.tool import Tool, shown_by_hosts
+
+if TYPE_CHECKING:
+    from codecompass.protocol.replies import SyncRepoReply
+    from codecompass.transport.tools.ordering import Ordered
+    from codecompass.transport.tools.toolkit import Call, Outcome
 
 
-async def run(call: Call) -> Outcome:
+async def run(call: "Call") -> "Outcome":
     """Orders the job."""
+    from codecompass.transport.tools.ordering import order
+
     assert isinstance(call.request, SyncRepo)
     try:
         return await order(call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=render)
@@ -20,8 +25,10 @@ async def run(call: Call) -> Outcome:
         raise SyncInProgress(error.message, **error.data) from error
 
 
-def render(job: Ordered) -> SyncRepoReply:
+def render(job: "Ordered") -> "SyncRepoReply":
     """Says how the job stands."""
+    from codecompass.protocol.replies import SyncRepoReply
+
     return SyncRepoReply(
         job_id=job.state.job_id,
         progress_token=job.state.progress_token,
@@ -49,7 +56,8 @@ TOOL: Final = Tool(
         {},
         {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
     ),
-    output=result("job_id", "progress_token", "status", "mode", "changed_files"),
+    output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, changed_files=INTEGER_OR_NULL),
+    meta=shown_by_hosts("refresh the code index after changes"),
     is_read_only=False,
     is_idempotent=True,
     run=run,

@@ -1,6 +1,6 @@
-"""What a tool is, and what it has in its hands while it answers one call."""
+"""What a tool has in its hands while it answers one call."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 
 import trio
 from msgspec import Struct
@@ -19,7 +19,6 @@ from codecompass.transport.calls import Caller
 from codecompass.transport.health import ServerState
 from codecompass.transport.routing.eviction import Workspaces
 from codecompass.transport.routing.router import Routed, Router
-from codecompass.transport.tools.schemas import Schema
 
 
 class Services(Struct, frozen=True, kw_only=True):
@@ -105,20 +104,6 @@ class Call:
             warnings=self.warnings,
             hint=self.hint,
         )
-
-
-class Tool(Struct, frozen=True, kw_only=True):
-    """A tool of the catalogue. `output` names the top-level keys of its answers."""
-
-    name: str
-    title: str
-    description: str
-    arguments: Schema
-    output: Schema
-    is_read_only: bool
-    is_idempotent: bool
-    meta: Mapping[str, object] = {}
-    run: Callable[[Call], Awaitable[Outcome]]
 
 
 async def head_ref(root: str) -> str:

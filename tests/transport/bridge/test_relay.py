@@ -161,28 +161,41 @@ async def test_a_project_that_does_not_exist_is_an_error_that_names_what_named_i
         assert "result" in answer
 
 
-async def test_without_a_server_each_request_is_told_what_to_do_and_the_first_one_afterwards_is_answered(shop):
+async def test_a_host_that_starts_before_its_server_keeps_it_and_is_answered_once_it_is_there(shop):
+    """Hosts ask for the tools once, at their start, and never again of a server that had none."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     async with bridged(url, shop.home, cwd=shop.root) as client:
-        first = await client.call("initialize", opening())
-        second = await client.call("tools/list")
+        await client.initialize()
+        listed = await client.call("tools/list")
+        refused = await client.call("tools/call", {"name": "index_status"})
         pinged = await client.call("ping")
         async with http_server(home=shop.home, port=port):
-            await client.initialize()
-            answer = await ask(client)
+            answer = await answered(client)
+            listed_by_the_server = await client.call("tools/list")
 
         assert client.process.process.returncode is None
 
-    for refused in (first, second):
-        assert refused["error"]["code"] == SERVER_GONE
-        assert refused["error"]["data"]["code"] == "server_unreachable"
-        assert refused["error"]["data"]["is_retryable"] is True
-        assert refused["error"]["data"]["retry_after_ms"] > 0
-        assert f"codecompass serve-mcp --transport http --port {port}" in refused["error"]["message"]
-        assert "connection refused" in refused["error"]["message"]
+    assert refused["error"]["code"] == SERVER_GONE
+    assert refused["error"]["data"]["code"] == "server_unreachable"
+    assert refused["error"]["data"]["is_retryable"] is True
+    assert refused["error"]["data"]["retry_after_ms"] > 0
+    assert f"codecompass serve-mcp --transport http --port {port}" in refused["error"]["message"]
+    assert "connection refused" in refused["error"]["message"]
     assert pinged["result"] == {}
     assert answer["results"][0]["path"] == "src/shop/orders.py"
+    described = [{**tool, "outputSchema": None} for tool in listed_by_the_server["result"]["tools"]]
+    assert [{**tool, "outputSchema": None} for tool in listed["result"]["tools"]] == described
+    assert not any("outputSchema" in tool for tool in listed["result"]["tools"]), "the answers may come as text alone"
+
+
+async def test_a_modern_client_is_told_of_the_tools_before_its_server_is_there(shop):
+    async with bridged(f"http://127.0.0.1:{free_port()}", shop.home) as client:
+        discovered = await client.call("server/discover", modern())
+        listed = await client.call("tools/list", modern())
+
+    assert discovered["result"]["supportedVersions"]
+    assert "search_code" in {tool["name"] for tool in listed["result"]["tools"]}
 
 
 async def test_a_killed_server_costs_what_was_under_way_and_the_session_goes_on_with_the_next_one(shop):
@@ -320,7 +333,7 @@ async def test_it_ends_with_its_input_even_where_nothing_answers(shop):
     with trio.fail_after(20):
         done = await trio.run_process(
             command("serve-mcp", "--connect", f"127.0.0.1:{free_port()}"),
-            stdin=json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening()}).encode(),
+            stdin=json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "health_check"}}).encode(),
             capture_stdout=True,
             capture_stderr=True,
             env=environment(shop.home),
@@ -335,7 +348,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_a_server_that_is_gone(s
     port = listeners[0].socket.getsockname()[1]
     try:
         async with bridged(f"http://127.0.0.1:{port}", shop.home) as client:
-            answer = await client.call("initialize", opening())
+            answer = await client.call("tools/call", {"name": "health_check"})
     finally:
         await listeners[0].aclose()
 

@@ -27,7 +27,9 @@ from codecompass.settings import ServerSettings
 from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.tools.catalog import GROUPS, TOOLS, Catalog, listed_names
+from codecompass.transport.product.product_surface import INSTRUCTIONS
+from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.listing import GROUPS, TOOLS, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
 
@@ -129,7 +131,7 @@ def test_a_tool_has_all_that_a_client_needs_to_choose_it(tool):
     assert re.fullmatch(r"[a-z_]{1,32}", tool.name)
     assert tool.title
     assert 150 <= len(tool.description) <= 260
-    assert tool.run.__doc__ or tool.run.__module__.endswith("asking")
+    assert tool.run.__doc__
     (listed,) = [each for each in encoded("all") if each["name"] == tool.name]
     assert listed["annotations"]["openWorldHint"] is False
     assert listed["annotations"]["readOnlyHint"] is tool.is_read_only
@@ -144,11 +146,49 @@ def test_descriptions_say_when_another_tool_is_the_better_one():
         assert mentions.search(tool.description) or re.search(r"\b[Nn]ot?\b", tool.description), tool.name
 
 
+SEARCHED = (
+    "go to definition",
+    "jump to definition",
+    "find references",
+    "usages",
+    "grep",
+    "where is",
+    "search code",
+    "explore",
+    "outline",
+    "class members",
+)
+"""What people and models look for among tools of which a host shows only the beginning."""
+
+
+@pytest.mark.parametrize("words", SEARCHED)
+def test_what_people_search_for_is_at_the_beginning_of_a_description_or_in_a_hint(words):
+    shown = [f"{tool.description[:160]} {tool.meta['anthropic/searchHint']}".lower() for tool in TOOLS]
+
+    assert any(words in each for each in shown)
+
+
+def test_the_two_main_tools_are_shown_whole_by_hosts_that_show_few():
+    assert [tool.name for tool in TOOLS if tool.meta.get("anthropic/alwaysLoad")] == ["search_code", "locate_symbol"]
+
+
+@pytest.mark.parametrize("answers", ["json", "text"])
+def test_the_instructions_are_short_and_begin_with_what_matters(answers):
+    """A host repeats them for each tool, another shows the first paragraph alone."""
+    first = INSTRUCTIONS[answers].partition("\n\n")[0]
+
+    assert len(INSTRUCTIONS[answers].encode()) < 900
+    assert "\n" not in first
+    assert len(first) < 260
+    assert {"search_code", "locate_symbol", "grep"} <= set(re.findall(r"\w+", first))
+
+
 @each_tool
 def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool):
     schema = tool.arguments
 
-    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    assert schema["type"] == "object"
+    assert "additionalProperties" not in schema, "a host would refuse a misspelt one without saying which was meant"
     assert set(schema["properties"]) == set(decoding.argument_names(tool.name))
     assert {"workspace", "project_id"} <= set(schema["properties"])
     assert not {"workspace", "ref"} & set(schema.get("required", ()))

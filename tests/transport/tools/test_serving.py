@@ -111,6 +111,26 @@ async def test_what_a_job_says_at_its_end_is_what_the_call_would_have_said_had_i
     assert (later["metadata"]["indexing_status"], later["metadata"]["result_completeness"]) == ("ready", "complete")
 
 
+async def test_whoever_waited_for_a_job_is_told_that_the_index_is_fresh_or_stale_and_not_that_it_is_at_work(serving):
+    """After a first index the tree is looked at once more, for what changed before anybody watched it."""
+    first = await serving.call("index_repo", wait_seconds=50)
+
+    assert (first["status"], first["metadata"]["freshness_status"]) == ("published", "fresh")
+
+
+async def test_a_published_job_is_never_said_to_be_syncing(impatient, repository):
+    """Also where another job follows it at once, and nobody waits for that."""
+    said = []
+    for n in range(5):
+        repository.write({f"src/m{n}.py": f"def edited_{n}():\n    return {n}\n"})
+        tool = "sync_repo" if n % 2 else "index_repo"
+        answer = await impatient.call(tool, wait_seconds=50)
+        said.append((answer["status"], answer["metadata"]["freshness_status"]))
+
+    assert {status for status, _ in said} == {"published"}
+    assert "syncing" not in {freshness for _, freshness in said}
+
+
 async def test_nobody_is_followed_without_a_wait(serving):
     client = Client()
 

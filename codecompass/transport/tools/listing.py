@@ -1,0 +1,87 @@
+"""Which tools there are, which of them a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from codecompass.errors import InvalidInput
+from codecompass.settings import AnswerForm
+from codecompass.transport.calls import ToolDescription
+from codecompass.transport.tools import (
+    find_related_symbols,
+    get_code_context,
+    get_file_outline,
+    get_symbol_hierarchy,
+    health_check,
+    index_repo,
+    index_repository,
+    index_status,
+    locate_symbol,
+    search_code,
+    sync_repo,
+)
+from codecompass.transport.tools.tool import Tool
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    search_code.TOOL,
+    locate_symbol.TOOL,
+    get_file_outline.TOOL,
+    get_symbol_hierarchy.TOOL,
+    find_related_symbols.TOOL,
+    get_code_context.TOOL,
+    index_status.TOOL,
+    index_repo.TOOL,
+    sync_repo.TOOL,
+    health_check.TOOL,
+    index_repository.TOOL,
+)
+"""In the order in which they are listed: what agents need most comes first."""
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ten": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
+    "core": ("search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status"),
+    "all": tuple(tool.name for tool in TOOLS),
+}
+"""What `serve-mcp --tools` takes besides the names of tools."""
+
+
+def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
+    """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
+
+    Raises InvalidInput as `listed_names` does.
+    """
+    names = listed_names(listing)
+    return tuple(_describe(tool, answers) for tool in TOOLS if tool.name in names)
+
+
+def listed_names(listing: str) -> frozenset[str]:
+    """Returns the tools that a listing means: a group, or names with commas, which may be groups too.
+
+    Raises InvalidInput for what is neither.
+    """
+    names: set[str] = set()
+    for word in (part.strip() for part in listing.split(",")):
+        if word in GROUPS:
+            names |= set(GROUPS[word])
+        elif word in GROUPS["all"]:
+            names.add(word)
+        else:
+            raise InvalidInput(
+                f"--tools: there is no tool {word!r}. Groups: {', '.join(GROUPS)}. Tools: {', '.join(GROUPS['all'])}.",
+                field="tools",
+                value=word,
+                allowed=[*GROUPS, *GROUPS["all"]],
+            )
+    return frozenset(names)
+
+
+def _describe(tool: Tool, answers: AnswerForm) -> ToolDescription:
+    return ToolDescription(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.arguments,
+        output_schema=tool.output if answers == "json" else {},
+        is_read_only=tool.is_read_only,
+        is_idempotent=tool.is_idempotent,
+        meta=tool.meta,
+    )
