@@ -24,9 +24,9 @@ grep: one call ranks what matters, names the definition around each hit and read
 
 _JSON_ANSWERS: Final = """\
 - Begin small (detail_level "location" or "signature"); "body" gives whole definitions, for what matters.
-- Lines count from 1, paths are relative to metadata.workspace. A symbol_id stands for its name in any later call; \
-src/x.py:120 as name or query gives that line and the definition it is in.
-- match says how a hit has the name asked for: exact, case, parts, or similar (a guess).
+- Lines count from 1, paths are relative to metadata.workspace. A symbol_id stands for its name in any later call, \
+src/x.py:120 for the definition around that line.
+- match: how a hit has the name asked for; similar is a guess.
 - result_completeness "partial": something is missing, as warnings say. An error says in error.message what to do next.
 """
 

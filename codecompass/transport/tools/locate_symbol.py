@@ -16,7 +16,7 @@ TOOL: Final = Tool(
     arguments=arguments(
         {"name": text()},
         {
-            "kind": text("As in search_code"),
+            "kind": text(),
             "language": text(),
             "path": text(PATHS),
             "limit": integer(1, requests.MAX_LIMIT, default=10),

@@ -72,7 +72,7 @@ ROWS: Final[Schema] = {"type": "array"}
 """Types of what answers hold. What stands in the objects is in docs/tools.md: here each client would pay for it."""
 
 WHERE: Final[Mapping[str, Schema]] = {
-    "workspace": text("Path"),
+    "workspace": text(),
     "project_id": {"type": "string", "maxLength": MAX_PROJECT_ID_LENGTH},
     "ref": text(),
 }

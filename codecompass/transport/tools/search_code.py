@@ -27,7 +27,7 @@ TOOL: Final = Tool(
             "freshness_policy": text(),
             "ranking_explain_level": text(),
             "timeout_ms": integer(1, requests.MAX_TIMEOUT_MS),
-            "why_not": text("Path to explain"),
+            "why_not": text("Path"),
         },
     ),
     output=answer(results=ROWS, total_candidates=INTEGER),
