@@ -70,7 +70,6 @@ def repository(tmp_path):
     return root
 
 
-@pytest.mark.xfail(reason="a question does not make its project known yet: the answer is workspace_not_registered")
 @each_host
 def test_the_first_question_from_a_subdirectory_of_a_new_repository_is_answered(host, repository, tmp_path):
     with open_model(FIRST) as model:
@@ -84,7 +83,6 @@ def test_the_first_question_from_a_subdirectory_of_a_new_repository_is_answered(
     assert installed.processes() == []
 
 
-@pytest.mark.xfail(reason="an answer right after an edit waits 0.3 s, which is too short: it is without the edit, and warns")
 @each_host
 def test_an_edit_is_in_the_next_answer(host, repository, tmp_path):
     prices = repository / "src" / "shop" / "prices.py"
