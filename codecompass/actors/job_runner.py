@@ -43,8 +43,8 @@ class JobRunner:
     all jobs.
 
     `last` is the last job that others saw, or that failed, `failure` its error. `text_ready_at` is when a first index could be
-    searched, by this event loop's clock; long ago where there was one at the start. `was_vain` says that the last run found
-    nothing to do.
+    searched, by this event loop's clock, long ago where there was one at the start; `text_seconds` is what its text took.
+    `was_vain` says that the last run found nothing to do.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class JobRunner:
         self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
         self.text_ready_at = float("-inf")
+        self.text_seconds = 0.0
         self.was_vain = False
         self._project = project
         self._bench = bench
@@ -259,6 +260,7 @@ class JobRunner:
 
     async def _see_first(self, published: trio.Event) -> None:
         """Takes in the first generation as soon as it is there, while the job goes on: its own, or another process's."""
+        began = trio.current_time()
         # Of a damaged index the description may still be readable.
         while self.standing.meta is None and not self.standing.damage:
             if published.is_set():
@@ -274,6 +276,7 @@ class JobRunner:
             if self.standing.meta is None and standing.meta is not None:
                 self.standing = standing
                 self.text_ready_at = trio.current_time()
+                self.text_seconds = self.text_ready_at - began
                 self._progress()
 
     async def _end(self, run: JobRun, seconds: float) -> None:

@@ -170,6 +170,8 @@ class Questions:
                     await jobs.wait_progress()
 
     def _are_symbols_expected(self, deadline: float) -> bool:
+        if self._jobs.text_seconds > SYMBOLS_WAIT_SECONDS:
+            return False  # Parsing takes longer than reading.
         elapsed = trio.current_time() - self._jobs.text_ready_at
         if elapsed < FORECAST_SECONDS:
             return True

@@ -57,31 +57,23 @@ def gone(what: str, root: Path) -> ProjectNotFound:
     )
 
 
-def not_registered(root: Path, *, is_named: bool, is_project: bool, takes_new: bool) -> WorkspaceNotRegistered:
-    """Returns the error for a directory that this server does not take up.
+def not_registered(root: Path, *, is_named: bool, is_project: bool) -> WorkspaceNotRegistered:
+    """Returns the error for a directory that this server does not take up; the same on every transport.
 
-    `is_named` says that an argument named it, `is_project` is false for a home directory and the root of the disk, and
-    `takes_new` says that index_repo of this caller would take it up.
+    `is_named` says that an argument named it, `is_project` is false for a home directory and the root of the disk.
     """
+    if not is_project:
+        remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
+    else:
+        remedy = f'Call index_repo with workspace: "{root}" (over stdio), or pass a workspace that health_check lists.'
     if is_named:
-        message = f"{root} is not registered. {_remedy(root, is_project=is_project, takes_new=takes_new)}"
+        message = f"{root} is not registered. {remedy}"
         if is_project:
             message += (
-                f" Or have it registered on the command line (codecompass index {root}), or the server started with "
-                "--auto-workspace and an --allowed-root that holds it."
+                f" Who runs this server can register it (codecompass index {root}), or start the server with --auto-workspace "
+                "and an --allowed-root that holds it."
             )
     else:
         # Seed 004, word for word; then what whoever has no shell can do.
-        message = (
-            f"Project detected at {root} but not indexed. Run codecompass index {root} first. "
-            f"{_remedy(root, is_project=is_project, takes_new=takes_new)}"
-        )
+        message = f"Project detected at {root} but not indexed. Run codecompass index {root} first. {remedy}"
     return WorkspaceNotRegistered(message, workspace=str(root))
-
-
-def _remedy(root: Path, *, is_project: bool, takes_new: bool) -> str:
-    if not is_project:
-        return "It is a home directory or the whole disk: pass the directory of one project as workspace."
-    if takes_new:
-        return f'Call index_repo with workspace: "{root}" and wait_seconds: 50, then ask again.'
-    return "No tool can do that on this connection: pass a workspace that health_check lists, or ask the user."

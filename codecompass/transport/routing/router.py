@@ -335,7 +335,6 @@ class Router:
             spot.root,
             is_named=spot.source == "workspace",
             is_project=spot.root not in self._rules.never,
-            takes_new=caller.transport == "stdio",
         )
 
     async def _stands_in(self, spot: Spot, caller: Caller) -> bool:
