@@ -21,11 +21,6 @@ MAX_GAP: Final = 30
 OTHER_CASE: Final = 0.5
 """Of a message that stands there but for the case of its letters, against one that stands there as it is."""
 
-MAX_REPEATED: Final = 4
-MAX_PAIRS: Final = 800
-"""Places of one word in a message, and common words of a message and a piece of text, that are compared: a few words that are
-repeated all over would take long, and say little."""
-
 MAX_REPEATED: Final = 6
 MAX_PAIRS: Final = 800
 """Places of one word in a message, and common words of a message and a piece of text, that are compared: a few words that are
