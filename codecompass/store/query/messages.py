@@ -30,7 +30,7 @@ MIN_WORDS: Final = 3
 """Words in a row that are no coincidence."""
 
 CANDIDATES: Final = 500
-LOOKED_AT: Final = 120
+LOOKED_AT: Final = 80
 COMPARED: Final = 20
 COMPARED_EXACT: Final = 12
 """Chunks that are ranked by the words that they hold, whose text is looked into, and is laid beside the message: fewer where it
@@ -113,7 +113,10 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
     if wanted.total <= 0.0:
         return []
     most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
-    chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, LEAST_SHARE * most, where)
+    # A template of so few words is never sure.
+    may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
+    least = LEAST_SHARE if may_be_template else ALL_OF_IT
+    chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
     part_of = _part_finder(message, worth, wanted.unit)
     exact: list[_Part] = []
     others: list[_Part] = []
@@ -127,7 +130,7 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
             (exact if part.is_exact else others).append(part)
             is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
     parts = exact[:COMPARED_EXACT]
-    if not is_settled:
+    if not is_settled and may_be_template:
         # A test or a document may only show what a template in product code makes.
         others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
         parts += others[: COMPARED - len(parts)]
