@@ -288,7 +288,6 @@ def _ranked(
 ) -> list[FoundMessage]:
     places = snapshot.facts.places_by_id(sorted({hit.file_id for hit, _ in found}))
     says = any(piece.token not in STOP_WORDS for piece in message.pieces)
-    are_keywords = _are_keywords(message)
     ranked = []
     for hit, alignment in found:
         place = places[hit.file_id]
@@ -301,10 +300,7 @@ def _ranked(
                 focus=hit.line_start + alignment.focus,
                 share=alignment.share,
                 score=alignment.score - ROLE_WEIGHT * role_of(place.path).rank,
-                is_sure=says
-                and is_sure(alignment, wanted.unit)
-                and _is_origin(place.path, alignment)
-                and not (are_keywords and role_of(place.path).rank > 0),
+                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(place.path, alignment),
                 is_exact=alignment.exact > 0.0,
             )
         )
@@ -315,13 +311,6 @@ def _ranked(
 def _is_origin(path: str, alignment: Alignment) -> bool:
     """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates."""
     return not is_history(path) and (alignment.exact > 0.0 or not role_of(path).is_prose)
-
-
-def _are_keywords(message: Message) -> bool:
-    """Whether a text is words to search by rather than a sentence: nothing but blanks between them, no capital, no word of
-    grammar. Where a test or a document has such words side by side it is about them; nobody has seen it on a screen."""
-    is_bare = all(character.islower() or character.isspace() for character in message.core)
-    return is_bare and STOP_WORDS.isdisjoint(message.core.split())
 
 
 def is_sure(alignment: Alignment, unit: float) -> bool:
