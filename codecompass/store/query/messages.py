@@ -300,7 +300,7 @@ def _ranked(
                 focus=hit.line_start + alignment.focus,
                 share=alignment.share,
                 score=alignment.score - ROLE_WEIGHT * role_of(place.path).rank,
-                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(place.path, alignment),
+                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(place.path, message, alignment),
                 is_exact=alignment.exact > 0.0,
             )
         )
@@ -308,9 +308,20 @@ def _ranked(
     return ranked
 
 
-def _is_origin(path: str, alignment: Alignment) -> bool:
-    """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates."""
-    return not is_history(path) and (alignment.exact > 0.0 or not role_of(path).is_prose)
+def _is_origin(path: str, message: Message, alignment: Alignment) -> bool:
+    """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates, and a
+    test or a document with a few key words in a row is not what is asked for with these."""
+    role = role_of(path)
+    if is_history(path) or (role.is_prose and alignment.exact == 0.0):
+        return False
+    return role.rank == 0 or _is_sentence(message)
+
+
+def _is_sentence(message: Message) -> bool:
+    """Whether a message is more than key words: it has words that only sentences need, marks, digits or capitals."""
+    return not message.core.replace(" ", "").islower() or any(
+        not word.isalpha() or word in STOP_WORDS for word in message.core.split()
+    )
 
 
 def is_sure(alignment: Alignment, unit: float) -> bool:

@@ -237,6 +237,14 @@ def test_what_a_document_or_a_test_shows_of_a_template_does_not_hide_the_templat
     assert {result.path for result in tested[:2]} == {"tests/test_ledger.py", "src/ledger.py"}
 
 
+def test_key_words_in_a_row_in_a_test_do_not_come_before_the_code_that_they_describe(index_of, state):
+    source = 'class TicketPrinter:\n    """Prints a ticket for each customer of the counter."""\n'
+    test = 'def test_it():\n    assert search("ticket printer counter customer")\n'
+    snapshot = index_of({"src/printer.py": source, "tests/test_printer.py": test})
+
+    assert search_code(snapshot, SearchCode(query="ticket printer counter customer"), state).results[0].path == "src/printer.py"
+
+
 def test_a_trace_begins_with_its_frames_and_a_message_beside_one_place_with_the_message(ask):
     message = "ValueError: cannot post an entry that has no amount"
     frames = '  File "src/mint.rs", line 9, in go\n  File "src/teller.js", line 2, in greet'
