@@ -47,7 +47,10 @@ HINT: Final = "Tip: Use Claude Code for automatic project detection"
 NOTHING_DETECTED: Final = "No project detected. Set CODECOMPASS_PROJECT or use --project-from-cwd."
 """Seed 004, word for word."""
 
-REMOTE_REMEDY: Final = " Over the network neither is yours to do: pass workspace, the absolute path of the repository."
+REMEDY: Final = (
+    " Or pass workspace, the absolute path of the repository, with each call; over stdio, index_repo with it takes up a new one."
+)
+"""For whoever can do neither: an agent has tools, no environment and no command line."""
 
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
@@ -202,7 +205,7 @@ class Router:
         async with aclosing(self._sources(caller)) as sources:
             decided = await anext(sources, None)
             if decided is None:
-                raise ProjectNotFound(NOTHING_DETECTED + ("" if caller.transport == "stdio" else REMOTE_REMEDY))
+                raise ProjectNotFound(NOTHING_DETECTED + REMEDY)
             others: list[Spot] = []
             if not self._rules.pinned:
                 try:
