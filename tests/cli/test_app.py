@@ -212,6 +212,7 @@ def test_plain_text_goes_to_pipes_and_json_is_exact(cli, shop):
     cli("index")
 
     assert "\x1b" not in cli("search", "cart").out
-    raw = cli("search", "cart", "--json").raw
-    assert raw.endswith(b"}\n")
-    assert raw.count(b"\n") == 1
+    done = cli("search", "cart", "--json")
+    assert done.raw.endswith(b"}\n")
+    # Each result is a line, between what comes before and behind them.
+    assert done.raw.count(b"\n") == len(done.json["results"]) + 2
