@@ -60,13 +60,18 @@ class ActiveProject:
         Takes twice the timeout at most: once to wait for a lookup of somebody else, who may be cancelled in it, and once
         for one's own. Safe to cancel: whoever waits next asks then.
         """
-        with trio.move_on_after(2 * self._peer.timeout_seconds):
-            async with self._lock:
-                if trio.current_time() >= self._expires_at:
-                    found = await self._lookup()
-                    self._cached, self._expires_at = found.project_id, trio.current_time() + self._peer.cache_seconds
-                return self._cached
-        return None
+        # Not around the lookup as well: on a machine that stalls it would end together with it, and nothing would be cached.
+        with trio.move_on_after(self._peer.timeout_seconds) as waiting:
+            await self._lock.acquire()
+        if waiting.cancelled_caught:
+            return None
+        try:
+            if trio.current_time() >= self._expires_at:
+                found = await self._lookup()
+                self._cached, self._expires_at = found.project_id, trio.current_time() + self._peer.cache_seconds
+            return self._cached
+        finally:
+            self._lock.release()
 
     async def _lookup(self) -> _Lookup:
         seconds = self._peer.timeout_seconds

@@ -124,8 +124,8 @@ async def test_one_lookup_serves_all_who_ask_at_once(peer):
     assert found == ["p-1"] * 50
 
 
-async def test_who_waits_for_a_lookup_that_is_cancelled_looks_up_itself(peer):
-    active = ActiveProject(at(peer + "/silent", timeout_ms=300))
+async def test_who_waits_for_a_lookup_that_is_cancelled_looks_up_itself(peer, mock_clock):
+    active = ActiveProject(at(peer + "/silent"))
 
     with capture_logs() as entries:
         async with trio.open_nursery() as nursery:
@@ -135,6 +135,8 @@ async def test_who_waits_for_a_lookup_that_is_cancelled_looks_up_itself(peer):
             nursery.start_soon(active.project_id)
             await trio.testing.wait_all_tasks_blocked()
             first.cancel()
+            await trio.testing.wait_all_tasks_blocked()
+            mock_clock.jump(5)
 
     assert [entry["outcome"] for entry in entries] == ["timeout"]
 
@@ -216,6 +218,15 @@ async def test_an_argument_decides_and_the_peer_is_not_asked(world, peer, field)
         routed = await world.route(arguments={field: given}, active_project=at(peer + "/is/other"), cwd=world.repository("here"))
 
     assert (routed.project.project_id, entries) == (project.project_id, [])
+
+
+async def test_the_peer_is_not_asked_whether_a_named_directory_is_where_the_client_stands(world, peer):
+    here = world.repository("here")
+
+    with capture_logs() as entries:
+        routed = await world.route(arguments={"workspace": here}, active_project=at(peer + "/is/other"), cwd=here)
+
+    assert (routed.project.root, entries) == (here, [])
 
 
 async def test_the_active_project_decides_against_the_current_directory_which_is_named_and_the_default(world, peer):
