@@ -141,6 +141,20 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     project_from_cwd: Annotated[bool, Meta(description="Let the current directory choose the project.")] = False
     allowed_origins: Annotated[tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")] = ()
     allowed_hosts: Annotated[tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")] = ()
+    active_project_url: Annotated[
+        str,
+        Meta(
+            description="http:// URL of a server that is asked for the active project where nothing else names one; empty asks "
+            "nobody. WORKFLOW_MCP_URL sets it too."
+        ),
+    ] = ""
+    active_project_timeout_ms: Annotated[
+        int, Meta(ge=100, le=5_000, description="How long that server may take.", extra={"unit": "ms"})
+    ] = 1_000
+    active_project_cache_seconds: Annotated[
+        int,
+        Meta(ge=10, le=300, description="How long its answer holds, and that there was none, too.", extra={"unit": "s"}),
+    ] = 60
     tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
     answers: Annotated[
         AnswerForm,
@@ -194,8 +208,12 @@ USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
 
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
-SHORT_VARIABLES: Final[Mapping[str, str]] = {HOME_VARIABLE: "storage.data_dir", "CODECOMPASS_ANSWERS": "server.answers"}
-"""Variables that set a key under a shorter name."""
+SHORT_VARIABLES: Final[Mapping[str, str]] = {
+    HOME_VARIABLE: "storage.data_dir",
+    "CODECOMPASS_ANSWERS": "server.answers",
+    "WORKFLOW_MCP_URL": "server.active_project_url",
+}
+"""Variables that set a key under a shorter name, or under one that other programs know too (seed 003)."""
 
 NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
 """Variables with the prefix that say something else than a setting."""

@@ -117,7 +117,8 @@ def _from_environment(environment: Mapping[str, str], known: Mapping[str, Settin
     # The newest spellings last, so that they overwrite the others.
     newest = {setting.variable for setting in known.values()}
     for variable, text in sorted(environment.items(), key=lambda item: (item[0] in newest, item[0])):
-        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NO_SETTING or not text:
+        is_ours = variable.startswith(ENVIRONMENT_PREFIX) or variable in SHORT_VARIABLES
+        if not is_ours or variable in NO_SETTING or not text:
             continue
         if variable in names:
             key, value = _renamed(names[variable], text)

@@ -189,6 +189,30 @@ def test_codecompass_home_moves_the_store(tmp_path):
     assert (item.value, item.layer, item.where) == ("/elsewhere", "environment", "CODECOMPASS_HOME")
 
 
+def test_the_url_of_seed_003_names_the_server_of_the_active_project_unless_our_own_variable_does(tmp_path):
+    theirs = {"WORKFLOW_MCP_URL": "http://127.0.0.1:8000"}
+    ours = {"CODECOMPASS_SERVER_ACTIVE_PROJECT_URL": "http://127.0.0.1:8001"}
+
+    item = value_of(load(tmp_path, environment=theirs), "server.active_project_url")
+
+    assert (item.value, item.layer, item.where) == ("http://127.0.0.1:8000", "environment", "WORKFLOW_MCP_URL")
+    for both in ({**theirs, **ours}, {**ours, **theirs}):
+        assert load(tmp_path, environment=both).settings.server.active_project_url == "http://127.0.0.1:8001"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "active_project_timeout_ms = 99",
+        "active_project_timeout_ms = 5001",
+        "active_project_cache_seconds = 9",
+        "active_project_cache_seconds = 301",
+    ],
+)
+def test_the_lookup_of_the_active_project_has_the_bounds_of_seed_003(tmp_path, content):
+    assert "must be a whole number" in refusal(tmp_path, user=f"server.{content}")
+
+
 def test_relative_paths_in_a_file_are_relative_to_the_file(tmp_path):
     settings = load(tmp_path, user="storage.data_dir = 'data'\nserver.allowed_roots = ['~/src', 'b']").settings
 
@@ -197,7 +221,14 @@ def test_relative_paths_in_a_file_are_relative_to_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["storage.data_dir = '/tmp/x'", "server.bind = '0.0.0.0'", "log.level = 'debug'", "index.workers = 99"]
+    "content",
+    [
+        "storage.data_dir = '/tmp/x'",
+        "server.bind = '0.0.0.0'",
+        "server.active_project_url = 'http://example.com'",
+        "log.level = 'debug'",
+        "index.workers = 99",
+    ],
 )
 def test_a_projects_own_file_cannot_reach_beyond_the_project(tmp_path, content):
     """The file comes with a clone; whoever wrote it must not open ports, widen roots, move the store or occupy the machine."""

@@ -62,7 +62,11 @@ class CommandLine:
         self.cwd = base / "user"
         self.environment = {
             # PYTHON*: whoever runs the tests may have unbuffered output, which hides what users meet.
-            **{name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "GIT_", "PYTHON"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("CODECOMPASS_", "WORKFLOW_", "GIT_", "PYTHON"))
+            },
             "CODECOMPASS_HOME": str(self.home),
             "HOME": str(self.user),
             "XDG_CONFIG_HOME": str(self.user / "config"),

@@ -34,8 +34,8 @@ def test_the_readable_form_can_be_pasted_into_a_file(cli, shop):
     """It is TOML but for the units, which stand where a comment would."""
     done = cli("config", "show")
 
-    assert '  freshness_policy      = "balanced"\n' in done.out
-    assert f'data_dir              = "{cli.home}"  # environment: CODECOMPASS_HOME' in done.out
+    assert '  freshness_policy             = "balanced"\n' in done.out
+    assert f'data_dir                     = "{cli.home}"  # environment: CODECOMPASS_HOME' in done.out
     assert "[index]" in done.out
 
 

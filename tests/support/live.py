@@ -21,7 +21,9 @@ END_SECONDS = 20
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
     """Returns the environment of a process that has nothing of the user's."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "CLAUDE_", "GIT_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_"))
+    }
     return {
         **kept,
         "CODECOMPASS_HOME": str(home),

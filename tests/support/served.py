@@ -24,7 +24,7 @@ def environment(base: Path, **variables: str) -> dict[str, str]:
     """Returns the environment of a user whose home and data are below `base`."""
     user = base / "user"
     user.mkdir(exist_ok=True)
-    strange = ("CODECOMPASS_", "CLAUDE_", "GIT_", "PYTHON")
+    strange = ("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_", "PYTHON")
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(strange)},
         "CODECOMPASS_HOME": str(base / "data"),

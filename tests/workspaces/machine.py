@@ -129,7 +129,7 @@ class Machine:
             **{
                 name: value
                 for name, value in os.environ.items()
-                if not name.startswith(("CODECOMPASS_", "CLAUDE_", "GIT_", "PYTHON"))
+                if not name.startswith(("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_", "PYTHON"))
             },
             "CODECOMPASS_HOME": str(self.home.root),
             "CODECOMPASS_INDEX_WORKERS": "1",

@@ -41,7 +41,7 @@ def missing(source: str, path: str, real: Path) -> CodeCompassError:
         return ProjectNotFound(
             f"{source} is set to {shown(path)}, which does not exist. Correct it, or pass workspace.", workspace=shown(path)
         )
-    if source in ("--workspace", "project_id"):
+    if source in ("--workspace", "project_id", "active project"):
         return gone("the workspace of this server", real)
     return WorkspaceNotRegistered(
         f"{shown(path)} does not exist. Correct the path; it is best given as an absolute one.", workspace=shown(path)

@@ -1,18 +1,20 @@
 """Which workspace a request means, and whether this server may answer for it.
 
     argument > ?project_path= where pinned > pin                              pinned: nothing else is asked
-    argument > client roots > ?project_path= > environment > cwd > default    not pinned; the first one decides
+    argument > client roots > ?project_path= > environment                    not pinned; the first one decides
+             > active project of a peer > cwd > default
 
 Whatever names it: real path, allowed roots, the nearest registered project (a git work tree inside it is one of its own).
 A source that is there but broken is an error, never a reason to try the next: an answer from another project would look
-like a good one. The one exception are client roots that do not exist. Owns no state but what eviction needs.
+like a good one. The exceptions are client roots that do not exist, and a peer that cannot be asked or names no project that
+is registered here (seed 003). Owns no state but what eviction needs and what the peer has said.
 """
 
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 import trio
@@ -28,8 +30,11 @@ from codecompass.transport.calls import Caller
 from codecompass.transport.routing.errors import gone, missing, no_project_path, not_allowed, not_registered, shown
 from codecompass.transport.routing.eviction import FULL, AutoWorkspaces
 from codecompass.transport.routing.places import Place, is_absolute, is_within, look, owner
-from codecompass.transport.routing.rules import PROJECT_VARIABLES, RoutingRules
+from codecompass.transport.routing.rules import PROJECT_VARIABLES, ActiveProjectPeer, RoutingRules
 from codecompass.units import MINUTES
+
+if TYPE_CHECKING:
+    from codecompass.transport.routing.active_project import ActiveProject
 
 SourceName = Literal[
     "workspace",
@@ -39,6 +44,7 @@ SourceName = Literal[
     "client roots",
     "CODECOMPASS_PROJECT",
     "CLAUDE_PROJECT_DIR",
+    "active project",
     "current directory",
     "default project",
 ]
@@ -96,6 +102,7 @@ class Router:
         self._rules = rules
         self._ledger = ledger
         self._auto = auto_workspaces
+        self._active = None if rules.active_project is None else _active_project(rules.active_project)
         self._lookers = trio.CapacityLimiter(_LOOKERS)
         self._log = structlog.get_logger(__name__)
 
@@ -202,10 +209,11 @@ class Router:
     # what the surroundings name
 
     async def _detected(self, request: Request, caller: Caller) -> Routed:
-        async with aclosing(self._sources(caller)) as sources:
+        unusable: list[str] = []
+        async with aclosing(self._sources(caller, unusable)) as sources:
             decided = await anext(sources, None)
             if decided is None:
-                raise ProjectNotFound(NOTHING_DETECTED + REMEDY)
+                raise ProjectNotFound(NOTHING_DETECTED + REMEDY + "".join(f" Besides, {warning}." for warning in unusable))
             others: list[Spot] = []
             if not self._rules.pinned:
                 try:
@@ -218,10 +226,14 @@ class Router:
             self._log.warning("project_sources_disagree", decided_by=decided.source, root=str(decided.root), others=warnings)
         project = await self._admit(decided, request, caller)
         hint = HINT if decided.source in _HINTED and caller.take_hint() else ""
-        return Routed(project=project, source=decided.source, warnings=warnings, hint=hint)
+        return Routed(project=project, source=decided.source, warnings=(*unusable, *warnings), hint=hint)
 
-    async def _sources(self, caller: Caller) -> AsyncGenerator[Spot, None]:
-        """Yields where each source points, the strongest first. Raises what is wrong with one when its turn comes."""
+    async def _sources(self, caller: Caller, unusable: list[str] | None = None) -> AsyncGenerator[Spot, None]:
+        """Yields where each source points, the strongest first. Raises what is wrong with one when its turn comes.
+
+        A peer is asked only where `unusable` is given, which takes what is wrong with its answer, and where nothing stronger
+        is there: it may take a second, and what it says does not matter otherwise.
+        """
         path = caller.project_path
         if self._rules.pinned:
             if path is not None:
@@ -235,6 +247,10 @@ class Router:
             yield await self._project_path(path)
         for name, value in self._rules.environment:
             yield await self._spot(name, value)
+        if unusable is not None and rooted is None and path is None and not self._rules.environment:
+            active = await self._active_project(unusable)
+            if active is not None:
+                yield active
         here = await self._current_directory(caller)
         if here is not None:
             yield here
@@ -255,6 +271,22 @@ class Router:
     async def _project_path(self, path: str) -> Spot:
         await self.check_project_path(path)
         return await self._spot("project_path", path)
+
+    async def _active_project(self, unusable: list[str]) -> Spot | None:
+        name = None if self._active is None else await self._active.project_id()
+        if name is None:
+            return None
+        project, evicted = await self._ledger.find_or_evicted(name)
+        if project is not None:
+            await self._require_there(project)
+            return Spot(source="active project", root=project.root, project=project)
+        if evicted is not None:
+            return await self._spot("active project", str(evicted))
+        unusable.append(
+            f"the active project {name!r} of the configured server is not registered here and was passed over; index_repository "
+            "with its repo_path and this project_id registers it"
+        )
+        return None
 
     async def _current_directory(self, caller: Caller) -> Spot | None:
         cwd = self._rules.cwd
@@ -375,3 +407,10 @@ def disagreements(decided: Spot, others: Sequence[Spot]) -> tuple[str, ...]:
         for other in others
         if other.source != "default project" and other.root != decided.root
     )
+
+
+def _active_project(peer: ActiveProjectPeer) -> "ActiveProject":
+    # An HTTP client that nearly nobody needs must not delay the first answer of every server.
+    from codecompass.transport.routing.active_project import ActiveProject
+
+    return ActiveProject(peer)

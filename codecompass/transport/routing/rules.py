@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -15,6 +16,23 @@ VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
 
 PROJECT_VARIABLES: Final[tuple[VariableName, ...]] = get_args(VariableName)
 """Environment variables that name the project, the stronger first. Claude Code sets the second for every server."""
+
+
+ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
+"""Below the URL of the peer (seed 003)."""
+
+_HTTP_PORT: Final = 80
+
+
+class ActiveProjectPeer(Struct, frozen=True, kw_only=True):
+    """Whom to ask for the active project, and for how long. `authority` is the header Host, `target` the path."""
+
+    host: str
+    port: int
+    authority: str
+    target: str
+    timeout_seconds: float
+    cache_seconds: float
 
 
 class RoutingRules(Struct, frozen=True, kw_only=True):
@@ -32,6 +50,7 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     environment: tuple[tuple[VariableName, str], ...] = ()
     cwd: Path | None = None
     never: frozenset[Path] = frozenset()
+    active_project: ActiveProjectPeer | None = None
 
 
 def routing_rules(
@@ -42,7 +61,7 @@ def routing_rules(
     `workspaces` are the paths of `--workspace`, `cwd` is None where the current directory is gone.
 
     Raises InvalidInput for `--auto-workspace` without roots, for a root that is no directory, for a workspace that does
-    not exist, for `--project-from-cwd` without a current directory.
+    not exist, for `--project-from-cwd` without a current directory, for a peer that is no URL.
     """
     if settings.auto_workspace and not settings.allowed_roots:
         raise InvalidInput("--allowed-root is required when --auto-workspace is enabled", field="allowed_roots")
@@ -60,6 +79,7 @@ def routing_rules(
         environment=tuple((name, environment[name]) for name in PROJECT_VARIABLES if environment.get(name, "").strip()),
         cwd=None if cwd is None else canonical_root(cwd),
         never=frozenset({Path("/"), canonical_root(os.path.expanduser("~"))}),
+        active_project=_active_project_peer(settings),
     )
 
 
@@ -68,3 +88,37 @@ def _directory(flag: str, path: str) -> Path:
     if not real.is_dir():
         raise InvalidInput(f"{flag}: {real} is not a directory. Correct the path.", field=flag, value=path)
     return real
+
+
+def _active_project_peer(settings: ServerSettings) -> ActiveProjectPeer | None:
+    url = settings.active_project_url.strip()
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+        # Some names pass as a URL and make the resolver raise this error.
+        (host or "").encode("idna")
+    except ValueError:
+        raise _no_peer(url) from None
+    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" @?#")
+    if parts.scheme != "http" or not host or port == 0 or not is_plain:
+        raise _no_peer(url)
+    return ActiveProjectPeer(
+        host=host,
+        port=port or _HTTP_PORT,
+        authority=parts.netloc,
+        target=parts.path.rstrip("/") + ACTIVE_PROJECT_ENDPOINT,
+        timeout_seconds=settings.active_project_timeout_ms / 1000,
+        cache_seconds=settings.active_project_cache_seconds,
+    )
+
+
+def _no_peer(url: str) -> InvalidInput:
+    return InvalidInput(
+        f"server.active_project_url must be a URL such as http://127.0.0.1:8000, without user, query or fragment, not {url!r}. "
+        "Correct it, or leave it empty. The variable WORKFLOW_MCP_URL sets it too.",
+        field="active_project_url",
+        value=url,
+        constraint="http:// URL",
+    )
