@@ -247,29 +247,56 @@ async def test_over_stdio_an_explicit_index_registers_where_the_client_stands(wo
 @pytest.mark.parametrize(
     ("client", "tool", "arguments", "rules"),
     [
-        (lambda shop, other: Client(transport="http", roots=[shop]), "index_repo", {}, {}),
         (lambda shop, other: Client(roots=[shop]), "sync_repo", {}, {}),
         (lambda shop, other: Client(roots=[shop]), "search_code", {"query": "x"}, {}),
         (lambda shop, other: Client(roots=[shop]), "index_status", {}, {}),
+        (lambda shop, other: Client(), "search_code", {"query": "x"}, {"environment": "shop"}),
+        (lambda shop, other: Client(), "index_repo", {}, {"environment": "shop"}),
         (lambda shop, other: Client(roots=[other]), "index_repo", {"workspace": "shop"}, {}),
         (lambda shop, other: Client(), "index_repo", {"workspace": "shop"}, {}),
         (lambda shop, other: Client(roots=[shop]), "index_repo", {"workspace": "shop"}, {"pinned": "other"}),
-        (lambda shop, other: Client(), "index_repo", {}, {"environment": "shop"}),
+    ],
+)
+async def test_over_stdio_the_surroundings_register_and_so_does_an_index_that_is_asked_for(world, client, tool, arguments, rules):
+    """A new user's editor works the first time: whatever it says of where it stands is taken up by the first question."""
+    shop, other = world.repository("shop"), world.repository("other")
+    arguments, rules = placed(arguments, rules, shop, other)
+
+    routed = await world.route(client(shop, other), tool=tool, arguments=arguments, **rules)
+
+    assert routed.project.root == shop
+    assert not routed.project.is_auto_discovered
+
+
+@pytest.mark.parametrize(
+    ("client", "tool", "arguments", "rules"),
+    [
+        (lambda shop, other: Client(transport="http", roots=[shop]), "index_repo", {}, {}),
+        (lambda shop, other: Client(transport="http"), "index_repo", {"workspace": "shop"}, {}),
+        (lambda shop, other: Client(transport="http", roots=[shop]), "search_code", {"query": "x"}, {}),
+        (lambda shop, other: Client(), "search_code", {"query": "x", "workspace": "shop"}, {}),
+        (lambda shop, other: Client(roots=[other]), "sync_repo", {"workspace": "shop"}, {}),
     ],
 )
 async def test_in_all_other_cases_nothing_is_registered(world, client, tool, arguments, rules):
     shop, other = world.repository("shop"), world.repository("other")
-    places = {"shop": shop, "other": other}
-    arguments = {key: places.get(value, value) for key, value in arguments.items()}
-    if "pinned" in rules:
-        rules = {"pinned": (other,)}
-    elif "environment" in rules:
-        rules = {"environment": (("CODECOMPASS_PROJECT", str(shop)),)}
+    arguments, rules = placed(arguments, rules, shop, other)
 
     with pytest.raises(WorkspaceNotRegistered):
         await world.route(client(shop, other), tool=tool, arguments=arguments, **rules)
 
     assert await world.ledger.at(shop) is None
+
+
+def placed(arguments, rules, shop, other):
+    """Returns both with the directories in the place of their names."""
+    places = {"shop": shop, "other": other}
+    arguments = {key: places.get(value, value) for key, value in arguments.items()}
+    if "pinned" in rules:
+        rules = {"pinned": (places[rules["pinned"]],)}
+    elif "environment" in rules:
+        rules = {"environment": (("CODECOMPASS_PROJECT", str(places[rules["environment"]])),)}
+    return arguments, rules
 
 
 # index_repository
