@@ -35,4 +35,5 @@ def test_nothing_else_is_read(kind: str, tmp_path: Path):
         read_regular_file(str(path), 9)
 
     assert raised.value.errno == errno.EINVAL
-    assert len(os.listdir("/dev/fd")) == n_open
+    # Fewer where the garbage of an earlier test was collected meanwhile.
+    assert len(os.listdir("/dev/fd")) <= n_open
