@@ -37,6 +37,9 @@ from codecompass.units import MILLISECONDS, SECONDS
 SYMBOLS_WAIT_SECONDS: Final = 2 * SECONDS
 """How long an answer that text can give waits for the symbols of a first index: they put definitions first."""
 
+FIRST_ANSWER_SECONDS: Final = 2.5 * SECONDS
+"""From the beginning of a first index until such an answer, where its text took no longer: people wait three seconds."""
+
 FORECAST_SECONDS: Final = 250 * MILLISECONDS
 """How often such an answer asks whether they will be there in time. If not it waits no longer."""
 
@@ -163,15 +166,16 @@ class Questions:
         """Waits for the symbols as long as they can be expected in time."""
         jobs = self._jobs
         jobs.want("question")
-        deadline = min(deadline, jobs.text_ready_at + SYMBOLS_WAIT_SECONDS)
+        patience = min(SYMBOLS_WAIT_SECONDS, FIRST_ANSWER_SECONDS - jobs.text_seconds)
+        deadline = min(deadline, jobs.text_ready_at + patience)
         with trio.move_on_at(deadline):
             while self._lacks_symbols and jobs.is_running and self._are_symbols_expected(deadline):
                 with trio.move_on_after(FORECAST_SECONDS):
                     await jobs.wait_progress()
 
     def _are_symbols_expected(self, deadline: float) -> bool:
-        if self._jobs.text_seconds > SYMBOLS_WAIT_SECONDS:
-            return False  # Parsing takes longer than reading.
+        if deadline - self._jobs.text_ready_at < FORECAST_SECONDS:
+            return False
         elapsed = trio.current_time() - self._jobs.text_ready_at
         if elapsed < FORECAST_SECONDS:
             return True
