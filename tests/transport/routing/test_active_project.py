@@ -1,6 +1,7 @@
 """The active project of a peer: what a real one may answer, how long that holds, and before and after what it counts."""
 
 import pytest
+import structlog
 import trio
 import trio.testing
 from structlog.testing import capture_logs
@@ -31,6 +32,14 @@ def at(url, timeout_ms=5_000):
     """Returns the rule that a setting makes; the timeout is the longest there is, for busy machines."""
     settings = ServerSettings(active_project_url=url, active_project_timeout_ms=timeout_ms)
     return routing_rules(settings, environment={}, cwd=None).active_project
+
+
+@pytest.fixture(autouse=True)
+def every_level():
+    """An earlier test may have left a logger that drops what is less than a warning."""
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
 
 
 async def outcome(url, timeout_ms=5_000):
