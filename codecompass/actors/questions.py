@@ -40,6 +40,9 @@ SYMBOLS_WAIT_SECONDS: Final = 2 * SECONDS
 FIRST_ANSWER_SECONDS: Final = 2.5 * SECONDS
 """From the beginning of a first index until such an answer, where its text took no longer: people wait three seconds."""
 
+LEAST_PARSING: Final = 0.8
+"""What the symbols of a first index take at least, of the time that its text took (Django and curl: 0.95 and 1.0)."""
+
 FORECAST_SECONDS: Final = 250 * MILLISECONDS
 """How often such an answer asks whether they will be there in time. If not it waits no longer."""
 
@@ -174,7 +177,7 @@ class Questions:
                     await jobs.wait_progress()
 
     def _are_symbols_expected(self, deadline: float) -> bool:
-        if deadline - self._jobs.text_ready_at < FORECAST_SECONDS:
+        if deadline - self._jobs.text_ready_at < max(FORECAST_SECONDS, LEAST_PARSING * self._jobs.text_seconds):
             return False
         elapsed = trio.current_time() - self._jobs.text_ready_at
         if elapsed < FORECAST_SECONDS:
