@@ -121,6 +121,23 @@ def test_running_it_again_changes_nothing_and_undo_leaves_no_trace(cli, host):
     assert "no entry" in cli("setup", host, "--undo").out
 
 
+def test_undo_leaves_nothing_of_a_store_that_was_made_for_it_and_keeps_what_was_there(cli):
+    in_users_home = {**SHARED_CONFIG, "XDG_DATA_HOME": ""}
+    cli("setup", "cursor", **in_users_home)
+    cli("setup", "gemini", **in_users_home)
+    cli("setup", "cursor", "--undo", **in_users_home)
+    made = (cli.user / ".local" / "share" / "codecompass").exists()
+    cli("setup", "gemini", "--undo", **in_users_home)
+    left = list(cli.user.iterdir())
+    (cli.user / ".local" / "share").mkdir(parents=True)
+    cli("setup", "cursor", **in_users_home)
+    cli("setup", "cursor", "--undo", **in_users_home)
+
+    assert made
+    assert left == []
+    assert sorted(cli.user.rglob("*")) == [cli.user / ".local", cli.user / ".local" / "share"]
+
+
 @pytest.mark.parametrize("host", PROJECT_FILES)
 def test_a_project_gets_its_file_with_the_bare_name_where_a_login_shell_knows_it(cli, host, tmp_path):
     root = cli.tree("shop")

@@ -20,6 +20,9 @@ from codecompass.store.layout import HomeLayout, make_private_directory, not_wri
 _CONTEXT: Final = 60
 """Characters on either side that tell a short insertion from others like it."""
 
+_MADE: Final = "directories"
+"""The file that names the directories made for the changes, outermost first."""
+
 
 class Splice(Struct, frozen=True, kw_only=True):
     """`wrote` at `offset` (characters) of a text, in the place of `replaced`; `before` and `behind` stand around it."""
@@ -106,12 +109,15 @@ class Ledger:
 
     def open(self) -> None:
         """Makes sure that changes can be kept. Raises PermissionDenied."""
+        made = [str(each) for each in reversed((self._home.hosts, *self._home.hosts.parents)) if not each.exists()]
         make_private_directory(self._home.hosts)
         if not os.access(self._home.hosts, os.W_OK):
             raise PermissionDenied(
                 f"{self._home.hosts} cannot be written, so the change could not be undone. Make it writable and run again.",
                 path=str(self._home.hosts),
             )
+        if made:
+            replace_file(self._home.hosts / _MADE, msgspec.json.encode(made))
 
     def keep(self, path: Path, kind: str, change: Change) -> None:
         """Keeps the change of a file in the place of the one before. Raises PermissionDenied."""
@@ -127,9 +133,8 @@ class Ledger:
             self._place(path, kind).unlink(missing_ok=True)
         except OSError as error:
             raise not_writable(self._home.hosts, error) from error
-        with contextlib.suppress(OSError):
-            self._home.hosts.rmdir()
-            self._home.root.rmdir()
+        if not self.paths():
+            self._leave()
 
     def paths(self) -> tuple[str, ...]:
         """Returns the files that hold a change of ours."""
@@ -138,6 +143,17 @@ class Ledger:
             return tuple(sorted({msgspec.json.decode(name.read_bytes(), type=Change).path for name in names}))
         except (OSError, msgspec.DecodeError):
             return ()
+
+    def _leave(self) -> None:
+        """Removes the directories that were made to keep changes in, as far as nothing else is in them by now."""
+        made: list[str] = [str(self._home.hosts)]
+        record = self._home.hosts / _MADE
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            made = msgspec.json.decode(record.read_bytes(), type=list[str])
+        with contextlib.suppress(OSError):
+            record.unlink(missing_ok=True)
+            for directory in reversed(made):
+                Path(directory).rmdir()
 
     def _place(self, path: Path, kind: str) -> Path:
         name = hashlib.sha256(f"{kind}\0{os.path.realpath(path)}".encode(errors="surrogateescape")).hexdigest()[:24]
