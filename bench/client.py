@@ -7,6 +7,7 @@ after DEADLINE_SECONDS; what the server wrote to stderr is then in the error.
 import os
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,6 @@ from typing import IO, Final
 import msgspec
 from msgspec import Struct
 
-from bench.measure import python
 from codecompass.units import KIB
 
 DEADLINE_SECONDS: Final = 300.0
@@ -178,10 +178,13 @@ class _ToolResult(Struct, frozen=True, rename="camel"):
 
 
 @contextmanager
-def serving(root: Path, home: Path, *options: str) -> Iterator[Connection]:
-    """Starts a server for `root` with its store in `home`, nothing said yet; its process is gone when the block ends."""
+def serving(root: Path, home: Path, *options: str, interpreter: str = sys.executable) -> Iterator[Connection]:
+    """Starts a server for `root` with its store in `home`, nothing said yet; its process is gone when the block ends.
+
+    `interpreter` is a Python in whose environment a codecompass is installed.
+    """
     environment = {**os.environ, "CODECOMPASS_HOME": str(home), "CODECOMPASS_LOG_LEVEL": "error"}
-    command = [*python("-m", "codecompass", "serve-mcp", "--workspace", root), *options]
+    command = [interpreter, "-P", "-m", "codecompass", "serve-mcp", "--workspace", str(root), *options]
     with tempfile.TemporaryFile() as errors:
         started = time.monotonic()
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment)

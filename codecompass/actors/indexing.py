@@ -169,7 +169,7 @@ class IndexJob:
         # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
         self._head = await trio.to_thread.run_sync(read_head, str(self._root))
         can_be_partial = not is_fresh and self._changed_directories is not None and self._previous is not None
-        scanned = None if can_be_partial else await self._scan()
+        scanned = None if can_be_partial else await self._scan(is_fresh=is_fresh)
         try:
             return await self._build(scanned, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
         except IndexDamaged as error:
@@ -242,18 +242,30 @@ class IndexJob:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(writer.abandon)
 
-    async def _scan(self) -> ScanResult:
+    async def _scan(self, *, is_fresh: bool = False) -> ScanResult:
         token = trio.lowlevel.current_trio_token()
 
         def discovered(count: int) -> None:
             token.run_sync_soon(lambda: self._report(stage="discovery", files_scanned=count))
+            if is_fresh:
+                # All these files will be read: the workers come up while the scan goes on.
+                token.run_sync_soon(many_found.set)
 
+        async def warm_up() -> None:
+            await many_found.wait()
+            await self._pool.warm_up()
+
+        many_found = trio.Event()
         self._report(stage="discovery")
-        scanned, self._scan_memory = await trio.to_thread.run_sync(
-            lambda: scan_and_remember(
-                str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=_is_thread_cancelled
-            )
-        )
+        with ungrouped():
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(warm_up)
+                scanned, self._scan_memory = await trio.to_thread.run_sync(
+                    lambda: scan_and_remember(
+                        str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=_is_thread_cancelled
+                    )
+                )
+                nursery.cancel_scope.cancel()
         for warning in scanned.warnings:
             self._log.warning("scan_warning", warning=warning)
         return scanned

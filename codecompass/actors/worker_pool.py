@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -224,6 +224,16 @@ class WorkerPool:
         for stream in (process.stdin, process.stdout):
             _enlarge_pipe(stream)
         return _Worker(process)
+
+    async def warm_up(self) -> None:
+        """Starts all workers, so that the first batches do not wait the tenth of a second that a process needs to come up.
+
+        For whoever has something else to do before the first batch. Where workers cannot be started, a batch will say so.
+        """
+        with suppress(InternalError):
+            while len(self._idle) + self._tokens.borrowed_tokens < self.size:
+                async with self._tokens:
+                    self._idle.append(await self._start())
 
     async def close(self) -> None:
         """Ends all workers. None may be in use."""

@@ -22,6 +22,7 @@ _NO_BLANK_ABOVE: Final = 6.0
 _CLOSES_A_BLOCK: Final = 8.0
 _PER_LINE_OFF_TARGET: Final = 0.12
 _CLOSERS: Final = ("}", ")", "]", "end", "else", "elif", "except", "finally", "catch")
+_BEGIN_CLOSERS: Final = frozenset(closer[0] for closer in _CLOSERS)
 
 
 def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
@@ -56,15 +57,10 @@ def line_count(text: str) -> int:
 def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
     """Returns the index after the chunk's last line."""
     last = min(start + MAX_LINES, count)
-    size = 0
-    for index in range(start, last):
-        size += len(lines[index]) + 1
-        if size > MAX_CHARACTERS:
-            last = max(index, start + 1)
-            break
-    else:
-        if last == count:
-            return count
+    if sum(map(len, lines[start:last])) + last - start > MAX_CHARACTERS:
+        last = _last_within(lines, start, last)
+    elif last == count:
+        return count
     best, best_cost = last, 1e9
     target = start + TARGET_LINES
     for index in range(min(start + MIN_LINES, last), last):
@@ -76,14 +72,26 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
             continue
         line = lines[index]
         stripped = line.lstrip()
-        if not stripped:
+        # Most lines are too deep already, and the rest is not cheap.
+        cost = len(line) - len(stripped) + off_target
+        if cost >= best_cost or not stripped:
             continue
-        cost = len(line) - len(stripped) + 3.0 * line.count("\t", 0, len(line) - len(stripped))
-        if lines[index - 1].strip():
+        cost += 3.0 * line.count("\t", 0, len(line) - len(stripped))
+        above = lines[index - 1]
+        if above and not above.isspace():
             cost += _NO_BLANK_ABOVE
-        if stripped.startswith(_CLOSERS):
+        if stripped[0] in _BEGIN_CLOSERS and stripped.startswith(_CLOSERS):
             cost += _CLOSES_A_BLOCK
-        cost += off_target
         if cost < best_cost:
             best, best_cost = index, cost
     return best
+
+
+def _last_within(lines: list[str], start: int, last: int) -> int:
+    """Returns the index after the last line of those that are not too long together; one line is never too long."""
+    size = 0
+    for index in range(start, last):
+        size += len(lines[index]) + 1
+        if size > MAX_CHARACTERS:
+            return max(index, start + 1)
+    return last

@@ -85,6 +85,18 @@ class ImportEdges:
         if not (self._pending or self._added or self._removed or self._root_changes):
             return 0
         before = self.rows_written
+        if self._pending or self._has_stored():
+            self._resolve(manifest)
+        self._pending.clear()
+        self._added.clear()
+        self._removed.clear()
+        self._root_changes.clear()
+        return self.rows_written - before
+
+    def _has_stored(self) -> bool:
+        return self._connection.execute("SELECT 1 FROM imports LIMIT 1").fetchone() is not None
+
+    def _resolve(self, manifest: Mapping[str, ManifestEntry]) -> None:
         roots = [ModuleRoot(*row) for row in self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots")]
         paths = self._paths(manifest, roots)
         self._move_existing(paths, self._changed_ecosystems(roots))
@@ -109,11 +121,6 @@ class ImportEdges:
                 )
             self._connection.executemany(ROW, rows)
             self.rows_written += len(rows)
-        self._pending.clear()
-        self._added.clear()
-        self._removed.clear()
-        self._root_changes.clear()
-        return self.rows_written - before
 
     def _changed_ecosystems(self, roots: Sequence[ModuleRoot]) -> set[str]:
         """Returns where a root came or went. One that another file says too, or that was only written anew, did neither."""

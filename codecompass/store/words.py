@@ -111,13 +111,15 @@ def _identifiers(text: str) -> list[bytes]:
 def _word(identifier: bytes) -> _Word | None:
     is_called = identifier.endswith(b"(")
     text = identifier.removesuffix(b"(").decode("utf-8", "replace")
+    is_odd = len(identifier) >= MAX_TOKEN_BYTES
     if text.isascii():
-        pieces = [text]
+        pieces = [] if text.islower() else [text]
         names = _names(text, is_called)
     else:
         pieces = _PERHAPS_MARK.sub(_blank_for_mark, text).split()
         names = [name for number, piece in enumerate(pieces, 1) for name in _names_in(piece, is_called and number == len(pieces))]
-    if len(identifier) >= MAX_TOKEN_BYTES or _OTHER_CASE.search(text):
+        is_odd = is_odd or _OTHER_CASE.search(text) is not None
+    if is_odd:
         names.append(ODD_WORD_MARK)
     camel = [(run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run))]
     return (tuple(camel), " ".join(names)) if camel or names else None

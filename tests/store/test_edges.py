@@ -148,11 +148,25 @@ def test_a_configuration_file_that_says_the_same_as_before_moves_nothing(index):
     assert index.targets() == [("main.ts", "pkg", "", "src/index.ts")]
 
 
-def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges(index):
+def test_the_first_files_of_an_index_without_edges_look_for_none(index):
     statements: list[str] = []
     index.connection.set_trace_callback(statements.append)
 
-    index.update({"a.py": ()})
+    written = index.update({"a.py": (), "b.py": ()})
+    looked = [statement for statement in statements if "FROM imports i" in statement]
+    index.update({"a.py": (), "b.py": (), "main.py": imports("a")})
+
+    assert written == 0
+    assert looked == []
+    assert index.targets() == [("main.py", "a", "", "a.py")]
+
+
+def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges(index):
+    index.update({"main.py": imports("a")})
+    statements: list[str] = []
+    index.connection.set_trace_callback(statements.append)
+
+    index.update({"main.py": imports("a"), "a.py": ()})
 
     selects = [statement for statement in statements if "FROM imports i" in statement]
     plans = [row[3] for select in selects for row in index.connection.execute(f"EXPLAIN QUERY PLAN {select}")]
