@@ -79,24 +79,35 @@ class _Worker:
                 await self.process.stdin.send_all(encode_frame(batch))
             while expected:
                 with trio.fail_after(silence_seconds):
-                    answer = decode_answer(await self._frame())
-                if not (isinstance(answer, FileText) and answer.will_parse):
-                    expected -= 1
-                yield answer
+                    frames = await self._frames()
+                for frame in frames:
+                    answer = decode_answer(frame)
+                    if not (isinstance(answer, FileText) and answer.will_parse):
+                        expected -= 1
+                    yield answer
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
             raise _WorkerDied(was_silent=False) from error
 
-    async def _frame(self) -> bytes:
+    async def _frames(self) -> list[memoryview]:
+        """Returns the bodies of all frames that are here, at least one: waiting for each alone costs more than reading it."""
         await self._fill(LENGTH.size)
-        (length,) = LENGTH.unpack_from(self._buffer)
+        await self._fill(LENGTH.size + self._length(0))
+        read = memoryview(bytes(self._buffer))
+        frames = []
+        end = 0
+        while len(read) >= end + LENGTH.size and len(read) >= (stop := end + LENGTH.size + self._length(end)):
+            frames.append(read[end + LENGTH.size : stop])
+            end = stop
+        del self._buffer[:end]
+        return frames
+
+    def _length(self, offset: int) -> int:
+        (length,) = LENGTH.unpack_from(self._buffer, offset)
         if length > MAX_FRAME_BYTES:
             raise trio.BrokenResourceError("frame too large")
-        await self._fill(LENGTH.size + length)
-        body = bytes(memoryview(self._buffer)[LENGTH.size : LENGTH.size + length])
-        del self._buffer[: LENGTH.size + length]
-        return body
+        return int(length)
 
     async def _fill(self, count: int) -> None:
         assert self.process.stdout is not None

@@ -66,24 +66,29 @@ class WordSplitter:
     """Splits identifiers, remembering what it has seen. One per process or per job; not thread-safe."""
 
     def __init__(self) -> None:
-        self._memo = _Memo()
+        self._plain: set[bytes] = set()
+        self._words: dict[bytes, _Word] = {}
 
     def words_of_text(self, text: str) -> TextWords:
         """Returns the words of `text` that the index does not see by itself."""
-        # Most words are plain, and known: for these everything below happens outside the interpreter's loop.
-        words = list(filter(None, map(self._memo.__getitem__, set(_identifiers(text)))))
+        # Most words are plain, and known: for these everything happens outside the interpreter's loop.
+        words = [word for identifier in set(_identifiers(text)) - self._plain if (word := self._word(identifier))]
         camel = {run: parts for pairs, _ in words for run, parts in pairs}
         names = set(" ".join([names for _, names in words]).split())
-        return TextWords(" ".join(camel[key] for key in sorted(camel)), " ".join(sorted(names)))
+        return TextWords(" ".join([camel[key] for key in sorted(camel)]), " ".join(sorted(names)))
 
-
-class _Memo(dict[bytes, _Word | None]):
-    """What each identifier gives; None for a plain one, which is in the text as the index sees it."""
-
-    def __missing__(self, identifier: bytes) -> _Word | None:
-        if len(self) >= MEMO_LIMIT:
-            self.clear()
-        word = self[identifier] = None if _is_plain(identifier) else _word(identifier)
+    def _word(self, identifier: bytes) -> _Word | None:
+        """Returns what an identifier gives; None for a plain one, which is in the text as the index sees it."""
+        word = self._words.get(identifier)
+        if word is None:
+            if len(self._words) + len(self._plain) >= MEMO_LIMIT:
+                self._words.clear()
+                self._plain.clear()
+            word = None if _is_plain(identifier) else _word(identifier)
+            if word is None:
+                self._plain.add(identifier)
+            else:
+                self._words[identifier] = word
         return word
 
 
@@ -111,6 +116,8 @@ def _identifiers(text: str) -> list[bytes]:
 def _word(identifier: bytes) -> _Word | None:
     is_called = identifier.endswith(b"(")
     text = identifier.removesuffix(b"(").decode("utf-8", "replace")
+    if is_called and text.isascii() and _is_plain(identifier[:-1]):
+        return ((), CALL_MARK + text) if text else None
     is_odd = len(identifier) >= MAX_TOKEN_BYTES
     if text.isascii():
         pieces = [] if text.islower() else [text]
