@@ -160,6 +160,13 @@ class WorkspaceBusy(CodeCompassError):
     is_retryable = True
 
 
+class FileSystemUnresponsive(CodeCompassError):
+    """The file system of a workspace does not answer. `data.path` is where, `data.retry_after_ms` when to call again."""
+
+    code = "workspace_busy"
+    is_retryable = True
+
+
 class WorkspaceFailed(CodeCompassError):
     """The workspace's actor gave up after repeated crashes. `data.cause` is the last one."""
 

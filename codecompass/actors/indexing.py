@@ -14,13 +14,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.progress import Progress, Stage
 from codecompass.actors.ungrouped import ungrouped
@@ -39,7 +40,7 @@ from codecompass.store.scan.vcs import Head, read_head
 from codecompass.store.scan.walk import ScanResult, scan_and_remember
 from codecompass.store.scan.workspace import ScanMemory
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
-from codecompass.units import KIB
+from codecompass.units import KIB, SECONDS
 from codecompass.worker.messages import Batch
 
 BATCH_BYTES: Final = 400 * KIB
@@ -48,6 +49,12 @@ BATCH_FILES: Final = 100
 
 WRITE_QUEUE: Final = 4
 """Batches that wait for the writer; beyond that the workers wait."""
+
+
+SCAN_PATIENCE_SECONDS: Final = 30 * SECONDS
+"""How long a scan may be at one directory: 50,000 entries of a network file system take ten seconds."""
+
+T = TypeVar("T")
 
 
 class JobMemory(Struct, frozen=True, kw_only=True):
@@ -99,7 +106,8 @@ class IndexJob:
     has ended well and where there is nothing to go by. `changed_files` are read even where their times are as they were.
 
     `text_first` publishes the text of a first build apart however small it is. `on_published` is called after each
-    publication.
+    publication. `blocking` runs what looks at the tree; `turns` is what the caller holds a token of while the job runs, and
+    lends to others while the file system does not answer.
     """
 
     def __init__(
@@ -115,6 +123,8 @@ class IndexJob:
         changed_files: frozenset[str] = frozenset(),
         memory: JobMemory | None = None,
         text_first: bool = False,
+        blocking: BlockingCalls | None = None,
+        turns: trio.CapacityLimiter | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
@@ -128,6 +138,8 @@ class IndexJob:
         self._changed_directories = changed_directories
         self._changed_files = changed_files
         self._text_first = text_first
+        self._blocking = blocking or BlockingCalls()
+        self._turns = () if turns is None else (turns,)
         self._previous = memory
         self.memory: JobMemory | None = None
         self._on_progress = on_progress or (lambda _progress: None)
@@ -145,12 +157,13 @@ class IndexJob:
         """Brings the index up to the working tree.
 
         Raises IndexInProgress where another job holds the lock, PermissionDenied where the store cannot be written,
-        StoreNewer where a newer program wrote it, ProjectNotFound where the root is gone or another directory than it was.
+        StoreNewer where a newer program wrote it, ProjectNotFound where the root is gone or another directory than it was,
+        FileSystemUnresponsive where its file system does not answer.
         Safe to cancel: what is not published is dropped.
         """
         started = time.monotonic()
         before = None if self._previous is None else self._previous.root
-        self._identity = await trio.to_thread.run_sync(identify_root, self._root, before)
+        self._identity = await self._look_at_tree(lambda _call: identify_root(self._root, before))
         try:
             with writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
                 return await self._run_locked(started)
@@ -167,7 +180,7 @@ class IndexJob:
             raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
         is_fresh = self._force or found.status != "compatible"
         # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
-        self._head = await trio.to_thread.run_sync(read_head, str(self._root))
+        self._head = await self._look_at_tree(lambda _call: read_head(str(self._root)))
         can_be_partial = not is_fresh and self._changed_directories is not None and self._previous is not None
         scanned = None if can_be_partial else await self._scan(is_fresh=is_fresh)
         try:
@@ -260,15 +273,18 @@ class IndexJob:
         with ungrouped():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(warm_up)
-                scanned, self._scan_memory = await trio.to_thread.run_sync(
-                    lambda: scan_and_remember(
-                        str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=_is_thread_cancelled
+                scanned, self._scan_memory = await self._look_at_tree(
+                    lambda call: scan_and_remember(
+                        str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=call.is_over
                     )
                 )
                 nursery.cancel_scope.cancel()
         for warning in scanned.warnings:
             self._log.warning("scan_warning", warning=warning)
         return scanned
+
+    async def _look_at_tree(self, work: Callable[[Call], T]) -> T:
+        return await self._blocking.run(work, self._root, patience=SCAN_PATIENCE_SECONDS, lend=self._turns)
 
     async def _partial_scan(self, writer: IndexWriter) -> PartialScan | None:
         """Looks at the changed directories alone; None where the rest may not be what the index holds."""
@@ -282,14 +298,14 @@ class IndexJob:
         ):
             return None
         self._report(stage="discovery")
-        found = await trio.to_thread.run_sync(
-            lambda: scan_directories(
+        found = await self._look_at_tree(
+            lambda call: scan_directories(
                 str(self._root),
                 self._limits.rules,
                 previous.scan,
                 changed,
                 writer.manifest,
-                is_cancelled=_is_thread_cancelled,
+                is_cancelled=call.is_over,
             )
         )
         if found is None:
@@ -412,10 +428,12 @@ class IndexJob:
             self._changed.add(file.path)
 
     async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
-        def publish() -> IndexMeta:
+        identity = self._identity
+        if identity is not None:
             # Files of a root that is replaced meanwhile are missing, or somebody else's.
-            if self._identity is not None:
-                require_same_root(self._root, self._identity)
+            await self._look_at_tree(lambda _call: require_same_root(self._root, identity))
+
+        def publish() -> IndexMeta:
             return writer.publish(
                 completeness=completeness,
                 ref=self._head.ref,
@@ -446,11 +464,6 @@ class IndexJob:
             self._progress = previous
             return
         self._on_progress(self._progress)
-
-
-def _is_thread_cancelled() -> bool:
-    trio.from_thread.check_cancelled()
-    return False
 
 
 def _unparsed(writer: IndexWriter) -> list[FileTask]:

@@ -237,7 +237,7 @@ class JobRunner:
                 self._announce()
 
         while True:
-            self._tracking.drain()
+            await self._tracking.drain()
             run.taken = self._changes.take()
             run.is_rebuild = run.force or bool(self.standing.damage)
             order = Order(

@@ -7,6 +7,8 @@ from typing import Final
 
 import trio
 
+from codecompass.actors.blocking_calls import BlockingCalls
+
 QUERY_THREADS: Final = 4
 """Most of a query is Python and shares one interpreter lock: more threads only take turns."""
 
@@ -25,3 +27,5 @@ class Limits:
         self.checks = trio.CapacityLimiter(CHECK_THREADS)
         self.registry = trio.CapacityLimiter(1)
         """One connection, one thread at a time."""
+        self.blocking = BlockingCalls()
+        """Everything that looks at a workspace's own file system: that one may never answer."""

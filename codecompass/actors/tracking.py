@@ -44,6 +44,13 @@ class _Check:
         self.found_same = False
 
 
+class _Drain:
+    """A drain of the watcher that is wanted, shared by all who came before it began."""
+
+    def __init__(self) -> None:
+        self.done = trio.Event()
+
+
 class Tracking:
     """`changes` is written here and by the jobs of the same workspace; `nursery` is that of the workspace's incarnation."""
 
@@ -61,6 +68,8 @@ class Tracking:
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
         self._checking: _Check | None = None
+        self._using = trio.Lock()
+        self._wanted_drain: _Drain | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -83,17 +92,34 @@ class Tracking:
         if not self.changes.is_current:
             self._noted.set()
 
-    def drain(self) -> None:
-        """Brings the change log up to what the watcher knows now. Does not wait."""
-        if self._watcher is not None and not self._is_updating:
+    async def drain(self) -> None:
+        """Brings the change log up to what the watcher knows now; waits while its watches are being set."""
+        if self._watcher is None:
+            return
+        wanted = self._wanted_drain
+        if wanted is None:
+            wanted = self._wanted_drain = _Drain()
+            # Not in the task of a question, which may be cancelled: what was drained must not be lost with it.
+            self._nursery.start_soon(self._drain)
+        await wanted.done.wait()
+
+    async def _drain(self) -> None:
+        async with self._using:
+            wanted, self._wanted_drain = self._wanted_drain, None
+            watcher = self._watcher
             try:
-                changes = self._watcher.drain()
-            except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
-                self._lose_watcher(error)
-                return
-            # Rules decide about files anywhere, and a branch is switched by writing many: both are for a whole scan to see.
-            is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
-            self.note(None if is_anywhere else changes.directories, changes.files)
+                if watcher is not None:
+                    try:
+                        changes = await self._bench.drain(watcher) if watcher.looks_at_tree else watcher.drain()
+                    except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+                        self._lose_watcher(error)
+                    else:
+                        # Rules decide about files anywhere, and a branch is switched by writing many: a whole scan sees both.
+                        is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
+                        self.note(None if is_anywhere else changes.directories, changes.files)
+            finally:
+                if wanted is not None:
+                    wanted.done.set()
 
     async def look(self) -> Look:
         """Brings the change log up to now: from the watcher where that is exact, else by looking at every file.
@@ -101,7 +127,7 @@ class Tracking:
         Where the watcher is not, and a job is due anyway, nothing is looked at.
         """
         if self.is_exact:
-            self.drain()
+            await self.drain()
             if self._linked:
                 # These can be written through a name that nobody watches.
                 written = await self._bench.written_links(self._linked)
@@ -168,15 +194,16 @@ class Tracking:
             if self._is_due and self._scanned is not None:
                 self._is_due = False
                 self._is_updating = True
-                await watcher.update(*self._scanned)
+                async with self._using:
+                    await watcher.update(*self._scanned)
                 self._is_updating = False
-                self.drain()
+                await self.drain()
                 self._announce()
             self._waiting = trio.CancelScope()
             with self._waiting:
                 await watcher.wait_change()
                 await trio.sleep(DEBOUNCE_SECONDS)
-            self.drain()
+            await self.drain()
 
     def _lose_watcher(self, error: Exception) -> None:
         """From now on nothing is known that nobody has looked at."""

@@ -21,16 +21,18 @@ from codecompass.actors.answering import (
     query_settings,
     require_ref,
 )
+from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
+from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory, JobReport
 from codecompass.actors.jobs import JobState
 from codecompass.actors.ledger import Ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
+from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import CodeCompassError, IndexDamaged, InternalError
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexDamaged, InternalError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
@@ -98,6 +100,18 @@ class View(Struct, frozen=True, kw_only=True):
     changed_files: frozenset[str] = frozenset()
 
 
+class Comparison(Struct, frozen=True, kw_only=True):
+    """How the tree differed from one generation of the index, a moment ago."""
+
+    generation: int
+    published_at: float
+    drift: Drift
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        """Whether it was made with what `snapshot` holds."""
+        return (self.generation, self.published_at) == (snapshot.generation, snapshot.meta.published_at)
+
+
 class Order(Struct, frozen=True, kw_only=True):
     """What a job is to do. `directories` None looks at the whole tree; `files` are read whatever their times say;
     `text_first` publishes the text of a first index apart, however small it is."""
@@ -120,6 +134,7 @@ class Workbench(Protocol):
     async def differs(self) -> bool: ...
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]: ...
     async def wait_unlocked(self) -> None: ...
+    async def drain(self, watcher: "TreeWatcher") -> Changes: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def journal_begin(self, job: JobState) -> None: ...
     async def journal_start(self, job: JobState) -> None: ...
@@ -136,6 +151,7 @@ class IndexWorkbench:
         *,
         project: Project,
         home: HomeLayout,
+        settings: Settings,
         load_settings: Callable[[], Settings],
         pool: WorkerPool,
         limits: Limits,
@@ -143,13 +159,13 @@ class IndexWorkbench:
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
     ) -> None:
-        """`load_settings` reads the project's settings: now, and again before each job that looks at the whole tree.
+        """`settings` are the project's, `load_settings` reads them again before each job that looks at the whole tree.
         `answers` is the form for which replies are made."""
         self._answers: AnswerForm = answers
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
-        self._use(load_settings())
+        self._use(settings)
         self._pool = pool
         self._limits = limits
         self._ledger = ledger
@@ -178,14 +194,43 @@ class IndexWorkbench:
             is_waiting_for_other = active is not None and active.status == "running" and _is_queued(view.active_job)
             if view.active_job is not None and not is_waiting_for_other:
                 jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
-            return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, limiter=self._limits.queries)
-        return await trio.to_thread.run_sync(_tamed(self._answer), query, view, limiter=self._limits.queries)
+            ref = (
+                ""
+                if view.standing.meta is not None
+                else (await self._look_at_tree(lambda _call: read_head(str(self._project.root)))).ref
+            )
+            return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, ref, limiter=self._limits.queries)
+        compared = None
+        if view.freshness != "fresh" and _is_to_compare(view):
+            compared = await self._compare()
+        return await trio.to_thread.run_sync(_tamed(self._answer), query, view, compared, limiter=self._limits.queries)
+
+    async def _look_at_tree(self, work: Callable[[Call], T], *, patience: float = PATIENCE_SECONDS) -> T:
+        """Runs what looks at the workspace's own file system, which may not answer: not in the threads that all share."""
+        return await self._limits.blocking.run(work, self._project.root, patience=patience)
+
+    async def _compare(self) -> Comparison | None:
+        """Compares the newest generation with the tree; None where that takes too long."""
+        ends = time.monotonic() + COMPARISON_SECONDS
+
+        def compare(call: Call) -> Comparison | None:
+            with self._index.snapshot() as snapshot:
+                try:
+                    drift = self._drift(snapshot, lambda: call.is_over() or time.monotonic() > ends)
+                except (ScanCancelled, OSError):
+                    return None
+                return Comparison(generation=snapshot.generation, published_at=snapshot.meta.published_at, drift=drift)
+
+        try:
+            return await self._look_at_tree(_tamed(compare))
+        except FileSystemUnresponsive:
+            return None
 
     async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
         """Runs a job to its end; `on_published` is called after each publication. Raises what `IndexJob.run` raises."""
         async with self._limits.writers:
             if order.directories is None:
-                self._use(await trio.to_thread.run_sync(self._load_settings, limiter=self._limits.checks))
+                self._use(await self._look_at_tree(lambda _call: self._load_settings()))
             job = IndexJob(
                 root=self._project.root,
                 layout=self._layout,
@@ -197,6 +242,8 @@ class IndexWorkbench:
                 changed_files=order.files,
                 memory=self._memory,
                 text_first=order.text_first,
+                blocking=self._limits.blocking,
+                turns=self._limits.writers,
                 on_progress=on_progress,
                 on_published=on_published,
             )
@@ -210,24 +257,27 @@ class IndexWorkbench:
     async def differs(self) -> bool:
         """Compares the tree with the index, file by file: about 15 us each. True as well where that cannot be done."""
 
-        def check() -> bool:
+        def check(call: Call) -> bool:
             try:
                 with self._index.snapshot() as snapshot:
-                    drift = self._drift(snapshot)
+                    drift = self._drift(snapshot, call.is_over)
                     return not (drift.is_fresh and drift.names_head_of(snapshot))
-            except (CodeCompassError, OSError):
+            except (CodeCompassError, OSError, ScanCancelled):
                 return True
 
-        return await trio.to_thread.run_sync(check, limiter=self._limits.checks)
+        try:
+            return await self._look_at_tree(_tamed(check), patience=SCAN_PATIENCE_SECONDS)
+        except FileSystemUnresponsive:
+            return True
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
         """Returns which of these files, by their path below the root, do not look as they did: about 2 us each."""
         root = str(self._project.root)
 
-        def look() -> frozenset[str]:
+        def look(_call: Call) -> frozenset[str]:
             return frozenset(path for path, stamp in linked.items() if not is_unchanged(f"{root}/{path}", stamp))
 
-        return await trio.to_thread.run_sync(look, limiter=self._limits.checks)
+        return await self._look_at_tree(look)
 
     async def wait_unlocked(self) -> None:
         """Returns once no process writes this index. Bounded by LOCK_DEADLINE_SECONDS."""
@@ -240,7 +290,14 @@ class IndexWorkbench:
         """Watches the tree."""
         from codecompass.actors.watching.watcher import open_tree_watcher  # only where something is watched
 
-        return open_tree_watcher(self._project.root)
+        return open_tree_watcher(self._project.root, run=self._run_for_watcher)
+
+    async def _run_for_watcher(self, work: Callable[[], T]) -> T:
+        return await self._look_at_tree(lambda _call: work(), patience=SCAN_PATIENCE_SECONDS)
+
+    async def drain(self, watcher: "TreeWatcher") -> Changes:
+        """Returns what a watcher knows by now. It looks at what has come and gone, in the tree."""
+        return await self._look_at_tree(lambda _call: watcher.drain())
 
     async def journal_begin(self, job: JobState) -> None:
         """Enters a job into the log of all processes, as one that waits."""
@@ -283,23 +340,24 @@ class IndexWorkbench:
         except IndexDamaged as error:
             return msgspec.structs.replace(standing, schema_status="corrupt_manifest", damage=error.message)
 
-    def _answer(self, asked: Query, view: View) -> Reply:
+    def _answer(self, asked: Query, view: View, compared: Comparison | None) -> Reply:
         with self._index.snapshot() as snapshot:
             require_ref(asked.request.ref, snapshot.meta.ref)
             state = self._state(asked, view, snapshot.meta.ref)
             changed: Collection[str] = ()
             if view.freshness != "fresh":
-                state, changed = self._compared(snapshot, state, view)
+                state, changed = self._compared(snapshot, state, view, compared)
             # Begins here: what waiting and comparing took is not the search's fault.
             milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
             is_expired = _deadline(milliseconds * MILLISECONDS)
             reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 
-    def _compared(self, snapshot: Snapshot, state: AnswerState, view: View) -> tuple[AnswerState, Collection[str]]:
+    def _compared(
+        self, snapshot: Snapshot, state: AnswerState, view: View, compared: Comparison | None
+    ) -> tuple[AnswerState, Collection[str]]:
         """Returns the state of an answer that did not become fresh in time, and the files that it does not know as they are.
 
-        Compares with the very generation that answers: one that is published meanwhile may have been read earlier.
         Raises IndexStale for a `strict` question.
         """
         is_whole = snapshot.meta.completeness == "complete"
@@ -309,10 +367,8 @@ class IndexWorkbench:
         if view.policy == "best_effort":
             paths = tuple(sorted(view.changed_files))
             return _with_warning(state, stale_warning(paths) if paths else CHANGED_SOMEWHERE), paths
-        try:
-            drift = self._drift(snapshot, _deadline(COMPARISON_SECONDS))
-        except (ScanCancelled, OSError):
-            drift = None
+        # Only what was compared with the very generation that answers counts: one that is newer may have been read earlier.
+        drift = compared.drift if compared is not None and compared.is_of(snapshot) else None
         if drift is not None and is_whole and drift.is_fresh and drift.names_head_of(snapshot):
             return msgspec.structs.replace(state, freshness_status="fresh"), ()
         if view.policy == "strict":
@@ -327,11 +383,10 @@ class IndexWorkbench:
         limits = self._index_limits
         return find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
-    def _status(self, asked: Query, view: View, jobs: JobsState) -> Reply:
+    def _status(self, asked: Query, view: View, jobs: JobsState, ref: str) -> Reply:
         assert isinstance(asked.request, IndexStatus)
         versions = {"current_schema_version": view.standing.schema_version, "required_schema_version": SCHEMA_VERSION}
         if view.standing.meta is None:
-            ref = read_head(str(self._project.root)).ref
             require_ref(asked.request.ref, ref)
             return index_status(None, asked.request, self._state(asked, view, ref), jobs, **versions)
         with self._index.snapshot() as snapshot:
@@ -380,6 +435,13 @@ def _deadline(seconds: float) -> Callable[[], bool]:
         return time.monotonic() > ends
 
     return is_over
+
+
+def _is_to_compare(view: View) -> bool:
+    """Whether an answer depends on how the tree differs from the index now; see `_compared`."""
+    meta = view.standing.meta
+    is_whole = meta is None or meta.completeness == "complete"
+    return view.policy == "strict" or (view.policy == "balanced" and not view.is_first and is_whole)
 
 
 def _with_warning(state: AnswerState, warning: str) -> AnswerState:

@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.blocking_calls import unresponsive
 from codecompass.errors import InternalError
 from codecompass.store.intake import FileText
 from codecompass.units import KIB, MIB
@@ -33,6 +34,9 @@ F_SETPIPE_SZ: Final = 1031
 SILENCE_FACTOR: Final = 6.0
 SILENCE_MINIMUM_SECONDS: Final = 30.0
 """A worker ends itself by CPU time. One that is silent for this much longer is stopped or stuck in the kernel: kill it."""
+
+SLOW_READ_SECONDS: Final = 2.0
+"""Reading a file takes milliseconds; what takes so long waits for a disk or a network."""
 
 EXIT_SECONDS: Final = 2.0
 """A worker whose output has ended is gone within this, or is killed."""
@@ -60,6 +64,7 @@ class _Death(Struct, frozen=True):
     path: str
     was_parsing: bool
     was_limit: bool
+    was_silent: bool
 
 
 class _Worker:
@@ -70,25 +75,41 @@ class _Worker:
         self._buffer = bytearray()
         self.ended = False
 
-    async def answers(self, batch: Batch, silence_seconds: float) -> AsyncIterator[Answer]:
-        """Yields the answers to `batch` as they come. Raises _WorkerDied where the process ends or falls silent."""
+    async def answers(self, batch: Batch, silence_seconds: float, tokens: trio.CapacityLimiter) -> AsyncIterator[Answer]:
+        """Yields the answers to `batch` as they come. Raises _WorkerDied where the process ends or falls silent.
+
+        While it is slow to read a file it lends its token in `tokens`: it waits for a disk, and needs no core.
+        """
         assert self.process.stdin is not None
         expected = len(batch.tasks)
         try:
             with trio.fail_after(silence_seconds):
                 await self.process.stdin.send_all(encode_frame(batch))
+            is_reading = True
             while expected:
-                with trio.fail_after(silence_seconds):
-                    frames = await self._frames()
+                frames = await self._frames_in_time(silence_seconds, tokens if is_reading else None)
                 for frame in frames:
                     answer = decode_answer(frame)
-                    if not (isinstance(answer, FileText) and answer.will_parse):
-                        expected -= 1
+                    is_reading = not (isinstance(answer, FileText) and answer.will_parse)
+                    expected -= is_reading
                     yield answer
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
             raise _WorkerDied(was_silent=False) from error
+
+    async def _frames_in_time(self, silence_seconds: float, tokens: trio.CapacityLimiter | None) -> list[memoryview]:
+        """Raises TooSlowError after so much silence."""
+        with trio.fail_after(silence_seconds):
+            if tokens is not None:
+                with trio.move_on_after(SLOW_READ_SECONDS):
+                    return await self._frames()
+                tokens.total_tokens += 1
+            try:
+                return await self._frames()
+            finally:
+                if tokens is not None:
+                    tokens.total_tokens -= 1
 
     async def _frames(self) -> list[memoryview]:
         """Returns the bodies of all frames that are here, at least one: waiting for each alone costs more than reading it."""
@@ -126,7 +147,9 @@ class _Worker:
                 if self.ended:
                     await self.process.wait()
             self.process.kill()
-            await self.process.wait()
+            # One that waits for a file system in the kernel is gone when that answers; nobody waits with it.
+            with trio.move_on_after(EXIT_SECONDS):
+                await self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
                 if stream is not None:
                     await stream.aclose()
@@ -150,7 +173,8 @@ class WorkerPool:
         A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
         that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
         file: it is tried once more before it is reported so, or in `killed_reading` where even reading it ends the worker.
-        Cancelling kills the worker. Raises InternalError where workers end whatever they are given, so that a broken
+        Cancelling kills the worker. Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, and
+        InternalError where workers end whatever they are given, so that a broken
         installation fails and does not make an index without files.
         """
         answers: list[Answer] = []
@@ -171,6 +195,8 @@ class WorkerPool:
                     rest = rest[1:]
                 elif death.was_parsing:
                     answers.pop()
+                elif is_second and death.was_silent:
+                    raise unresponsive(death.path)
                 elif is_second:
                     killed_reading.append(death.path)
                     rest = rest[1:]
@@ -187,7 +213,7 @@ class WorkerPool:
         is_whole = False
         was_silent = False
         try:
-            async for answer in worker.answers(batch, silence):
+            async for answer in worker.answers(batch, silence, self._tokens):
                 answers.append(answer)
                 if isinstance(answer, FileText) and answer.will_parse:
                     parsing = answer.path
@@ -215,7 +241,7 @@ class WorkerPool:
         path = batch.tasks[n_done].path if parsing is None else parsing
         was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
         self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)
-        return _Death(path, was_parsing=parsing is not None, was_limit=was_limit)
+        return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent)
 
     async def _start(self) -> _Worker:
         try:

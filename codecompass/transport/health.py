@@ -5,11 +5,14 @@
 Nothing here looks at a disk or waits, so it answers under any load.
 """
 
+from collections.abc import Mapping
 from typing import Final, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass import __version__
+from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
@@ -30,11 +33,17 @@ from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.routing.known import Known, KnownProject
+from codecompass.transport.routing.known import Known, KnownProject, RootPresence
 from codecompass.transport.routing.storage_care import StorageState
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
+
+_PRESENCE_ERRORS: Final[Mapping[RootPresence, str]] = {
+    "there": "",
+    "gone": "the directory is gone",
+    "unresponsive": "the file system of the directory does not answer",
+}
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
 IndexState = Literal["ready", "indexing", "stale", "error"]
@@ -45,7 +54,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     """All that the server publishes about itself, at one time.
 
     `live` are the workspaces in memory, `warmset` the ids of those made ready at the start, the most recent first; `home`
-    is the project that answers for callers who name none. Seconds are of wall time.
+    is the project that answers for callers who name none. Seconds are of wall time. `silent_places` are paths whose file
+    systems do not answer.
     """
 
     uptime_seconds: float
@@ -57,6 +67,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     known: Known = Known()
     live: tuple[WorkspaceObservation, ...] = ()
     storage: StorageState = StorageState()
+    silent_places: frozenset[str] = frozenset()
 
 
 class ServerState(Protocol):
@@ -120,7 +131,16 @@ def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
             standings.append(_of_live(observation, entry))
         elif entry is not None:
             standings.append(_of_disk(entry))
-    return standings
+    return [_told_silent(standing, moment.silent_places) for standing in standings]
+
+
+def _told_silent(standing: _Standing, silent: frozenset[str]) -> _Standing:
+    """Returns a project whose file system does not answer as one that has failed for now."""
+    place = next((place for place in silent if is_at(standing.entry.repo_root, place)), None)
+    if place is None:
+        return standing
+    error = f"the file system of {place} does not answer"
+    return replace(standing, entry=replace(standing.entry, index_status="error", freshness_status="stale", last_error=error))
 
 
 def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standing:
@@ -175,6 +195,8 @@ def _of_disk(known: KnownProject) -> _Standing:
     state: IndexState
     if job is not None:
         state = "indexing"
+    elif known.presence == "unresponsive":
+        state = "error"
     elif not known.exists:
         # A directory that is gone is not the server's failure, and nobody will ever repair it from here.
         state = "stale"
@@ -198,7 +220,7 @@ def _of_disk(known: KnownProject) -> _Standing:
             ref="" if meta is None else meta.ref,
             file_count=0 if meta is None else meta.file_count,
             symbol_count=0 if meta is None else meta.symbol_count,
-            last_error="" if known.exists else "the directory is gone",
+            last_error=_PRESENCE_ERRORS[known.presence],
         ),
         job=job,
         interruption=known.interruption,

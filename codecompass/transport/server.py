@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.chores import keep_at
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
@@ -27,7 +28,7 @@ from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSuperviso
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
@@ -69,21 +70,22 @@ class Launch(Struct, frozen=True, kw_only=True):
 class Server:
     """Get one from `open_server`. Several can live in one process. It is the `health.ServerState` of its tools."""
 
-    def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor) -> None:
+    def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
         self.launch: Final = launch
+        self._blocking = blocking
         self.ledger: Final = ledger
         self.supervisor: Final = supervisor
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces)
+        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces, blocking)
         served = launch.settings.server
         services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
         self.tools: Final = MeasuredTools(Catalog(services, served.tools, served.answers), self.measures)
         self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor), served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = Survey(ledger, launch.home)
+        self._survey = Survey(ledger, launch.home, blocking)
         self.storage_care: Final = StorageCare(
-            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size
+            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._known = Known()
         self._pinned: tuple[Project, ...] = ()
@@ -105,6 +107,7 @@ class Server:
             home=None if home is None else home.project_id,
             known=self._known,
             live=self.supervisor.observe(),
+            silent_places=self._blocking.silent_places(),
             storage=self.storage_care.state,
         )
 
@@ -177,10 +180,17 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
         ):
 
             async def make_workbench(project: Project) -> Workbench:
+                try:
+                    own = await limits.blocking.run(lambda _call: _settings_of(launch, project.root), project.root)
+                except FileSystemUnresponsive as error:
+                    # Read again by the first job that looks at the tree.
+                    structlog.get_logger(__name__).warning("project_settings_unread", cause=error.message)
+                    own = settings
                 return await trio.to_thread.run_sync(
                     lambda: IndexWorkbench(
                         project=project,
                         home=launch.home,
+                        settings=own,
                         load_settings=lambda: _settings_of(launch, project.root),
                         pool=pool,
                         limits=limits,
@@ -195,7 +205,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, ledger, supervisor)
+                server = Server(launch, ledger, supervisor, limits.blocking)
                 nursery.start_soon(server.work_in_background)
                 try:
                     yield server

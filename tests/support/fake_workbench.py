@@ -11,6 +11,7 @@ from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.progress import Progress
 from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.watcher import TreeWatcher
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
 from codecompass.protocol.metadata import AnswerState
@@ -63,6 +64,8 @@ class World:
 
 class FakeWatcher:
     """Reports every edit of its project; exact for some projects."""
+
+    looks_at_tree = False
 
     def __init__(self, world: World, project: Project, *, is_exact: bool) -> None:
         self.is_exact = False
@@ -159,6 +162,9 @@ class FakeWorkbench:
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
         return frozenset()
+
+    async def drain(self, watcher: TreeWatcher) -> Changes:
+        raise AssertionError("this watcher looks at no tree")
 
     async def wait_unlocked(self) -> None:
         raise AssertionError("nobody else writes here")

@@ -33,6 +33,7 @@ class HintWatcher:
     """A `TreeWatcher` that is never exact. Made by `open_hint_watcher`."""
 
     is_exact = False
+    looks_at_tree = False
 
     def __init__(self, root: str) -> None:
         self.limitation = _LIMITATION

@@ -17,8 +17,9 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from inotify_simple import Event, flags
@@ -31,12 +32,15 @@ from codecompass.settings import project_file
 from codecompass.store.scan import builtin
 from codecompass.store.scan.walk import is_utf8
 
+if TYPE_CHECKING:
+    from codecompass.actors.watching.watcher import Run
+
 SLICE_DIRECTORIES: Final = 512
 """So many watches are set between two looks at cancellation: 2 to 4 ms."""
 
 MAX_ADOPTED: Final = 512
-"""New directories that are watched while events are read, which keeps the event loop waiting 10 us for each. Beyond that
-the scan that follows finds them, and `update` watches them in a thread."""
+"""New directories that are watched while events are read, which takes 10 us for each. Beyond that the scan that follows finds
+them, and `update` watches them."""
 
 MAX_MOVED: Final = 64
 """Directories that may be moved away within one reading; each costs a look at every watched path."""
@@ -59,7 +63,10 @@ class InotifyWatcher:
     Owns two descriptors, hence `close`. Raises OSError when the kernel has no inotify instance to give.
     """
 
-    def __init__(self, root: str, *, max_watches: int) -> None:
+    looks_at_tree = True
+
+    def __init__(self, root: str, *, max_watches: int, run: "Run" = trio.to_thread.run_sync) -> None:
+        self._run = run
         self._root = root
         self._max_watches = max_watches
         self._table = WatchTable(root)
@@ -100,11 +107,10 @@ class InotifyWatcher:
         return self._changes.take()
 
     async def wait_change(self) -> None:
-        """Returns once there is something to drain. Safe to cancel."""
+        """Returns once there is something to drain, or may be: events are read by `drain` alone. Safe to cancel."""
         await trio.lowlevel.checkpoint()
-        while self._changes.is_empty:
+        if self._changes.is_empty:
             await trio.lowlevel.wait_readable(self._table.descriptor)
-            self._read()
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
         """Watches these directories and no others. What is new among them is reported by the next `drain`, because it
@@ -119,7 +125,7 @@ class InotifyWatcher:
         if is_anew:
             await self._forget_everything()
         watched = self._tree_keys()
-        await _in_slices(sorted(watched - wanted), self._table.remove_all)
+        await self._in_slices(sorted(watched - wanted), self._table.remove_all)
         new = sorted(wanted - watched)
         # Shallow ones first: a limit then costs detail, not whole parts of the tree.
         new.sort(key=_depth)
@@ -129,10 +135,10 @@ class InotifyWatcher:
                 f"the workspace has more than {self._max_watches} directories, so not all are watched "
                 "(the bound includes half of fs.inotify.max_user_watches)"
             )
-        await _in_slices(new[:room], self._watch)
+        await self._in_slices(new[:room], self._watch)
         had_points = self._point_keys()
-        await trio.to_thread.run_sync(self._watch_points)
-        self._limitation = self._limitation or self._mounts.shortfall(wanted)
+        await self._run(self._watch_points)
+        self._limitation = self._limitation or await self._run(lambda: self._mounts.shortfall(wanted))
 
         self._trouble = ""
         if self._point_keys() - had_points:
@@ -154,10 +160,15 @@ class InotifyWatcher:
             self._table.remove_all(keys)
             self._table.read()  # Each removal is an event too; without this they would overflow the queue.
 
-        await _in_slices(sorted(self._table.all_keys()), forget)
+        await self._in_slices(sorted(self._table.all_keys()), forget)
         self._gone.clear()
         self._mounts.has_changed()
-        self._identity = self._identity_of_root()
+        self._identity = await self._run(self._identity_of_root)
+
+    async def _in_slices(self, keys: Sequence[str], work: Callable[[Sequence[str]], None]) -> None:
+        for start in range(0, len(keys), SLICE_DIRECTORIES):
+            part = keys[start : start + SLICE_DIRECTORIES]
+            await self._run(partial(work, part))
 
     def _watch(self, directories: Sequence[str]) -> None:
         for directory in directories:
@@ -350,11 +361,6 @@ class InotifyWatcher:
     def _get_into_trouble(self, reason: str) -> None:
         self._trouble = reason
         self._changes.add_everything(reason)
-
-
-async def _in_slices(keys: Sequence[str], work: Callable[[Sequence[str]], None]) -> None:
-    for start in range(0, len(keys), SLICE_DIRECTORIES):
-        await trio.to_thread.run_sync(work, keys[start : start + SLICE_DIRECTORIES])
 
 
 def _depth(path: str) -> int:

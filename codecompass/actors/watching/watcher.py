@@ -14,10 +14,10 @@ watch. Where a watcher is not exact, an empty drain proves nothing: it saves no 
 import errno
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import structlog
 import trio
@@ -31,6 +31,15 @@ this is 6 MiB and up to 90 MiB; it takes 0.3 s to set them."""
 USER_LIMIT: Final = Path("/proc/sys/fs/inotify/max_user_watches")
 SHARE_OF_USER_LIMIT: Final = 0.5
 """Editors and other tools of the same user need watches too."""
+
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Runs blocking work in a thread."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
 
 _log = structlog.get_logger()
 
@@ -46,6 +55,10 @@ class TreeWatcher(Protocol):
     def limitation(self) -> str:
         """Why it cannot be exact in this place, with the remedy where there is one; nothing where it can."""
 
+    @property
+    def looks_at_tree(self) -> bool:
+        """Whether `drain` makes system calls into the watched file system, which may never answer."""
+
     def drain(self) -> Changes:
         """Returns what happened up to now, without waiting, and begins anew. After an `is_everything` that says that the
         watcher lost track, every further one says so until `update`."""
@@ -59,6 +72,8 @@ class TreeWatcher(Protocol):
 
 class UnwatchedTree:
     """Stands in where watching is impossible: everything may have changed, always."""
+
+    looks_at_tree = False
 
     def __init__(self, reason: str) -> None:
         self.limitation = reason
@@ -79,22 +94,30 @@ class UnwatchedTree:
 
 @asynccontextmanager
 async def open_tree_watcher(
-    root: Path, directories: Iterable[str] = (), repositories: Iterable[str] = (), *, max_watches: int = MAX_WATCHES
+    root: Path,
+    directories: Iterable[str] = (),
+    repositories: Iterable[str] = (),
+    *,
+    max_watches: int = MAX_WATCHES,
+    run: Run = trio.to_thread.run_sync,
 ) -> AsyncIterator[TreeWatcher]:
     """Yields the best watcher that this system has for `root`, and ends it afterwards.
 
     With the directories of an earlier scan, or of the manifest, the watches are set before this returns, and one scan
     after the first drain is enough; without them a second one is needed. Never fails for want of watches: the watcher
-    says its limitation, and the log once. A root that does not exist is an "everything".
+    says its limitation, and the log once. A root that does not exist is an "everything". `run` runs in a thread what looks
+    at the tree; what it raises where the file system does not answer passes.
     """
-    real_root = await trio.to_thread.run_sync(os.path.realpath, str(root))
+    real_root = await run(lambda: os.path.realpath(str(root)))
     known = frozenset(directories)
     if sys.platform == "linux":
         from codecompass.actors.watching.inotify import InotifyWatcher
 
         try:
             # In a thread, because the first one of a process looks for the C library, which runs a program.
-            watcher = await trio.to_thread.run_sync(lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches)))
+            watcher = await trio.to_thread.run_sync(
+                lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run)
+            )
         except OSError as error:
             unwatched = UnwatchedTree(_refusal(error))
             _log_limitation(real_root, unwatched)

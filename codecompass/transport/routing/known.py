@@ -7,13 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import trio
 from msgspec import Struct
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.ledger import Ledger, ProjectStanding
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
 from codecompass.store.job_log import Interruption, Job
@@ -21,16 +22,22 @@ from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.layout import HomeLayout
 from codecompass.store.peek import Peek, peek
 from codecompass.store.registry import Project
+from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
 SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
 """Grammars that the pack takes from a package of their own."""
 
 
+RootPresence = Literal["there", "gone", "unresponsive"]
+
+PRESENCE_SECONDS: Final = 2 * SECONDS
+
+
 class KnownProject(Struct, frozen=True, kw_only=True):
     """A registered project as its files and the log of jobs tell. `meta` is None without a readable index.
 
-    `active_job` may be one of another process, then it is `is_elsewhere`. `exists` says whether its directory is there.
+    `active_job` may be one of another process, then it is `is_elsewhere`. `presence` is that of its directory.
     """
 
     project: Project
@@ -40,7 +47,12 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     active_job: Job | None = None
     is_elsewhere: bool = False
     interruption: Interruption | None = None
-    exists: bool = True
+    presence: RootPresence = "there"
+
+    @property
+    def exists(self) -> bool:
+        """Whether its directory is there and can be looked at."""
+        return self.presence == "there"
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -54,7 +66,8 @@ class Known(Struct, frozen=True, kw_only=True):
 class Survey:
     """Looks at all projects. One for a server; each look costs a few file states a project, and more where they changed."""
 
-    def __init__(self, ledger: Ledger, home: HomeLayout) -> None:
+    def __init__(self, ledger: Ledger, home: HomeLayout, blocking: BlockingCalls | None = None) -> None:
+        self._blocking = blocking or BlockingCalls()
         self._ledger = ledger
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
@@ -69,7 +82,10 @@ class Survey:
         try:
             await self._ledger.recover()
             standings = await self._ledger.standings()
-            known = await trio.to_thread.run_sync(self._look, standings, limiter=self._limiter)
+            presence: dict[str, RootPresence] = {
+                each.project.project_id: await root_presence(self._blocking, each.project.root) for each in standings
+            }
+            known = await trio.to_thread.run_sync(lambda: self._look(standings, presence), limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = Known(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
@@ -78,16 +94,25 @@ class Survey:
             self._latest = Known(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _look(self, standings: Sequence[ProjectStanding]) -> tuple[KnownProject, ...]:
+    def _look(self, standings: Sequence[ProjectStanding], presence: Mapping[str, RootPresence]) -> tuple[KnownProject, ...]:
         seen: dict[str, Peek] = {
             each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
             for each in standings
         }
         self._seen = seen
-        return tuple(_known(each, seen[each.project.project_id]) for each in standings)
+        return tuple(_known(each, seen[each.project.project_id], presence[each.project.project_id]) for each in standings)
 
 
-def _known(standing: ProjectStanding, seen: Peek) -> KnownProject:
+async def root_presence(blocking: BlockingCalls, root: Path) -> RootPresence:
+    """Returns whether the directory of a project is there, as far as its file system says."""
+    try:
+        is_there = await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
+    except FileSystemUnresponsive:
+        return "unresponsive"
+    return "there" if is_there else "gone"
+
+
+def _known(standing: ProjectStanding, seen: Peek, presence: RootPresence) -> KnownProject:
     job = standing.active_job
     return KnownProject(
         project=standing.project,
@@ -97,7 +122,7 @@ def _known(standing: ProjectStanding, seen: Peek) -> KnownProject:
         active_job=job,
         is_elsewhere=job is not None and job.process.pid != os.getpid(),
         interruption=standing.interruption,
-        exists=standing.project.root.is_dir(),
+        presence=presence,
     )
 
 

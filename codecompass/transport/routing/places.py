@@ -8,13 +8,17 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
-from codecompass.store.identity import canonical_root
+from codecompass.actors.blocking_calls import Call
 from codecompass.store.roots import git_root_between, marked_root
 
 _TOP = Path("/")
+
+_MAX_LINKS: Final = 40
+"""So many links Linux follows in a path; behind more is a loop."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -43,20 +47,21 @@ def is_within(path: Path, roots: Sequence[Path]) -> bool:
     return not roots or any(path.is_relative_to(root) for root in roots)
 
 
-def look(path: str, allowed: Sequence[Path], never: frozenset[Path]) -> Place:
+def look(path: str, allowed: Sequence[Path], never: frozenset[Path], call: Call) -> Place:
     """Returns what there is to know of `path`, which may be relative or anything else that a client sends.
 
-    Directories of `never` are no projects by their markers.
+    Directories of `never` are no projects by their markers. Raises FileSystemUnresponsive where others wait in vain already.
     """
     try:
         # `~user` would ask the system who its users are; only the server's own home has a short name.
-        real = canonical_root(os.path.expanduser(path) if is_absolute(path) else path)
+        real = _real_path(os.path.expanduser(path) if is_absolute(path) else path, call)
     except (ValueError, OSError):
         # Relative without a current directory, a NUL, characters that no file system can write: no path of this machine.
         return Place(path=_TOP, directory=_TOP, is_allowed=not allowed)
     if not is_within(real, allowed):
         return Place(path=real, directory=real, is_allowed=False)
     try:
+        call.enter(str(real))
         # Asked once: what comes and goes between two looks would be neither a directory nor missing.
         is_directory = stat.S_ISDIR(os.stat(real).st_mode)
     except (ValueError, OSError):
@@ -72,6 +77,33 @@ def look(path: str, allowed: Sequence[Path], never: frozenset[Path]) -> Place:
         git_root=git_root_between(directory, _TOP),
         marked=marked_root(directory, never),
     )
+
+
+def _real_path(path: str, call: Call) -> Path:
+    """Returns the path without symbolic links, as `os.path.realpath` does, and says of each step where it is."""
+    result = "/" if path.startswith("/") else os.getcwd()
+    pending = path.split("/")[::-1]
+    n_links = 0
+    while pending:
+        name = pending.pop()
+        if name == "..":
+            result = os.path.dirname(result)
+        elif name not in ("", "."):
+            step = os.path.join(result, name)
+            call.enter(step)
+            try:
+                target = os.readlink(step)
+            except OSError:  # no link, or not there, or not for us: what comes behind it is taken as it is written
+                result = step
+                continue
+            n_links += 1
+            if n_links > _MAX_LINKS:
+                result = step
+                continue
+            if target.startswith("/"):
+                result = "/"
+            pending.extend(reversed(target.split("/")))
+    return Path(result)
 
 
 def owner(place: Place, registered: Path | None) -> Path | None:

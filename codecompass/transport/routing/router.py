@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
-import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
@@ -61,9 +61,6 @@ REMEDY: Final = (
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
 
-_LOOKERS: Final = 4
-"""Threads that look at paths at a time. Each takes well under a millisecond on a local disk."""
-
 _WALKS_UP: Final = frozenset({"client roots", "CLAUDE_PROJECT_DIR", "current directory"})
 """Sources that name where somebody stands, not what they want: their project is the one around it."""
 
@@ -98,12 +95,14 @@ class Spot(Struct, frozen=True, kw_only=True):
 class Router:
     """See the module. One for a server."""
 
-    def __init__(self, rules: RoutingRules, ledger: Ledger, auto_workspaces: AutoWorkspaces) -> None:
+    def __init__(
+        self, rules: RoutingRules, ledger: Ledger, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls | None = None
+    ) -> None:
         self._rules = rules
         self._ledger = ledger
         self._auto = auto_workspaces
         self._active = None if rules.active_project is None else _active_project(rules.active_project)
-        self._lookers = trio.CapacityLimiter(_LOOKERS)
+        self._blocking = blocking or BlockingCalls()
         self._log = structlog.get_logger(__name__)
 
     async def register_pinned(self) -> tuple[Project, ...]:
@@ -341,7 +340,9 @@ class Router:
 
     async def _look(self, path: str) -> Place:
         allowed, never = await self._allowed(), self._rules.never
-        return await trio.to_thread.run_sync(look, path, allowed, never, limiter=self._lookers)
+        # Relative to where we stand; what is not a path at all is told so by `look`.
+        place = path if path.startswith("/") else str(self._rules.cwd or "/")
+        return await self._blocking.run(lambda call: look(path, allowed, never, call), place)
 
     async def _allowed(self) -> tuple[Path, ...]:
         """The roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default counts."""

@@ -17,12 +17,14 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError
 from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
 from codecompass.transport.routing.eviction import AutoWorkspaces
+from codecompass.transport.routing.known import root_presence
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES
@@ -60,7 +62,16 @@ class _Look(Struct, frozen=True, kw_only=True):
 class StorageCare:
     """One for a server; several servers on one store do not disturb each other."""
 
-    def __init__(self, ledger: Ledger, auto_workspaces: AutoWorkspaces, home: HomeLayout, *, max_bytes: int) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        auto_workspaces: AutoWorkspaces,
+        home: HomeLayout,
+        *,
+        max_bytes: int,
+        blocking: BlockingCalls | None = None,
+    ) -> None:
+        self._blocking = blocking or BlockingCalls()
         self._ledger = ledger
         self._auto = auto_workspaces
         self._home = home
@@ -81,7 +92,9 @@ class StorageCare:
     async def look_around(self) -> StorageState:
         """Removes what may be, and returns how the store is then."""
         projects = await self._ledger.projects()
-        found = await trio.to_thread.run_sync(self._look, projects, limiter=self._limiter)
+        presence = [(project.project_id, await root_presence(self._blocking, project.root)) for project in projects]
+        gone = frozenset(project_id for project_id, is_there in presence if is_there == "gone")
+        found = await trio.to_thread.run_sync(self._look, projects, gone, limiter=self._limiter)
         now = time.time()
         used = found.used_bytes
         for orphan in found.orphans:
@@ -116,13 +129,13 @@ class StorageCare:
         self._log.info("leftover_removed", path=str(orphan.path), kind=orphan.kind, freed_bytes=freed)
         return freed
 
-    def _look(self, projects: tuple[Project, ...]) -> _Look:
+    def _look(self, projects: tuple[Project, ...], gone: frozenset[str]) -> _Look:
         sizes: dict[str, int] = {
             project.project_id: disk_usage(self._home.project(project.project_id).root) for project in projects
         }
         return _Look(
             sizes=sizes,
-            gone=frozenset(project.project_id for project in projects if not project.root.is_dir()),
+            gone=gone,
             orphans=orphans(self._home, frozenset(sizes)),
             others=_size(self._home.registry),
         )

@@ -1,0 +1,241 @@
+"""Blocking calls into file systems that may never answer: a dead network mount, a FUSE server that was stopped.
+
+Such a call cannot be interrupted, not even by the end of its task: its thread is left behind, and counted until it returns.
+
+    a call runs   -> it gives no sign for SUSPECT_SECONDS   -> another one may work beside it, so that others go on
+                  -> it gives no sign for its patience      -> its waiter gets FileSystemUnresponsive; its place is *silent*
+    a silent place refuses every further call at once, until the threads that are left behind there return
+
+A place is the path that a call is at. Calls that take long and are well say so (`Call.is_over`), a scan for each directory.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import outcome
+import structlog
+import trio
+
+from codecompass.errors import FileSystemUnresponsive
+from codecompass.store.filesystem import innermost, mounts
+from codecompass.units import MILLISECONDS, SECONDS
+
+T = TypeVar("T")
+
+AT_WORK: Final = 8
+"""Calls at work at a time. Each takes well under a millisecond on a local disk, but for those that walk through a tree."""
+
+SUSPECT_SECONDS: Final = 250 * MILLISECONDS
+
+PATIENCE_SECONDS: Final = 5 * SECONDS
+"""How long a short call may give no sign. A disk that has to spin up takes so long; a loaded machine less."""
+
+MAX_SUSPECTS: Final = 4
+"""Calls that may give no sign at one place; further ones wait for what becomes of these."""
+
+MAX_LENT: Final = 256
+"""Threads that wait for file systems, over all places. Each holds a stack: 50 kB of memory."""
+
+RETRY_MS: Final = 5000
+
+
+class Call:
+    """What a running call says of itself, from its thread."""
+
+    def __init__(self, place: str, calls: "BlockingCalls") -> None:
+        self.place = place
+        self.n_signs = 0
+        self.was_left = False
+        self._calls = calls
+
+    def is_over(self) -> bool:
+        """Says that the call is well, and returns whether nobody waits for it any more: it may end as it likes then."""
+        self.n_signs += 1
+        return self.was_left
+
+    def enter(self, path: str) -> None:
+        """Says where the call is now. Raises FileSystemUnresponsive where too many wait for that place already."""
+        self._calls.require_answering(path)
+        self.place = path
+        self.n_signs += 1
+
+
+class _Running:
+    """A call as the event loop sees it. `began_at` is when its last sign was seen."""
+
+    def __init__(self, call: Call, patience: float) -> None:
+        self.call = call
+        self.patience = patience
+        self.done = trio.Event()
+        self.result: outcome.Outcome[Any] | None = None
+        self.sign_at = time.monotonic()
+        self.suspected_at: str | None = None
+
+    def is_waiting_at(self, path: str, seconds: float) -> bool:
+        """Whether it has given no sign for so long, and that at a place at or above `path`."""
+        place = self.suspected_at
+        return place is not None and is_at(path, place) and time.monotonic() - self.sign_at >= seconds
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has given no sign for so long that nobody should wait for it."""
+        return self.suspected_at is not None and time.monotonic() - self.sign_at >= self.patience
+
+
+class BlockingCalls:
+    """One for a process: what is silent for one workspace is silent for all."""
+
+    def __init__(self) -> None:
+        self._at_work = trio.CapacityLimiter(AT_WORK)
+        self._suspects: set[_Running] = set()
+        self._changed = trio.Event()
+        self._log = structlog.get_logger(__name__)
+
+    def silent_places(self) -> frozenset[str]:
+        """Returns the paths at which calls wait that nobody waits for any more."""
+        return frozenset(each.suspected_at for each in self._suspects if each.suspected_at is not None and each.is_silent)
+
+    @property
+    def n_waiting(self) -> int:
+        """How many threads wait for a file system that gives no sign."""
+        return len(self._suspects)
+
+    def require_answering(self, path: str) -> None:
+        """Raises FileSystemUnresponsive where `path` is at or below a place at which calls wait in vain. From any thread."""
+        there = self._waiting_at(path)
+        if len(there) >= MAX_SUSPECTS or any(each.is_silent for each in there):
+            raise unresponsive(there[0].suspected_at or path)
+
+    def _waiting_at(self, path: str) -> list[_Running]:
+        return [each for each in tuple(self._suspects) if each.is_waiting_at(path, SUSPECT_SECONDS)]
+
+    async def run(
+        self,
+        work: Callable[[Call], T],
+        place: str | os.PathLike[str],
+        *,
+        patience: float = PATIENCE_SECONDS,
+        lend: Sequence[trio.CapacityLimiter] = (),
+    ) -> T:
+        """Returns what `work` returns, and raises what it raises, or FileSystemUnresponsive. It begins at `place`.
+
+        `patience` are seconds without a sign. While the call is suspected the limiters in `lend`, of which its waiter holds a
+        token each, have one more. Whoever is cancelled leaves the thread behind.
+        """
+        path = os.fspath(place)
+        with trio.move_on_after(patience):
+            while self._is_doubtful(path):
+                with trio.move_on_after(SUSPECT_SECONDS):
+                    await self._changed.wait()
+        self.require_answering(path)
+        running = _Running(Call(path, self), patience)
+        with trio.move_on_after(patience) as waiting:
+            await self._at_work.acquire_on_behalf_of(running)
+        if waiting.cancelled_caught:
+            raise unresponsive(path)
+        self._start(running, work)
+        try:
+            await self._wait(running, lend)
+        finally:
+            running.call.was_left = not running.done.is_set()
+            if running.call.was_left:
+                self._suspect(running)
+        assert running.result is not None
+        result: T = running.result.unwrap()
+        return result
+
+    def _is_doubtful(self, path: str) -> bool:
+        """Whether as many calls as may be give no sign there, and may give one yet."""
+        there = self._waiting_at(path)
+        return len(there) >= MAX_SUSPECTS and not any(each.is_silent for each in there)
+
+    def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
+        token = trio.lowlevel.current_trio_token()
+
+        def deliver(result: outcome.Outcome[object]) -> None:
+            running.result = result
+            try:
+                token.run_sync_soon(self._returned, running)
+            except trio.RunFinishedError:
+                pass  # the server has ended without it
+
+        trio.lowlevel.start_thread_soon(lambda: work(running.call), deliver, name="file system")
+
+    async def _wait(self, running: _Running, lend: Sequence[trio.CapacityLimiter]) -> None:
+        """Returns once the call has returned. Counts steps, not the clock: a process that was stopped has not waited."""
+        n_signs, n_steps, n_lent = running.call.n_signs, 0, 0
+        try:
+            while True:
+                with trio.move_on_after(SUSPECT_SECONDS):
+                    await running.done.wait()
+                if running.done.is_set():
+                    return
+                n_steps += 1
+                if running.call.n_signs != n_signs:
+                    n_signs, n_steps = running.call.n_signs, 0
+                    self._clear(running)
+                elif n_steps * SUSPECT_SECONDS >= running.patience:
+                    self._log.warning("file_system_unresponsive", path=running.call.place)
+                    raise unresponsive(running.call.place)
+                else:
+                    self._suspect(running)
+                wanted = int(running.suspected_at is not None)
+                for limiter in lend:
+                    limiter.total_tokens += wanted - n_lent
+                n_lent = wanted
+        finally:
+            for limiter in lend:
+                limiter.total_tokens -= n_lent
+
+    def _suspect(self, running: _Running) -> None:
+        if running.suspected_at is None:
+            running.suspected_at = file_system_of(running.call.place)
+            self._suspects.add(running)
+            self._adapt()
+
+    def _clear(self, running: _Running) -> None:
+        running.sign_at = time.monotonic()
+        if running.suspected_at is not None:
+            running.suspected_at = None
+            self._suspects.discard(running)
+            self._adapt()
+
+    def _adapt(self) -> None:
+        self._at_work.total_tokens = AT_WORK + min(len(self._suspects), MAX_LENT)
+        self._changed.set()
+        self._changed = trio.Event()
+
+    def _returned(self, running: _Running) -> None:
+        if running.call.was_left and running.is_silent:
+            self._log.info("file_system_answers_again", path=running.suspected_at)
+        self._at_work.release_on_behalf_of(running)
+        self._clear(running)
+        running.done.set()
+
+
+def file_system_of(path: str) -> str:
+    """Returns where the file system of an absolute path without links is mounted; of the one that holds everything, the path.
+
+    The table of mounts is the kernel's own and is read without waiting for any of them.
+    """
+    point = innermost(mounts(), path).mount_point if sys.platform == "linux" else ""
+    return path if point in ("", "/") else point
+
+
+def is_at(path: str, place: str) -> bool:
+    """Returns whether `path` is `place` or below it, by their components alone."""
+    return path == place or path.startswith(place.rstrip("/") + "/")
+
+
+def unresponsive(place: str | Path) -> FileSystemUnresponsive:
+    """Returns the error for a path whose file system does not answer."""
+    return FileSystemUnresponsive(
+        f"the file system of {place} does not answer (a network or FUSE mount that has lost its server?). Other workspaces are "
+        "answered as ever. Call again once it is back; health_check names it until then.",
+        retry_after_ms=RETRY_MS,
+        path=str(place),
+    )
