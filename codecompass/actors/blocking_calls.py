@@ -127,14 +127,9 @@ class BlockingCalls:
         token each, have one more. Whoever is cancelled leaves the thread behind.
         """
         path = os.fspath(place)
-        with trio.move_on_after(patience):
-            while self._is_doubtful(path):
-                with trio.move_on_after(SUSPECT_SECONDS):
-                    await self._changed.wait()
-        self.require_answering(path)
         running = _Running(Call(path, self), patience)
         with trio.move_on_after(patience) as waiting:
-            await self._at_work.acquire_on_behalf_of(running)
+            await self._take_turn(running)
         if waiting.cancelled_caught:
             raise unresponsive(path)
         self._start(running, work)
@@ -148,10 +143,26 @@ class BlockingCalls:
         result: T = running.result.unwrap()
         return result
 
+    async def _take_turn(self, running: _Running) -> None:
+        """Returns once the call may begin. Raises FileSystemUnresponsive."""
+        path = running.call.place
+        while True:
+            while self._is_doubtful(path):
+                with trio.move_on_after(SUSPECT_SECONDS):
+                    await self._changed.wait()
+            self.require_answering(path)
+            await self._at_work.acquire_on_behalf_of(running)
+            if len(self._waiting_at(path)) < MAX_SUSPECTS and not self._is_silent(path):
+                return
+            # Those that came before have shown meanwhile what it is like there.
+            self._at_work.release_on_behalf_of(running)
+
+    def _is_silent(self, path: str) -> bool:
+        return any(each.is_silent for each in self._waiting_at(path))
+
     def _is_doubtful(self, path: str) -> bool:
         """Whether as many calls as may be give no sign there, and may give one yet."""
-        there = self._waiting_at(path)
-        return len(there) >= MAX_SUSPECTS and not any(each.is_silent for each in there)
+        return len(self._waiting_at(path)) >= MAX_SUSPECTS and not self._is_silent(path)
 
     def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
         token = trio.lowlevel.current_trio_token()
@@ -179,7 +190,8 @@ class BlockingCalls:
                     n_signs, n_steps = running.call.n_signs, 0
                     self._clear(running)
                 elif n_steps * SUSPECT_SECONDS >= running.patience:
-                    self._log.warning("file_system_unresponsive", path=running.call.place)
+                    if not any(each.call.was_left for each in self._waiting_at(running.suspected_at or "")):
+                        self._log.warning("file_system_unresponsive", path=running.call.place)
                     raise unresponsive(running.call.place)
                 else:
                     self._suspect(running)

@@ -21,7 +21,7 @@ from codecompass.actors.progress import Progress
 from codecompass.actors.tracking import Tracking
 from codecompass.actors.ungrouped import innermost, ungrouped
 from codecompass.actors.workbench import Order, Standing, Workbench
-from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
+from codecompass.errors import Cancelled, CodeCompassError, FileSystemUnresponsive, IndexInProgress, InternalError
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
@@ -300,8 +300,9 @@ class JobRunner:
         if self._next is not None:
             self._start(self._next)
         elif final.status != "published":
-            self._failures += 1
-            pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self._failures - 1))
+            # A file system that answers again is as good as ever, and until then a job costs nothing.
+            self._failures += not isinstance(run.failure, FileSystemUnresponsive)
+            pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
         elif self.standing.damage and not run.is_rebuild:
             # It began before the damage was known, and touched nothing of what is damaged.

@@ -15,6 +15,7 @@ import trio
 from codecompass.actors.change_log import ChangeLog
 from codecompass.actors.indexing import JobReport
 from codecompass.actors.workbench import Workbench
+from codecompass.errors import FileSystemUnresponsive
 from codecompass.store.scan.stamps import Stamp
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
@@ -29,6 +30,9 @@ AUDIT_SECONDS: Final = 10 * MINUTES
 
 
 REPLACE_WATCHER_SECONDS: Final = 30 * SECONDS
+
+SILENT_SECONDS: Final = 1 * SECONDS
+"""Between two questions whether a file system answers again: they cost nothing while a thread waits for it anyway."""
 
 
 Look = Literal["exact", "same", "inexact"]
@@ -70,6 +74,7 @@ class Tracking:
         self._checking: _Check | None = None
         self._using = trio.Lock()
         self._wanted_drain: _Drain | None = None
+        self._pause = REPLACE_WATCHER_SECONDS
 
     @property
     def is_exact(self) -> bool:
@@ -186,7 +191,7 @@ class Tracking:
                 self._watcher = None
                 self._is_updating = False
             self._announce()
-            await trio.sleep(REPLACE_WATCHER_SECONDS)
+            await trio.sleep(self._pause)
 
     async def _watch(self, watcher: "TreeWatcher") -> None:
         """Returns once the watcher is lost."""
@@ -207,7 +212,10 @@ class Tracking:
 
     def _lose_watcher(self, error: Exception) -> None:
         """From now on nothing is known that nobody has looked at."""
-        self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
+        is_silent = isinstance(error, FileSystemUnresponsive)
+        if not is_silent:
+            self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
+        self._pause = SILENT_SECONDS if is_silent else REPLACE_WATCHER_SECONDS
         self._watcher = None
         self._waiting.cancel()
         self.note(None)

@@ -5,10 +5,13 @@
 Owns what belongs to the process and not to a server: signals, descriptors, the log.
 """
 
+import math
 import os
 import signal
 import socket
 import stat
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
@@ -38,6 +41,9 @@ BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
 """Settings that mean something to a process that only passes messages on."""
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+END_SECONDS: Final = 15.0
+"""How long an end may take: what is in flight gets its time, workspaces 5 s, the log of jobs 10 s at most."""
 
 _PRIVATE: Final = 0o600
 
@@ -91,8 +97,9 @@ async def _serve_http(invocation: Invocation, settings: Settings, rules: Routing
 
     launch = Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
     async with open_server(launch) as server, trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, server.core, nursery.cancel_scope)
+        await nursery.start(_stop_on_signal, server.core)
         await serve_http(server, sockets)
+        end_in_time()
         nursery.cancel_scope.cancel()
 
 
@@ -134,8 +141,9 @@ async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
 
     bridge = Bridge(target)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, bridge, nursery.cancel_scope)
+        await nursery.start(_stop_on_signal, bridge)
         await bridge.serve(pipes)
+        end_in_time()
         nursery.cancel_scope.cancel()
 
 
@@ -167,23 +175,41 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
     server = DeferredServer(settings.server.tools, settings.server.answers, launch)
     core = Core(product_surface(server, server, settings.server.answers))
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, core, nursery.cancel_scope)
+        await nursery.start(_stop_on_signal, core)
         nursery.start_soon(server.run)
         await serve_stdio(core, pipes, after_frame=server.answered)
+        end_in_time()
         nursery.cancel_scope.cancel()
 
 
-async def _stop_on_signal(
-    core: "Core | Bridge", everything: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    """The first signal lets what is in flight end, the second one does not. What nohup has us ignore stays ignored."""
+async def _stop_on_signal(core: "Core | Bridge", *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """The first signal lets what is in flight end; the next one ends the process. What nohup has us ignore stays ignored."""
     heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
     with trio.open_signal_receiver(*heeded) as signals:
         task_status.started()
-        async for _ in signals:
-            if core.stopping.is_set():
-                everything.cancel()
-            core.stop()
+        await anext(aiter(signals))
+    for each in heeded:
+        # The system's own action: it needs no thread of ours, which may all wait for something.
+        signal.signal(each, signal.SIG_DFL)
+    end_in_time()
+    core.stop()
+
+
+def end_in_time() -> None:
+    """Sees to it that the process has ended after END_SECONDS: a thread in a file system that never answers cannot be ended.
+
+    Nothing is lost with it: an index survives the end of its writer at any moment.
+    """
+
+    def end() -> None:
+        time.sleep(END_SECONDS)
+        os.write(STDERR, b"codecompass: not all work could be ended (a file system that does not answer?)\n")
+        os._exit(failure.FAILED)
+
+    # Where even threads of ours do not run any more, the kernel ends the process.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(2 * END_SECONDS))
+    threading.Thread(target=end, name="end in time", daemon=True).start()
 
 
 @contextmanager

@@ -447,7 +447,8 @@ async def test_a_second_signal_ends_at_once(tmp_path, held):
             line.process.send_signal(signal.SIGTERM)
         await line.wait_exit()
 
-    assert line.process.returncode == 0, line.log
+    # The second one ends it by the system's own means, unless it came so early that the system made one of both.
+    assert line.process.returncode in (0, -signal.SIGTERM), line.log
 
 
 def test_a_signal_ends_it_for_a_client_that_does_not_read(cli):

@@ -25,8 +25,8 @@ class Command(Struct):
 
 
 @asynccontextmanager
-async def http_command(home, *options, cwd=None, environment=None, ignored=()):
-    """Gives a server over an empty store, on a free port. It must end with status 0 when it is told to.
+async def http_command(home, *options, cwd=None, environment=None, ignored=(), ends=(0,)):
+    """Gives a server over an empty store, on a free port. It must end with one of the statuses in `ends` when it is told to.
 
     `ignored` are signals that it is started with ignoring.
     """
@@ -71,4 +71,4 @@ async def http_command(home, *options, cwd=None, environment=None, ignored=()):
                 if process.returncode is None:
                     process.kill()
                 command.status = await process.wait()
-    assert command.status == 0, command.log
+    assert command.status in ends, command.log

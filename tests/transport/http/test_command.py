@@ -153,7 +153,7 @@ async def test_a_signal_ends_it_within_its_deadline_although_clients_do_not_read
 
 
 async def test_a_second_signal_ends_it_at_once(home):
-    async with http_command(home) as server, connect(server.port) as client:
+    async with http_command(home, ends=(0, -signal.SIGINT)) as server, connect(server.port) as client:
         assert (await ask(server.port, "GET", "/health")).status == 200
         await client.stream.send_all(b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{")
         for _ in range(2):
