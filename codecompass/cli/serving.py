@@ -59,6 +59,9 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     Raises InvalidInput for options that make no sense, PermissionDenied for a log file that cannot be written; nothing has
     been started then.
     """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        # Until the server heeds it by itself: a handler of ours would wait for a path that does not answer.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)

@@ -116,7 +116,8 @@ async def test_a_server_with_calls_in_it_ends_on_a_signal(machine, two, number):
             await until(lambda: has_ended(pid), "the end of the server")
 
 
-def test_a_second_signal_ends_one_at_once_that_waits_for_a_dead_file_system_before_it_serves(machine, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_one_that_waits_for_a_dead_file_system_before_it_serves(machine, tmp_path, number):
     place = tmp_path / "dead"
     place.mkdir()
     with dead_mount(place):
@@ -124,7 +125,7 @@ def test_a_second_signal_ends_one_at_once_that_waits_for_a_dead_file_system_befo
         try:
             assert process.poll() is None
             for _ in range(2):
-                process.send_signal(signal.SIGTERM)
+                process.send_signal(number)
             process.wait(DEADLINE_SECONDS)
         finally:
             process.kill()

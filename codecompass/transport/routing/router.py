@@ -26,6 +26,7 @@ from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.store.identity import project_id
 from codecompass.store.registry import Project, check_alias
+from codecompass.store.scan.vcs import read_head
 from codecompass.transport.calls import Caller
 from codecompass.transport.routing.errors import gone, missing, no_project_path, not_allowed, not_registered, shown
 from codecompass.transport.routing.eviction import FULL, AutoWorkspaces
@@ -149,6 +150,10 @@ class Router:
                     return replace(routed, warnings=(*routed.warnings, FULL))
                 return routed
             await self._auto.wait_settled()
+
+    async def head_ref(self, project: Project) -> str:
+        """Returns the branch that the tree of a project is on, as answers name it. Raises FileSystemUnresponsive."""
+        return await self._blocking.run(lambda _call: read_head(str(project.root)).ref, project.root)
 
     # what a request names
 

@@ -15,7 +15,7 @@ from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.registry import Project
-from codecompass.transport.tools.toolkit import Call, Outcome, head_ref
+from codecompass.transport.tools.toolkit import Call, Outcome
 
 SETTLING_QUERY: Final = "main"
 """Any question does; this one costs next to nothing."""
@@ -76,7 +76,7 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
             await _settle(workspace)
     assert call.routed is not None
     project = call.routed.project
-    ref = await head_ref(str(project.root))
+    ref = await call.services.router.head_ref(project)
 
     def as_of(state: JobState) -> Reply:
         metadata = call.metadata(_as_of(state, workspace.observation), ref if state.report is None else state.report.ref)

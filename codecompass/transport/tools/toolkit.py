@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
@@ -14,7 +13,6 @@ from codecompass.protocol.decode import Decoded
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import AnyRequest
-from codecompass.store.scan.vcs import read_head
 from codecompass.transport.calls import Caller
 from codecompass.transport.health import ServerState
 from codecompass.transport.routing.eviction import Workspaces
@@ -80,7 +78,7 @@ class Call:
         """Raises RefNotIndexed where the request names another branch than the working tree is on."""
         if self.request.ref is not None:
             project = (await self.route()).project
-            require_ref(self.request.ref, await head_ref(str(project.root)))
+            require_ref(self.request.ref, await self.services.router.head_ref(project))
 
     def metadata(self, seen: WorkspaceObservation | None, ref: str = "") -> Metadata | BareMetadata:
         """Returns the block of an answer that no query gave: what its workspace has published, if there is one."""
@@ -104,8 +102,3 @@ class Call:
             warnings=self.warnings,
             hint=self.hint,
         )
-
-
-async def head_ref(root: str) -> str:
-    """Returns the branch that a working tree is on, as answers name it."""
-    return (await trio.to_thread.run_sync(read_head, root)).ref
