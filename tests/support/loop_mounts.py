@@ -1,0 +1,30 @@
+"""A real file system in a file, mounted: for what only another kind of file system shows. Needs the right to mount."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+IMAGE_BYTES = 32 << 20
+
+
+@contextmanager
+def ext4_of_whole_seconds(place: Path) -> Iterator[Path]:
+    """Gives a directory on an ext4 whose inodes have 128 bytes: its times are whole seconds."""
+    if shutil.which("mkfs.ext4") is None:
+        pytest.skip("needs mkfs.ext4")
+    image, point = place / "image", place / "mounted"
+    point.mkdir()
+    with image.open("wb") as file:
+        file.truncate(IMAGE_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-I", "128", image], check=True, capture_output=True, timeout=60)
+    mounted = subprocess.run(["mount", "-o", "loop", image, point], capture_output=True, text=True, timeout=60, check=False)
+    if mounted.returncode:
+        pytest.skip(f"may not mount: {mounted.stderr.strip()}")
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=60)
