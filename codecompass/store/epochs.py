@@ -1,5 +1,6 @@
 """Which epoch of a project is read: the file CURRENT, and what its versions mean for this program."""
 
+import os
 from typing import Literal
 
 import msgspec
@@ -57,7 +58,7 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
     found, required = (current.schema_version, current.parser_version), (SCHEMA_VERSION, PARSER_VERSION)
     if found != required:
         return Compatibility("reindex_required", current, is_newer=found > required)
-    if not layout.facts(current.epoch).exists():
+    if not os.path.exists(layout.facts(current.epoch)):  # Path.exists raises where a directory cannot be read
         return Compatibility("corrupt_manifest", current)
     return Compatibility("compatible", current)
 

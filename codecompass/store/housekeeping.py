@@ -5,6 +5,7 @@ program removes by itself it removes only where nobody reads it either.
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -159,6 +160,10 @@ def _set_aside(layout: ProjectLayout) -> Path:
     try:
         layout.root.rename(target)
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            # Not even for a name. Without CURRENT nobody opens it any more.
+            layout.current.unlink(missing_ok=True)
+            return layout.root
         raise not_writable(layout.root, error) from error
     return target
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
+from codecompass.store.databases import ReadConnection, connect_for_reading
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
 from codecompass.store.file_table import FileTable, TableCache
-from codecompass.store.layout import ProjectLayout
+from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.text import TextReader
@@ -71,7 +71,11 @@ class _Epoch(Struct, frozen=True):
 
 class _Connection(Struct, frozen=True):
     epoch: _Epoch
-    connection: sqlite3.Connection
+    opened: ReadConnection
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self.opened.connection
 
 
 class WorkspaceIndex:
@@ -112,6 +116,8 @@ class WorkspaceIndex:
             self._release(held)
         if self._has_faults(held.epoch.name):
             raise _faulty(self.layout)
+        if not held.opened.is_settled:
+            raise IndexNotReady("the index was written while it was read without a lock. Call again.")
 
     @property
     def has_faults(self) -> bool:
@@ -147,6 +153,8 @@ class WorkspaceIndex:
                 failure = error
                 if held is not None:
                     held.connection.close()
+            except PermissionError as error:
+                raise not_readable(self.layout.root, error) from error
             except BaseException:
                 if held is not None:
                     held.connection.close()
@@ -182,7 +190,7 @@ class WorkspaceIndex:
                 if held.epoch == epoch:
                     return held
                 held.connection.close()
-        return _Connection(epoch, connect(path, mode="rw"))
+        return _Connection(epoch, connect_to_facts(path))
 
     def _snapshot(self, held: _Connection) -> Snapshot:
         held.connection.execute("BEGIN")
@@ -207,7 +215,7 @@ class WorkspaceIndex:
             held.connection.close()
             return
         with self._lock:
-            if len(self._idle) < MAX_IDLE_CONNECTIONS:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.mark is None:
                 self._idle.append(held)
                 return
         held.connection.close()
@@ -248,31 +256,13 @@ def read_meta(facts: FactsReader) -> IndexMeta:
         raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
-def connect(path: Path, *, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
-    """Opens a database with the pragmas that all of ours share. Transactions are begun and ended by hand.
+def connect_to_facts(path: Path) -> ReadConnection:
+    """Opens the facts of an index for reading.
 
-    Raises sqlite3.OperationalError where the file is missing (mode `rw`), IndexDamaged where it is no database.
+    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are no database.
     """
-    connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=5.0, isolation_level=None, check_same_thread=False
-    )
     try:
-        with facts_guard_but_missing():
-            connection.execute("PRAGMA busy_timeout = 5000")
-            connection.execute("PRAGMA cache_size = -16000")
-            connection.execute("PRAGMA mmap_size = 268435456")
-            connection.execute("PRAGMA temp_store = MEMORY")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextmanager
-def facts_guard_but_missing() -> Iterator[None]:
-    """Lets OperationalError through (missing, busy, disk full), turns other database errors into IndexDamaged."""
-    try:
-        yield
+        return connect_for_reading(path)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:

@@ -116,6 +116,17 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
     )
 
 
+def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
+    """Returns the error for an index that is there and may not be read: nothing is wrong with it, so nothing is built anew."""
+    cause = error.strerror or str(error)
+    return PermissionDenied(
+        f"cannot read the index store at {path}: {cause}. Make it readable, or set CODECOMPASS_HOME to another place.",
+        path=str(path),
+        suggested_action="make the directory readable, or set CODECOMPASS_HOME",
+        cause=cause,
+    )
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Writes `content` to `path` so that a reader, or a crash at any moment, sees the old or the new file."""
     temporary = path.with_name(path.name + ".new")

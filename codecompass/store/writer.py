@@ -25,7 +25,8 @@ from codecompass.store.edges import ImportEdges
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
 from codecompass.store.imports import path_tails
-from codecompass.store.index import IndexMeta, connect, read_meta
+from codecompass.store.databases import connect, is_refusal, refusal
+from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
 from codecompass.store.intake import FileSymbols, FileText
 from codecompass.store.layout import (
     ProjectLayout,
@@ -441,7 +442,7 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise not_writable(layout.root, OSError(0, str(error))) from error
+        raise not_writable(layout.root, refusal(error, layout.root) if is_refusal(error) else OSError(0, str(error))) from error
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
     except OSError as error:
@@ -452,7 +453,7 @@ def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
     """The generation number must grow over a rebuild, where the old index can still tell it."""
     try:
         current = require_compatible(layout)
-        connection = connect(layout.facts(current.epoch), mode="rw")
+        connection = connect_to_facts(layout.facts(current.epoch)).connection
     except (CodeCompassError, sqlite3.Error):
         return None
     try:
