@@ -32,7 +32,7 @@ BUSY_TIMEOUT_SECONDS: Final = 5.0
 MAX_COPIED_BYTES: Final = 256 * MIB
 """A larger database is not copied to be read: temporary places are often memory."""
 
-TEMPORARY_PLACES: Final = ("/dev/shm", "/run/shm", "/var/tmp", "/tmp")  # noqa: S108 (private directories are made in them)
+TEMPORARY_PLACES: Final = ("/dev/shm", "/run/shm", "/var/tmp", "/tmp")
 """Where to look for a place that can be written, after what the environment names."""
 
 LEAST_FREE_BYTES: Final = 64 * KIB
@@ -119,12 +119,20 @@ def connect_for_reading(path: Path) -> ReadConnection:
             raise
         refused = error
     mark = _mark(path)
-    if not _has_log(path):
+    if not log_size(path):
         return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, mark)
     copied = _copied(path, mark)
     if copied is None:
         raise refused
     return copied
+
+
+def log_size(path: Path) -> int:
+    """Returns how many bytes the log of a database holds, 0 where there is none."""
+    try:
+        return _log(path).stat().st_size
+    except OSError:
+        return 0
 
 
 @contextmanager
@@ -192,13 +200,6 @@ def _mark(path: Path) -> Mark:
             else:
                 mark += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return tuple(mark)
-
-
-def _has_log(path: Path) -> bool:
-    try:
-        return _log(path).stat().st_size > 0
-    except OSError:
-        return False
 
 
 def _log(path: Path) -> Path:

@@ -140,6 +140,10 @@ class FactsReader:
         """Returns the key and value pairs of the index itself."""
         return dict(self._rows("SELECT key, value FROM meta"))
 
+    def text_files(self) -> list[tuple[str, int, int, int, bytes]]:
+        """Returns (name, size, mtime_ns, inode, digest) of each file of the text index that belongs to these facts, by name."""
+        return self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")
+
     # files
 
     def file(self, path: str) -> FileRow | None:

@@ -103,6 +103,7 @@ _STEPS: Final = {
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
+
 class Project(Struct, frozen=True, kw_only=True):
     """A registered workspace. `root` is canonical, times are seconds since 1970."""
 
