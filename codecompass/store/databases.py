@@ -130,7 +130,7 @@ def connect_for_reading(path: Path) -> ReadConnection:
 def log_size(path: Path) -> int:
     """Returns how many bytes the log of a database holds, 0 where there is none."""
     try:
-        return _log(path).stat().st_size
+        return log_path(path).stat().st_size
     except OSError:
         return 0
 
@@ -173,13 +173,13 @@ def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _copied(path: Path, mark: Mark) -> ReadConnection | None:
     """A connection to a copy, which is deleted at once: open files stay readable. None where there is no place for one."""
-    log = _log(path)
+    log = log_path(path)
     if sum(each.stat().st_size for each in (path, log)) > MAX_COPIED_BYTES:
         return None
     with contextlib.suppress(OSError), temporary_directory() as directory:
         copy = directory / path.name
         shutil.copyfile(path, copy)
-        shutil.copyfile(log, _log(copy))
+        shutil.copyfile(log, log_path(copy))
         if _mark(path) != mark:
             return None
         return ReadConnection(_tried(connect(copy, mode="rw")), path, mark)
@@ -188,7 +188,7 @@ def _copied(path: Path, mark: Mark) -> ReadConnection | None:
 
 def _mark(path: Path) -> Mark:
     mark: list[int] = []
-    for each in (path, _log(path)):
+    for each in (path, log_path(path)):
         try:
             status = each.stat()
         except OSError:
@@ -202,7 +202,8 @@ def _mark(path: Path) -> Mark:
     return tuple(mark)
 
 
-def _log(path: Path) -> Path:
+def log_path(path: Path) -> Path:
+    """Returns where the log of a database is."""
     return path.with_name(path.name + "-wal")
 
 

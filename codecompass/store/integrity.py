@@ -1,6 +1,7 @@
 """Whether the files of an index are what was written: checksums, and a stamp of each file to know when to compare them.
 
-    facts.sum       beside facts.db: its stamp and its checksum; `is_changing` while the log is moved into it
+    facts.sum       beside facts.db: its stamp and its checksum; `is_changing` while the log is moved into it, and a checksum
+                    of the log where only a part of that could be moved
     text_files      a table in the facts: stamp and checksum of each file of the generation's text index
 
 A file with the stamp that it was left with has not been written since, and a look at all stamps takes microseconds. One with
@@ -9,14 +10,14 @@ is built anew. What a stamp cannot show (a disk that forgets) is found by readin
 in the background.
 
 Only a writer changes facts.db, and only by moving the log into it between two writes of facts.sum: while nobody writes, the
-file is what its stamp says. The log has checksums of SQLite's own.
+file is what its stamp says. The log has checksums of SQLite's own: cut short it says what was published before.
 """
 
 import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -24,10 +25,10 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
-from codecompass.errors import REBUILD, IndexDamaged
-from codecompass.store.databases import connect_for_reading
+from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
+from codecompass.store.databases import connect_for_reading, log_path
 from codecompass.store.layout import ProjectLayout, not_readable, replace_file
-from codecompass.store.lock import is_locked
+from codecompass.store.lock import LockHeld, is_locked, writer_lock
 from codecompass.units import MIB
 
 BLOCK_BYTES: Final = 1 * MIB
@@ -63,11 +64,16 @@ class TextFile(Struct, frozen=True):
 
 
 class _FactsRecord(Struct, frozen=True, kw_only=True):
-    """The content of facts.sum. `digest` is empty where nobody has taken it yet."""
+    """The content of facts.sum. `digest` is empty where nobody has taken it yet.
+
+    `log_bytes` of the log, whose checksum is `log_digest`, belong to the facts: a part of them was moved, a part was not.
+    """
 
     stamp: Stamp
     digest: str
     is_changing: bool
+    log_bytes: int = 0
+    log_digest: str = ""
 
 
 class IntactFacts:
@@ -75,7 +81,7 @@ class IntactFacts:
 
     def __init__(self, layout: ProjectLayout) -> None:
         self._layout = layout
-        self._known: tuple[str, Stamp] | None = None
+        self._known: tuple[str, Stamp, Stamp] | None = None
 
     def require(self, epoch: str, *, is_writer: bool = False) -> None:
         """Raises IndexDamaged where the facts are not what was written. Costs a stat() where they are as they were last time.
@@ -83,12 +89,12 @@ class IntactFacts:
         `is_writer` says that the caller holds the writer lock. Raises FileNotFoundError where the epoch is gone.
         """
         path = self._layout.facts(epoch)
-        stamp = _facts_stamp(path)
-        if self._known == (epoch, stamp):
+        known = self._known
+        if known == (epoch, _facts_stamp(path), _log_stamp(path) if known is not None and known[2] else ()):
             return
         for _ in range(_STABLE_ATTEMPTS):
             before = _read_record(path)
-            stamp = _facts_stamp(path)
+            stamp, log = _facts_stamp(path), _log_stamp(path)
             record = _read_record(path)
             if record == before:
                 break
@@ -99,11 +105,13 @@ class IntactFacts:
         if record.is_changing:
             if not is_writer and is_locked(self._layout):
                 return  # what is moved there is read from the log until it is there
-            # Whoever was about to write has ended before it was done, or readers were in the way: the log still has it all.
+            # Whoever was about to write ended before it was done: the log still has it all.
             _require_consistent(path)
         elif record.stamp != stamp and not (record.digest and digest_of(path).hex() == record.digest):
             raise _damaged(path, "it is not what was written")
-        self._known = (epoch, stamp)
+        elif not _is_log_there(path, record):
+            raise _damaged(path, "a part of its log is not what was written")
+        self._known = (epoch, stamp, log if record.log_bytes else ())
 
 
 class IntactText:
@@ -150,18 +158,24 @@ class IntactText:
         self._stamps = {**self._stamps, path: stamp}
 
 
-def record_facts(layout: ProjectLayout, epoch: str, *, is_changing: bool = False, is_summed: bool | None = None) -> None:
+def record_facts(
+    layout: ProjectLayout, epoch: str, *, is_changing: bool = False, is_summed: bool | None = None, needs_log: bool = False
+) -> None:
     """Writes facts.sum: before the log is moved into the facts, and after. The caller holds the writer lock.
 
-    The checksum is taken where the facts are small, or as `is_summed` says. Raises OSError where nothing can be written.
+    The checksum is taken where the facts are small, or as `is_summed` says. `needs_log` says that only a part of the log was
+    moved. Raises OSError where nothing can be written.
     """
     path = layout.facts(epoch)
     stamp = _facts_stamp(path)
     if is_summed is None:
         is_summed = stamp[0] <= ALWAYS_SUMMED_BYTES
     digest = digest_of(path).hex() if is_summed and not is_changing else ""
-    content = msgspec.json.encode(_FactsRecord(stamp=stamp, digest=digest, is_changing=is_changing))
-    replace_file(_record_path(path), _sealed(content))
+    record = _FactsRecord(stamp=stamp, digest=digest, is_changing=is_changing)
+    if needs_log:
+        content = log_path(path).read_bytes()
+        record = msgspec.structs.replace(record, log_bytes=len(content), log_digest=_digest(content).hex())
+    replace_file(_record_path(path), _sealed(msgspec.json.encode(record)))
 
 
 def is_recorded(layout: ProjectLayout, epoch: str) -> bool:
@@ -214,6 +228,22 @@ def verify_facts(layout: ProjectLayout, epoch: str, pace: Pace) -> bool:
     return True
 
 
+def add_checksum(layout: ProjectLayout, epoch: str, pace: Pace) -> None:
+    """Takes the checksum of facts that have none, because they were too large for it when they were written.
+
+    Does nothing where somebody writes them meanwhile. Raises OSError where they cannot be read.
+    """
+    path = layout.facts(epoch)
+    record = _read_record(path)
+    if record is None or record.is_changing or record.digest or record.stamp != _facts_stamp(path):
+        return
+    digest = digest_of(path, pace).hex()
+    with suppress(LockHeld, PermissionDenied, OSError), writer_lock(layout, f"checksum pid {os.getpid()}"):
+        if _read_record(path) == record and record.stamp == _facts_stamp(path):
+            record = msgspec.structs.replace(record, digest=digest)
+            replace_file(_record_path(path), _sealed(msgspec.json.encode(record)))
+
+
 def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
     """Reads a file of a text index whole.
 
@@ -243,6 +273,24 @@ def _facts_stamp(path: Path) -> Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
+def _log_stamp(path: Path) -> Stamp:
+    """Never empty."""
+    try:
+        return text_stamp(log_path(path).stat())
+    except OSError:
+        return (0,)
+
+
+def _is_log_there(path: Path, record: _FactsRecord) -> bool:
+    if not record.log_bytes:
+        return True
+    try:
+        with log_path(path).open("rb") as file:
+            return _digest(file.read(record.log_bytes)).hex() == record.log_digest
+    except FileNotFoundError:
+        return False
+
+
 def _record_path(facts: Path) -> Path:
     return facts.with_name("facts.sum")
 
@@ -263,7 +311,11 @@ def _read_record(facts: Path) -> _FactsRecord | None:
 
 
 def _sealed(content: bytes) -> bytes:
-    return content + blake3(content).digest(DIGEST_BYTES)
+    return content + _digest(content)
+
+
+def _digest(content: bytes) -> bytes:
+    return blake3(content).digest(DIGEST_BYTES)
 
 
 def _require_consistent(path: Path) -> None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -316,24 +316,28 @@ class Registry:
         return True
 
     def _projects(self, rest: str, arguments: Sequence[object] = ()) -> tuple[Project, ...]:
-        return tuple(
-            Project(
-                project_id=identifier,
-                alias=alias,
-                root=Path(os.fsdecode(root)),
-                is_auto_discovered=bool(is_auto_discovered),
-                is_default=bool(is_default),
-                created_at=created_at,
-                last_used_at=last_used_at,
-            )
-            for identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at in self.rows(
-                f"SELECT {_COLUMNS} FROM projects {rest}", arguments
-            )
-        )
+        with registry_guard(self._path):
+            return tuple(_project(row) for row in self.rows(f"SELECT {_COLUMNS} FROM projects {rest}", arguments))
 
     def _first(self, rest: str, arguments: Sequence[object] = ()) -> Project | None:
         found = self._projects(rest, arguments)
         return found[0] if found else None
+
+
+def _project(row: tuple[Any, ...]) -> Project:
+    identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at = row
+    # An id comes from the root: where it does not, one of them is not what was written.
+    if not isinstance(root, bytes) or identifier != project_id(Path(os.fsdecode(root))):
+        raise sqlite3.DatabaseError("the entry of a project is damaged")
+    return Project(
+        project_id=identifier,
+        alias=alias,
+        root=Path(os.fsdecode(root)),
+        is_auto_discovered=bool(is_auto_discovered),
+        is_default=bool(is_default),
+        created_at=created_at,
+        last_used_at=last_used_at,
+    )
 
 
 def check_alias(alias: str) -> None:

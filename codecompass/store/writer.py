@@ -316,7 +316,8 @@ class IndexWriter:
     def _settle(self, *, least_bytes: int = 1) -> None:
         """Moves the log into the facts where it is that long, and notes their new checksum. Never fails: a log can stay.
 
-        Readers in the way, or a crash, leave the record as one of facts that are changing; the next writer goes on from there.
+        Of a part that readers still need, the checksum is noted as well. A crash leaves a record of facts that are changing;
+        the next writer goes on from there.
         """
         facts = self._layout.facts(self._epoch)
         try:
@@ -325,9 +326,8 @@ class IndexWriter:
                 return
             record_facts(self._layout, self._epoch, is_changing=True)
             self._connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
-            ((is_busy, _, _),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if not is_busy:
-                record_facts(self._layout, self._epoch)
+            ((_, n_frames, n_moved),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            record_facts(self._layout, self._epoch, needs_log=n_moved < n_frames)
         except (OSError, sqlite3.Error):
             pass
         finally:
