@@ -341,7 +341,13 @@ class IndexWorkbench:
         with self._index.snapshot() as snapshot:
             ref = snapshot.meta.ref
             require_ref(asked.request.ref, ref)
-            return index_status(snapshot, asked.request, self._state(asked, view, ref), jobs, **versions)
+            state = self._state(asked, view, ref)
+            if view.refusal and view.freshness != "fresh":
+                # No job says whether anything has changed: none can be run.
+                state, _changed = self._compared(snapshot, state, msgspec.structs.replace(view, policy="balanced"))
+                if state.freshness_status != "fresh":
+                    state = _with_warning(state, view.refusal)
+            return index_status(snapshot, asked.request, state, jobs, **versions)
 
     def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
         return AnswerState(

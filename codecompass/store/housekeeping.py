@@ -27,7 +27,7 @@ NAMED_PROJECTS: Final = 3
 """The largest ones, which a report of a full store names."""
 
 _REMOVED_PREFIX: Final = ".removed-"
-_REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm")
+_REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "registry.reserve")
 
 
 class Orphan(Struct, frozen=True):

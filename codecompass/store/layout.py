@@ -1,12 +1,14 @@
 """Where things lie on disk: the data directory, one directory a project, private to the user.
 
     <home>/registry.db                    projects and jobs of all workspaces
+    <home>/registry.reserve               room for a removal on a full disk
     <home>/hosts/                         what `setup` changed in which host's file, until it is undone
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
         CURRENT                           which epoch is read, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
+        epochs/<epoch>/facts.sum          how facts.db was left, with its checksum
         epochs/<epoch>/text/<generation>/ the text index of one generation
         trash/                            renamed here first, deleted after
 

@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import os
 import re
+import shutil
 import sqlite3
 import tempfile
 import time
@@ -24,7 +25,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from codecompass.errors import (
-    CodeCompassError,
     DeadlineExceeded,
     IndexDamaged,
     InvalidInput,
@@ -34,9 +34,9 @@ from codecompass.errors import (
 )
 from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
 from codecompass.store.identity import ProjectId, project_id
-from codecompass.store.layout import HomeLayout, make_private_directory, not_writable
+from codecompass.store.layout import FILE_MODE, HomeLayout, make_private_directory, not_writable
 from codecompass.store.schema import REGISTRY_VERSION
-from codecompass.units import MILLISECONDS
+from codecompass.units import KIB, MIB, MILLISECONDS
 
 ALIAS: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_ALIAS_LENGTH: Final = 50
@@ -44,6 +44,12 @@ _LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
 DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
 """How long another process may hold the database before we give up, in milliseconds."""
+
+RESERVE_BYTES: Final = 128 * KIB
+"""More than the log of one change and its index take."""
+
+LEAST_FREE_BYTES: Final = 4 * MIB
+"""On a disk with less than this the reserve is not made."""
 
 _COPY_ATTEMPTS: Final = 5
 """How often a registry is copied that cannot be locked and that somebody writes meanwhile."""
@@ -138,6 +144,8 @@ class Registry:
         except PermissionDenied as error:
             self._connection = _copy_in_memory(path, error)
             self.is_copy = True
+        else:
+            _keep_reserve(path)
 
     def close(self) -> None:
         """Closes the database."""
@@ -290,17 +298,19 @@ class Registry:
             return self._connection.execute(statement, tuple(arguments)).fetchall()
 
     def _write_without_space(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Makes a change that makes nothing larger, on a disk that has no room for a log of it. False where it cannot be made.
+        """Makes a change that makes nothing larger, on a disk that has no room for a log of it. False where it cannot be made."""
+        with contextlib.suppress(OSError):
+            # Whoever opens the registry when there is room again puts it back.
+            reserve(self._path).unlink()
+        with contextlib.suppress(PermissionDenied):
+            with self.transaction() as connection:
+                change(connection)
+            return True
+        return self.is_copy and self._write_in_place(change)
 
-        Overwrites the database in place: a power failure meanwhile can damage it, which costs names alone.
-        """
+    def _write_in_place(self, change: Callable[[sqlite3.Connection], None]) -> bool:
+        """Overwrites the database, where nobody else has it open: a power failure meanwhile can damage it, which costs names."""
         try:
-            if not self.is_copy:
-                # The log is written again from its beginning once all of it is in the database: it need not grow.
-                self._connection.execute("PRAGMA wal_checkpoint(RESTART)")
-                with self.transaction() as connection:
-                    change(connection)
-                return True
             connection = sqlite3.connect(database_uri(self._path, mode="rw"), uri=True, isolation_level=None)
             try:
                 # Alone with the database SQLite keeps the index of the log, and then the journal, in memory.
@@ -311,7 +321,7 @@ class Registry:
                 connection.execute("COMMIT")
             finally:
                 connection.close()
-        except (sqlite3.Error, CodeCompassError):
+        except sqlite3.Error:
             return False
         return True
 
@@ -338,6 +348,23 @@ def _project(row: tuple[Any, ...]) -> Project:
         created_at=created_at,
         last_used_at=last_used_at,
     )
+
+
+def reserve(registry: Path) -> Path:
+    """Returns where the reserve of a registry is: a file of no use but for its room, which a removal on a full disk takes."""
+    return registry.with_name("registry.reserve")
+
+
+def _keep_reserve(registry: Path) -> None:
+    with contextlib.suppress(OSError):
+        if reserve(registry).exists() or shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
+            return
+        descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        try:
+            # Not zeros, which some file systems keep without taking room for them.
+            os.write(descriptor, os.urandom(RESERVE_BYTES))
+        finally:
+            os.close(descriptor)
 
 
 def check_alias(alias: str) -> None:
