@@ -233,7 +233,7 @@ class WorkspaceIndex:
         with self._lock:
             text = self._text
         if text is not None and (text.epoch, text.generation) == (epoch, generation):
-            text.intact.require()
+            text.intact.require_lately()
             return text
         directory = self.layout.text(epoch.name, generation)
         if not directory.exists():

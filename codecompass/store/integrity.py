@@ -16,6 +16,7 @@ file is what its stamp says. The log has checksums of SQLite's own: cut short it
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -29,13 +30,16 @@ from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
 from codecompass.store.databases import connect_for_reading, log_path
 from codecompass.store.layout import ProjectLayout, not_readable, replace_file
 from codecompass.store.lock import LockHeld, is_locked, writer_lock
-from codecompass.units import MIB
+from codecompass.units import MIB, MILLISECONDS
 
 BLOCK_BYTES: Final = 1 * MIB
 DIGEST_BYTES: Final = 16
 
 ALWAYS_SUMMED_BYTES: Final = 16 * MIB
 """The checksum of facts that are no larger is taken whenever they change, in 10 ms; of others it is taken in the background."""
+
+LATELY_SECONDS: Final = 50 * MILLISECONDS
+"""Questions look at the text's files when they end, and before they begin unless another one has done so just before."""
 
 _STABLE_ATTEMPTS: Final = 10
 """How often facts and their record are looked at until they are of one moment, while somebody writes both."""
@@ -76,25 +80,44 @@ class _FactsRecord(Struct, frozen=True, kw_only=True):
     log_digest: str = ""
 
 
+class _KnownFacts(Struct, frozen=True):
+    """Facts that were found intact, with their stamp and that of their record; and that of the log where it belongs to them."""
+
+    epoch: str
+    path: str
+    stamp: Stamp
+    record_path: str
+    record: Stamp
+    log: Stamp | None
+
+    def is_as_it_was(self) -> bool:
+        return (
+            _facts_stamp(self.path) == self.stamp
+            # Taken away where the facts or the text were found damaged by reading them whole.
+            and _stamp_or_none(self.record_path) == self.record
+            and (self.log is None or _stamp_or_none(str(log_path(Path(self.path)))) == self.log)
+        )
+
+
 class IntactFacts:
     """Remembers with which stamp the facts of which epoch were found intact. One for all readers of an index in a process."""
 
     def __init__(self, layout: ProjectLayout) -> None:
         self._layout = layout
-        self._known: tuple[str, Stamp, Stamp] | None = None
+        self._known: _KnownFacts | None = None
 
     def require(self, epoch: str, *, is_writer: bool = False) -> None:
         """Raises IndexDamaged where the facts are not what was written. Costs a stat() where they are as they were last time.
 
         `is_writer` says that the caller holds the writer lock. Raises FileNotFoundError where the epoch is gone.
         """
-        path = self._layout.facts(epoch)
         known = self._known
-        if known == (epoch, _facts_stamp(path), _log_stamp(path) if known is not None and known[2] else ()):
+        if known is not None and known.epoch == epoch and known.is_as_it_was():
             return
+        path = self._layout.facts(epoch)
         for _ in range(_STABLE_ATTEMPTS):
             before = _read_record(path)
-            stamp, log = _facts_stamp(path), _log_stamp(path)
+            stamp, log, of_record = _facts_stamp(path), _stamp_or_none(log_path(path)), _stamp_or_none(_record_path(path))
             record = _read_record(path)
             if record == before:
                 break
@@ -111,7 +134,7 @@ class IntactFacts:
             raise _damaged(path, "it is not what was written")
         elif not _is_log_there(path, record):
             raise _damaged(path, "a part of its log is not what was written")
-        self._known = (epoch, stamp, log if record.log_bytes else ())
+        self._known = _KnownFacts(epoch, str(path), stamp, str(_record_path(path)), of_record, log if record.log_bytes else None)
 
 
 class IntactText:
@@ -121,8 +144,7 @@ class IntactText:
         """Raises what `require` raises."""
         self._directory = directory
         self._files = tuple(files)
-        self._paths = tuple(f"{directory}/{file.name}" for file in self._files)
-        self._stamps: dict[str, Stamp] = {path: file.stamp for path, file in zip(self._paths, self._files, strict=True)}
+        self._stamps: dict[str, Stamp] = {f"{directory}/{file.name}": file.stamp for file in self._files}
         if not self._files:
             raise _damaged(directory, "there is no record of its checksums")
         self.require()
@@ -132,6 +154,7 @@ class IntactText:
 
         A generation that was replaced and removed since is not damaged: what was mapped of it stays.
         """
+        self._required_at = time.monotonic()
         for path, known in self._stamps.items():
             try:
                 status = os.stat(path)
@@ -144,8 +167,13 @@ class IntactText:
             if known != (status.st_size, status.st_mtime_ns, status.st_ino):
                 self._compare(path)
 
+    def require_lately(self) -> None:
+        """Does what `require` does, unless that was done within LATELY_SECONDS."""
+        if time.monotonic() - self._required_at > LATELY_SECONDS:
+            self.require()
+
     def _compare(self, path: str) -> None:
-        file = self._files[self._paths.index(path)]
+        file = next(file for file in self._files if file.name == path.rpartition("/")[2])
         try:
             stamp = text_stamp(os.stat(path))
             is_same = stamp[0] == file.size and digest_of(Path(path)) == file.digest
@@ -268,17 +296,17 @@ def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _facts_stamp(path: Path) -> Stamp:
-    status = path.stat()
+def _facts_stamp(path: Path | str) -> Stamp:
+    status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _log_stamp(path: Path) -> Stamp:
-    """Never empty."""
+def _stamp_or_none(path: Path | str) -> Stamp:
+    """The stamp of a file, an empty one where there is no file."""
     try:
-        return text_stamp(log_path(path).stat())
+        return text_stamp(os.stat(path))
     except OSError:
-        return (0,)
+        return ()
 
 
 def _is_log_there(path: Path, record: _FactsRecord) -> bool:
