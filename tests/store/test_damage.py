@@ -13,7 +13,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import query
-from codecompass.errors import IndexDamaged, IndexIncompatible, IndexNotReady
+from codecompass.errors import DeadlineExceeded, IndexDamaged, IndexIncompatible, IndexNotReady, PermissionDenied, StoreNewer
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import (
@@ -25,9 +25,13 @@ from codecompass.protocol.requests import (
     SearchCode,
 )
 from codecompass.store.index import WorkspaceIndex
+from codecompass.store.job_log import JobLog
+from codecompass.store.layout import HomeLayout
+from codecompass.store.logged_jobs import jobs_state
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.query.settings import QuerySettings
 from codecompass.store.query.status import JobsState, index_status
+from codecompass.store.registry import open_registry
 from tests.support.workspace import TestWorkspace
 
 N_CASES = 100
@@ -205,3 +209,35 @@ def test_no_damage_gives_a_wrong_answer_without_a_word(is_open, pristine, soak_s
     pristine.restore()
     print(outcomes)
     assert outcomes["told"] > outcomes["the same"]
+
+
+@pytest.mark.slow
+def test_damage_to_the_registry_is_told_or_costs_what_it_holds_and_never_a_project_that_is_none(tmp_path, soak_scale):
+    """Names and jobs have no checksums: a damaged name is a wrong name."""
+    home = HomeLayout(tmp_path / "home")
+    roots = {Path(f"/srv/{name}") for name in ("shop", "blog", "tools", "api")}
+    with open_registry(home) as registry:
+        for root in roots:
+            project = registry.register(root)
+            JobLog(registry).create(project.project_id, "full", cause="test")
+    pristine = home.registry.read_bytes()
+    told = 0
+    for seed in range(N_CASES * soak_scale):
+        for path in home.root.glob("registry.db-*"):
+            path.unlink()
+        home.registry.write_bytes(pristine)
+        chance = random.Random(seed)
+        KINDS[chance.choice([kind for kind in KINDS if kind != "deleted"])](home.registry, chance)
+        try:
+            with open_registry(home) as registry:
+                log = JobLog(registry)
+                log.recover(home)
+                found = registry.projects()
+                for project in found:
+                    jobs_state(
+                        log.active(project.project_id), log.recent(project.project_id, 5), log.interruption(project.project_id)
+                    )
+                assert {project.root for project in found} <= roots, f"case {seed}"
+        except (IndexDamaged, StoreNewer, DeadlineExceeded, PermissionDenied):
+            told += 1
+    assert told

@@ -153,6 +153,28 @@ async def test_a_server_answers_every_question(machine, disk, shop, how, when):
         )
 
 
+@pytest.mark.parametrize("how", ["full", "read-only"])
+async def test_what_a_killed_server_had_published_is_answered(machine, disk, shop, how):
+    """Its last publication, and what it noted in the registry, are still in SQLite's logs."""
+    other = machine.project("other")
+    machine.register(other)
+    async with machine.serve() as desk:
+        await desk.ready(word(shop), workspace=shop)
+        await desk.ready(word(other), workspace=other)
+        (shop / "src" / "shop.py").write_text("class Shop:\n    def last_price(self):\n        return 2\n")
+        await desk.until(lambda answer: answer.names == {"last_price"}, "locate_symbol", name="last_price", workspace=shop)
+        desk.kill()
+    before = json.loads(asked(machine, shop, "outline", "src/shop.py")) if how == "full" else None
+    disk.refuse(how)
+
+    reply = json.loads(asked(machine, shop, "locate", "last_price"))
+    assert [hit["path"] for hit in reply["results"]] == ["src/shop.py"]
+    assert reply["metadata"]["freshness_status"] == "fresh"
+    assert before is None or json.loads(asked(machine, shop, "outline", "src/shop.py")) == before
+    listed = json.loads(machine.run("projects", "list", "--json").stdout)
+    assert {(each["repo_root"], each["state"]) for each in listed["projects"]} == {(str(shop), "ready"), (str(other), "ready")}
+
+
 def test_removing_needs_no_free_space(machine, disk, shop):
     bare, gone, other = (machine.project(name) for name in ("bare", "gone", "other"))
     machine.register(bare)
