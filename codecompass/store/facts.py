@@ -111,7 +111,7 @@ def facts_guard() -> Iterator[None]:
     """Turns SQLite's complaints about a broken file into IndexDamaged."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError) as error:  # messages quote what was found, and are decoded
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 

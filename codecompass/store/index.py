@@ -114,7 +114,8 @@ class WorkspaceIndex:
     def snapshot(self) -> Iterator[Snapshot]:
         """Gives the newest published generation.
 
-        Raises IndexNotReady, IndexIncompatible, StoreNewer, or IndexDamaged where files are broken.
+        Raises IndexNotReady, IndexIncompatible, StoreNewer, IndexDamaged where files are broken, or PermissionDenied where they
+        may not be read.
         """
         held, text, snapshot = self._begin()
         try:
@@ -145,6 +146,8 @@ class WorkspaceIndex:
             return error
         except FileNotFoundError:
             return None  # replaced meanwhile by another epoch; what was read of this one stays readable
+        except OSError as error:
+            raise not_readable(self.layout.root, error) from error
         return None
 
     @property
@@ -183,7 +186,9 @@ class WorkspaceIndex:
                 failure = error
                 if held is not None:
                     held.connection.close()
-            except PermissionError as error:
+            except OSError as error:
+                if held is not None:
+                    held.connection.close()
                 raise not_readable(self.layout.root, error) from error
             except BaseException:
                 if held is not None:
@@ -302,6 +307,6 @@ def connect_to_facts(path: Path) -> ReadConnection:
         return connect_for_reading(path)
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeError):
         with facts_guard():
             raise

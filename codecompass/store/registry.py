@@ -405,12 +405,19 @@ def registry_guard(path: Path) -> Iterator[None]:
             ) from error
         if is_refusal(error):
             raise not_writable(path, refusal(error, path)) from error
-        raise IndexDamaged(
-            f"the registry {path} cannot be read ({error}). Move it away; projects are known again when they are next "
-            "used, and their indexes are kept. Only names given to projects are lost.",
-            path=str(path),
-            remediation=f"mv {path} {path}.damaged",
-        ) from error
+        raise _damaged(path, error) from error
+    except UnicodeError as error:
+        # Python's module for SQLite decodes messages, which quote what was found.
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, cause: Exception) -> IndexDamaged:
+    return IndexDamaged(
+        f"the registry {path} cannot be read ({cause}). Move it away; projects are known again when they are next "
+        "used, and their indexes are kept. Only names given to projects are lost.",
+        path=str(path),
+        remediation=f"mv {path} {path}.damaged",
+    )
 
 
 def _exists(path: Path) -> bool:

@@ -380,7 +380,8 @@ def _searcher_at(directory: Path) -> tantivy.Searcher:
 
 
 def _through(descriptor: int, directory: Path) -> Path:
-    return Path(f"/proc/self/fd/{descriptor}") if sys.platform == "linux" else directory.resolve()
+    through = Path(f"/proc/self/fd/{descriptor}")
+    return through if sys.platform == "linux" and through.exists() else directory.resolve()
 
 
 class Passage(Struct, frozen=True, gc=False):

@@ -7,13 +7,14 @@ import contextlib
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import trio
 
 from tests.support.faults import small_file_system
-from tests.support.processes import run_python
+from tests.support.processes import ROOT, run_python
 from tests.workspaces.machine import Machine, word
 
 pytestmark = pytest.mark.interaction
@@ -27,6 +28,13 @@ QUESTIONS = (
     ("locate", "price_of_all"),
     ("outline", "src/shop.py"),
 )
+
+WITHOUT_PRIVILEGES = """
+import os, sys
+from tests.support.processes import obey_permissions
+obey_permissions()
+os.execv(sys.executable, [sys.executable, "-m", "codecompass", *sys.argv[1:]])
+"""
 
 CALLS = {
     "search_code": {"query": "price of all"},
@@ -240,3 +248,24 @@ def test_rights_that_are_taken_away_are_named_and_cost_nothing_once_they_are_bac
         if is_needed:
             assert json.loads(done.stdout)["error"]["code"] == "permission_denied", (path, done.stdout)
         assert asked(machine, root, "locate", "price_of_all") == before
+
+
+async def test_a_server_says_whose_rights_were_taken_away_and_goes_on_once_they_are_back(machine):
+    root = machine.project("shop", FILES)
+    machine.index(root)
+    program = (sys.executable, "-c", WITHOUT_PRIVILEGES)
+    async with machine.serve(program=program, PYTHONPATH=str(ROOT)) as desk:
+        before = await desk.ready("price_of_all", workspace=root)
+        (project,) = (machine.home.root / "projects").iterdir()
+        for path in (machine.home.root, project, *(each for each in project.rglob("*") if each.is_dir())):
+            mode = path.stat().st_mode
+            path.chmod(0)
+            try:
+                refused = await desk.find("price_of_all", workspace=root)
+            finally:
+                path.chmod(mode)
+            assert refused.code == "permission_denied", (path, refused.text)
+            again = await desk.until(lambda answer: not answer.code, "locate_symbol", name="price_of_all", workspace=root)
+            assert again.json["results"] == before.json["results"]
+        status = await desk.call("index_status", workspace=root)
+    assert [job["mode"] for job in status.json["recent_jobs"]] == ["full"], "nothing was built anew"
