@@ -172,8 +172,9 @@ class Ledger:
         return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
 
     def _work(self, work: Callable[[Registry], T]) -> T:
-        if self._opened is not None and self._file != self._file_there():
-            # Moved away, as is the remedy for a damaged one, or deleted: what is written to it nobody finds again.
+        if self._opened is not None and (self._opened.is_copy or self._file != self._file_there()):
+            # Moved away, as is the remedy for a damaged one, or deleted: what is written to it nobody finds again. A copy of one
+            # that could not be opened for writing is of the moment when it was made.
             self._forget()
         if self._opened is None:
             self._opened = self._stack.enter_context(open_registry(self._home, busy_timeout_ms=self._busy_timeout_ms))

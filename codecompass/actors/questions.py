@@ -25,12 +25,14 @@ from codecompass.errors import (
     IndexDamaged,
     IndexIncompatible,
     IndexNotReady,
+    PermissionDenied,
     StoreNewer,
     error_of,
 )
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
+from codecompass.store.query.staleness import cannot_update
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -220,6 +222,7 @@ class Questions:
             policy=policy,
             is_first=is_first,
             changed_files=self._freshness.changed_files,
+            refusal=cannot_update(self._jobs.failure) if isinstance(self._jobs.failure, PermissionDenied) else "",
         )
 
 

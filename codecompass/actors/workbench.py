@@ -88,7 +88,8 @@ class View(Struct, frozen=True, kw_only=True):
     """What the actor knows at the moment of an answer.
 
     `policy` is that of the question. `is_first` says that the answer does not wait for the symbols of a first index.
-    `changed_files` are those known to have changed since, where the whole tree is not to be looked at.
+    `changed_files` are those known to have changed since, where the whole tree is not to be looked at. `refusal` is why what
+    has changed cannot be taken in, empty where nothing is in the way.
     """
 
     standing: Standing
@@ -98,6 +99,7 @@ class View(Struct, frozen=True, kw_only=True):
     policy: FreshnessPolicy = "best_effort"
     is_first: bool = False
     changed_files: frozenset[str] = frozenset()
+    refusal: str = ""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -347,6 +349,8 @@ class IndexWorkbench:
             changed: Collection[str] = ()
             if view.freshness != "fresh":
                 state, changed = self._compared(snapshot, state, view, compared)
+                if view.refusal and state.freshness_status != "fresh":
+                    state = _with_warning(state, view.refusal)
             # Begins here: what waiting and comparing took is not the search's fault.
             milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
             is_expired = _deadline(milliseconds * MILLISECONDS)
@@ -392,7 +396,13 @@ class IndexWorkbench:
         with self._index.snapshot() as snapshot:
             ref = snapshot.meta.ref
             require_ref(asked.request.ref, ref)
-            return index_status(snapshot, asked.request, self._state(asked, view, ref), jobs, **versions)
+            state = self._state(asked, view, ref)
+            if view.refusal and view.freshness != "fresh":
+                # No job says whether anything has changed: none can be run.
+                state, _changed = self._compared(snapshot, state, msgspec.structs.replace(view, policy="balanced"))
+                if state.freshness_status != "fresh":
+                    state = _with_warning(state, view.refusal)
+            return index_status(snapshot, asked.request, state, jobs, **versions)
 
     def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
         return AnswerState(

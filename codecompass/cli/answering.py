@@ -3,10 +3,12 @@
 not indexed                -> index it first
 files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say what is stale
 another process is writing -> wait for it as long as a query of the server does, then answer from what is published
+nothing can be written     -> answer from what is published, and say why it is not brought up to date
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
@@ -17,7 +19,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import asked, choose
-from codecompass.errors import IndexInProgress
+from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.requests import AnyRequest
@@ -28,7 +30,7 @@ from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.staleness import mark_stale, stale_warning
+from codecompass.store.query.staleness import cannot_update, mark_stale, stale_warning
 from codecompass.store.registry import Project, Registry
 from codecompass.units import MILLISECONDS, MINUTES
 
@@ -82,9 +84,15 @@ def answer(
         if compatibility(index.layout).status == "not_indexed":
             _index_first(invocation, registry, project, index.layout, settings)
         policy = getattr(request, "freshness_policy", None) or settings.query.freshness_policy
-        drift, status = _fresh_enough(invocation, registry, project, index, settings, request, policy)
+        refusal = ""
+        try:
+            drift, status = _fresh_enough(invocation, registry, project, index, settings, request, policy)
+        except _NotWritable as error:
+            drift, status, refusal = error.drift, "stale", cannot_update(error.cause)
         if time.time() - project.last_used_at > TOUCH_SECONDS:
-            registry.touch(project.project_id)
+            # A note for those who look for room: not worth failing a question on a full disk.
+            with suppress(PermissionDenied):
+                registry.touch(project.project_id)
     try:
         with index.snapshot() as snapshot:
             # Nothing has changed: the content is what HEAD names now, though the index was made when it had another name.
@@ -98,7 +106,7 @@ def answer(
                 freshness_status=status,
                 indexing_status="indexing" if is_locked(index.layout) else "ready",
                 schema_name="" if options.project_id is None else project.schema_name,
-                warnings=(*decoded.warnings, *([stale_warning(changed)] if changed else [])),
+                warnings=tuple(filter(None, (*decoded.warnings, stale_warning(changed) if changed else "", refusal))),
             )
             tunables = query_settings(settings, "json" if options.as_json else "text")
             question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
@@ -133,6 +141,15 @@ def _index_first(invocation: Invocation, registry: Registry, project: Project, l
             return
 
 
+class _NotWritable(Exception):
+    """There are changes, and the disk refuses to take them in."""
+
+    def __init__(self, drift: Drift, cause: PermissionDenied) -> None:
+        super().__init__(cause.message)
+        self.drift = drift
+        self.cause = cause
+
+
 def _fresh_enough(
     invocation: Invocation,
     registry: Registry,
@@ -142,7 +159,7 @@ def _fresh_enough(
     request: AnyRequest,
     policy: str,
 ) -> tuple[Drift | None, FreshnessStatus]:
-    """Returns how the tree differs from the index, None where a job has just taken it all in."""
+    """Returns how the tree differs from the index, None where a job has just taken it all in. Raises _NotWritable."""
     timeout_ms = getattr(request, "timeout_ms", None) or settings.query.freshness_wait_ms
     began = time.monotonic()
     while True:
@@ -158,6 +175,8 @@ def _fresh_enough(
             return drift, "syncing" if is_locked(index.layout) else "stale"
         try:
             run_job(invocation, registry, project, cause="question")
+        except PermissionDenied as error:
+            raise _NotWritable(drift, error) from error
         except IndexInProgress:
             # Somebody takes changes in already, perhaps ours: let them land, for as long as a question may take.
             while is_locked(index.layout):

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from codecompass import __version__, amounts
 from codecompass.cli.invocation import Invocation
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.filesystem import filesystem_of
 from codecompass.store.housekeeping import disk_usage, over_quota
 from codecompass.store.intake import FileSymbols, FileTask
@@ -305,6 +305,7 @@ def _projects(home: HomeLayout) -> tuple[Project, ...]:
 
 def _project(home: HomeLayout, project: Project) -> Check:
     from codecompass.cli.project_state import project_state
+    from codecompass.store.verification import verify_index
 
     name = "project"
     state = project_state(home, project)
@@ -339,6 +340,15 @@ def _project(home: HomeLayout, project: Project) -> Check:
                 remedy=f"codecompass sync --workspace {path}",
             )
         case "ready":
+            try:
+                verify_index(home.project(project.project_id), project.project_id, _at_full_pace)
+            except IndexDamaged as error:
+                return Check(
+                    name=name,
+                    status="fail",
+                    message=f"{path}: {error.message}",
+                    remedy=f"codecompass index --force --workspace {path}",
+                )
             files = 0 if state.meta is None else state.meta.file_count
             unreadable = "" if os.access(project.root, os.R_OK | os.X_OK) else "; its directory cannot be read"
             return Check(
@@ -346,3 +356,7 @@ def _project(home: HomeLayout, project: Project) -> Check:
                 status="warn" if unreadable else "ok",
                 message=f"{path}: {amounts.count(files, 'file')}{unreadable}",
             )
+
+
+def _at_full_pace(_n_bytes: int) -> None:
+    """Somebody waits for the result."""

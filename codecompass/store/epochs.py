@@ -1,5 +1,6 @@
 """Which epoch of a project is read: the file CURRENT, and what its versions mean for this program."""
 
+import os
 from typing import Literal
 
 import msgspec
@@ -7,7 +8,7 @@ from msgspec import Struct
 
 from codecompass import __version__
 from codecompass.errors import REBUILD, IndexIncompatible, IndexNotReady, StoreNewer
-from codecompass.store.layout import ProjectLayout, replace_file
+from codecompass.store.layout import ProjectLayout, not_readable, replace_file
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
@@ -57,7 +58,7 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
     found, required = (current.schema_version, current.parser_version), (SCHEMA_VERSION, PARSER_VERSION)
     if found != required:
         return Compatibility("reindex_required", current, is_newer=found > required)
-    if not layout.facts(current.epoch).exists():
+    if not os.path.exists(layout.facts(current.epoch)):  # Path.exists raises where a directory cannot be read
         return Compatibility("corrupt_manifest", current)
     return Compatibility("compatible", current)
 
@@ -65,7 +66,8 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
 def require_compatible(layout: ProjectLayout) -> Current:
     """Returns CURRENT of an index that can be read.
 
-    Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, IndexIncompatible else.
+    Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, PermissionDenied where it may not be
+    read, IndexIncompatible else.
     """
     found = compatibility(layout)
     if found.status == "compatible" and found.current is not None:
@@ -80,12 +82,25 @@ def require_compatible(layout: ProjectLayout) -> Current:
             required_schema_version=found.required_schema_version,
             remediation="upgrade codecompass",
         )
+    _require_readable(layout, found)
     raise IndexIncompatible(
         f"the index on disk does not fit this program ({found.status}). {REBUILD}",
         current_schema_version=found.current_schema_version,
         required_schema_version=found.required_schema_version,
         remediation="codecompass index --force",
     )
+
+
+def _require_readable(layout: ProjectLayout, found: Compatibility) -> None:
+    """Raises PermissionDenied where rights are all that is missing: nothing has to be built anew."""
+    try:
+        layout.current.read_bytes()
+        if found.current is not None:
+            layout.facts(found.current.epoch).stat()
+    except PermissionError as error:
+        raise not_readable(layout.root, error) from error
+    except OSError:
+        pass
 
 
 def write_current(layout: ProjectLayout, epoch: str) -> None:

@@ -111,7 +111,7 @@ def facts_guard() -> Iterator[None]:
     """Turns SQLite's complaints about a broken file into IndexDamaged."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError) as error:  # messages quote what was found, and are decoded
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
@@ -139,6 +139,10 @@ class FactsReader:
     def meta(self) -> dict[str, str]:
         """Returns the key and value pairs of the index itself."""
         return dict(self._rows("SELECT key, value FROM meta"))
+
+    def text_files(self) -> list[tuple[str, int, int, int, bytes]]:
+        """Returns (name, size, mtime_ns, inode, digest) of each file of the text index that belongs to these facts, by name."""
+        return self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")
 
     # files
 

@@ -5,6 +5,7 @@ program removes by itself it removes only where nobody reads it either.
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -26,7 +27,7 @@ NAMED_PROJECTS: Final = 3
 """The largest ones, which a report of a full store names."""
 
 _REMOVED_PREFIX: Final = ".removed-"
-_REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm")
+_REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "registry.reserve")
 
 
 class Orphan(Struct, frozen=True):
@@ -159,6 +160,10 @@ def _set_aside(layout: ProjectLayout) -> Path:
     try:
         layout.root.rename(target)
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            # Not even for a name. Without CURRENT nobody opens it any more.
+            layout.current.unlink(missing_ok=True)
+            return layout.root
         raise not_writable(layout.root, error) from error
     return target
 

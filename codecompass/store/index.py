@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
+from codecompass.store.databases import ReadConnection, connect_for_reading
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
 from codecompass.store.file_table import FileTable, TableCache
-from codecompass.store.layout import ProjectLayout
+from codecompass.store.integrity import IntactFacts, IntactText, TextFile
+from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.text import TextReader
@@ -69,9 +70,23 @@ class _Epoch(Struct, frozen=True):
     inode: int
 
 
+class _Text(Struct, frozen=True):
+    """The text index of a generation, opened, with what was read of its facts as a whole."""
+
+    epoch: _Epoch
+    generation: int
+    reader: TextReader
+    tables: TableCache
+    intact: IntactText
+
+
 class _Connection(Struct, frozen=True):
     epoch: _Epoch
-    connection: sqlite3.Connection
+    opened: ReadConnection
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self.opened.connection
 
 
 class WorkspaceIndex:
@@ -84,7 +99,8 @@ class WorkspaceIndex:
         self._mapped_files = mapped_files
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
-        self._text: tuple[_Epoch, int, TextReader, TableCache] | None = None
+        self._intact = IntactFacts(layout)
+        self._text: _Text | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
         # Where nobody closes the index: connections that nobody closed are warned of since Python 3.13.
@@ -98,20 +114,41 @@ class WorkspaceIndex:
     def snapshot(self) -> Iterator[Snapshot]:
         """Gives the newest published generation.
 
-        Raises IndexNotReady, IndexIncompatible, StoreNewer, or IndexDamaged where files are broken.
+        Raises IndexNotReady, IndexIncompatible, StoreNewer, IndexDamaged where files are broken, or PermissionDenied where they
+        may not be read.
         """
-        held, snapshot = self._begin()
+        held, text, snapshot = self._begin()
         try:
             yield snapshot
         except Exception as error:
-            if self._has_faults(held.epoch.name):
-                # Zeros where there was something make any kind of error.
-                raise _faulty(self.layout) from error
+            # Zeros where there was something, or anything else, make any kind of error.
+            damage = self._damage(held, text)
+            if damage is not None:
+                raise damage from error
             raise
         finally:
             self._release(held)
+        # Asked afterwards, because what is damaged meanwhile is read at once: the files are mapped.
+        damage = self._damage(held, text)
+        if damage is not None:
+            raise damage
+        if not held.opened.is_settled:
+            raise IndexNotReady("the index was written while it was read without a lock. Call again.")
+
+    def _damage(self, held: _Connection, text: _Text) -> IndexDamaged | None:
+        """What is wrong with the files that were read, None where nothing is."""
         if self._has_faults(held.epoch.name):
-            raise _faulty(self.layout)
+            return _faulty(self.layout)
+        try:
+            text.intact.require()
+            self._intact.require(held.epoch.name)
+        except IndexDamaged as error:
+            return error
+        except FileNotFoundError:
+            return None  # replaced meanwhile by another epoch; what was read of this one stays readable
+        except OSError as error:
+            raise not_readable(self.layout.root, error) from error
+        return None
 
     @property
     def has_faults(self) -> bool:
@@ -126,11 +163,12 @@ class WorkspaceIndex:
         """Closes what is kept open. Snapshots in use stay valid."""
         with self._lock:
             self._text = None
+            self._intact = IntactFacts(self.layout)
             self._reading = None
             self._let_go()
             _close_all(self._idle)
 
-    def _begin(self) -> tuple[_Connection, Snapshot]:
+    def _begin(self) -> tuple[_Connection, _Text, Snapshot]:
         self._hold()
         failure: Exception | None = None
         for _ in range(OPEN_ATTEMPTS):
@@ -139,14 +177,19 @@ class WorkspaceIndex:
                 raise _faulty(self.layout)
             held: _Connection | None = None
             try:
+                self._intact.require(current.epoch)
                 held = self._connect(current)
-                return held, self._snapshot(held)
+                return held, *self._snapshot(held)
             except (FileNotFoundError, sqlite3.OperationalError, IndexDamaged) as error:
                 # Either the generation was replaced while we opened it, and the next look finds the new one, or the
                 # index is broken, and every look finds the same.
                 failure = error
                 if held is not None:
                     held.connection.close()
+            except OSError as error:
+                if held is not None:
+                    held.connection.close()
+                raise not_readable(self.layout.root, error) from error
             except BaseException:
                 if held is not None:
                     held.connection.close()
@@ -182,23 +225,30 @@ class WorkspaceIndex:
                 if held.epoch == epoch:
                     return held
                 held.connection.close()
-        return _Connection(epoch, connect(path, mode="rw"))
+        return _Connection(epoch, connect_to_facts(path))
 
-    def _snapshot(self, held: _Connection) -> Snapshot:
+    def _snapshot(self, held: _Connection) -> tuple[_Text, Snapshot]:
         held.connection.execute("BEGIN")
         facts = FactsReader(held.connection)
         meta = read_meta(facts)
-        text, tables = self._open_text(held.epoch, meta.generation)
-        return Snapshot(self.project_id, meta.generation, facts, text, meta, tables)
+        text = self._open_text(held.epoch, meta.generation, facts)
+        return text, Snapshot(self.project_id, meta.generation, facts, text.reader, meta, text.tables)
 
-    def _open_text(self, epoch: _Epoch, generation: int) -> tuple[TextReader, TableCache]:
+    def _open_text(self, epoch: _Epoch, generation: int, facts: FactsReader) -> _Text:
         with self._lock:
-            if self._text is not None and self._text[:2] == (epoch, generation):
-                return self._text[2:]
-        text, tables = TextReader(self.layout.text(epoch.name, generation)), TableCache()
+            text = self._text
+        if text is not None and (text.epoch, text.generation) == (epoch, generation):
+            text.intact.require_lately()
+            return text
+        directory = self.layout.text(epoch.name, generation)
+        if not directory.exists():
+            raise FileNotFoundError(directory)
+        # Before it is opened: nothing but our own code reads a file that was damaged.
+        intact = IntactText(directory, [TextFile(*row) for row in facts.text_files()])
+        text = _Text(epoch, generation, TextReader(directory), TableCache(), intact)
         with self._lock:
-            self._text = (epoch, generation, text, tables)
-        return text, tables
+            self._text = text
+        return text
 
     def _release(self, held: _Connection) -> None:
         try:
@@ -207,7 +257,7 @@ class WorkspaceIndex:
             held.connection.close()
             return
         with self._lock:
-            if len(self._idle) < MAX_IDLE_CONNECTIONS:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.mark is None:
                 self._idle.append(held)
                 return
         held.connection.close()
@@ -248,33 +298,15 @@ def read_meta(facts: FactsReader) -> IndexMeta:
         raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
-def connect(path: Path, *, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
-    """Opens a database with the pragmas that all of ours share. Transactions are begun and ended by hand.
+def connect_to_facts(path: Path) -> ReadConnection:
+    """Opens the facts of an index for reading.
 
-    Raises sqlite3.OperationalError where the file is missing (mode `rw`), IndexDamaged where it is no database.
+    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are no database.
     """
-    connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=5.0, isolation_level=None, check_same_thread=False
-    )
     try:
-        with facts_guard_but_missing():
-            connection.execute("PRAGMA busy_timeout = 5000")
-            connection.execute("PRAGMA cache_size = -16000")
-            connection.execute("PRAGMA mmap_size = 268435456")
-            connection.execute("PRAGMA temp_store = MEMORY")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextmanager
-def facts_guard_but_missing() -> Iterator[None]:
-    """Lets OperationalError through (missing, busy, disk full), turns other database errors into IndexDamaged."""
-    try:
-        yield
+        return connect_for_reading(path)
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeError):
         with facts_guard():
             raise

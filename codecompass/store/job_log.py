@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.errors import InternalError
+from codecompass.errors import InternalError, PermissionDenied
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.processes import ProcessMark, is_alive, this_process
@@ -191,12 +191,19 @@ class JobLog:
     def recover(self, home: HomeLayout) -> tuple[Job, ...]:
         """Notes as interrupted every open job that has nobody left to finish it, and returns those found now.
 
-        Writes nothing where none is found: cheap enough to be called every second.
+        Writes nothing where none is found: cheap enough to be called every second. Where the log cannot be written, none is
+        noted; whoever may write it next does so.
         """
         now = time.time()
         if not _lost(self._registry.rows(_OPEN_JOBS), home, now):
             return ()
-        with self._registry.transaction() as connection:
+        try:
+            return self._interrupt_lost(home, now)
+        except PermissionDenied:
+            return ()
+
+    def _interrupt_lost(self, home: HomeLayout, now: float) -> tuple[Job, ...]:
+        with self._registry.transaction(may_be_of_copy=True) as connection:
             # Looked at again inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
             lost = _lost(connection.execute(_OPEN_JOBS).fetchall(), home, now)
             connection.executemany(

@@ -1,12 +1,14 @@
 """Where things lie on disk: the data directory, one directory a project, private to the user.
 
     <home>/registry.db                    projects and jobs of all workspaces
+    <home>/registry.reserve               room for a removal on a full disk
     <home>/hosts/                         what `setup` changed in which host's file, until it is undone
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
         CURRENT                           which epoch is read, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
+        epochs/<epoch>/facts.sum          how facts.db was left, with its checksum
         epochs/<epoch>/text/<generation>/ the text index of one generation
         trash/                            renamed here first, deleted after
 
@@ -112,6 +114,17 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
         "or set CODECOMPASS_HOME to another place. The existing index is unchanged.",
         path=str(path),
         suggested_action="make the directory writable, free disk space, or set CODECOMPASS_HOME",
+        cause=cause,
+    )
+
+
+def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
+    """Returns the error for an index that is there and may not be read: nothing is wrong with it, so nothing is built anew."""
+    cause = error.strerror or str(error)
+    return PermissionDenied(
+        f"cannot read the index store at {path}: {cause}. Make it readable, or set CODECOMPASS_HOME to another place.",
+        path=str(path),
+        suggested_action="make the directory readable, or set CODECOMPASS_HOME",
         cause=cause,
     )
 

@@ -12,7 +12,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -40,11 +40,10 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
     """
     descriptor = _lock_for_writing(layout)
     try:
-        try:
+        # On a full disk there is no room for a name, but what holds the lock may be about to make some.
+        with suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, owner.encode(), 0)
-        except OSError as error:
-            raise not_writable(layout.lock, error) from error
         yield
     finally:
         os.close(descriptor)
@@ -63,13 +62,14 @@ def is_read(layout: ProjectLayout) -> bool:
 def lock_for_reading(layout: ProjectLayout) -> int | None:
     """Returns a descriptor that keeps the index in `layout` from being deleted until it is closed.
 
-    None where there is no directory, or none that this user could change: then nobody deletes it in our name either.
+    None where there is no directory, or none that this user could change: then nobody deletes it in our name either. A file
+    that is there is locked even where it cannot be written.
     Raises LockHeld where a removal takes longer than REMOVAL_DEADLINE_SECONDS.
     """
     ends = time.monotonic() + REMOVAL_DEADLINE_SECONDS
     while True:
         try:
-            descriptor = os.open(layout.readers, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+            descriptor = _open_readers(layout)
         except OSError:
             return None
         try:
@@ -112,6 +112,13 @@ def removal_lock(layout: ProjectLayout) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _open_readers(layout: ProjectLayout) -> int:
+    try:
+        return os.open(layout.readers, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    except OSError:
+        return os.open(layout.readers, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _lock_for_writing(layout: ProjectLayout) -> int:

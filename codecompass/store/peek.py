@@ -11,7 +11,7 @@ from msgspec import Struct
 from codecompass.errors import CodeCompassError
 from codecompass.store.epochs import Compatibility, compatibility
 from codecompass.store.facts import FactsReader
-from codecompass.store.index import IndexMeta, connect, read_meta
+from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
 from codecompass.store.layout import ProjectLayout
 
 
@@ -52,7 +52,7 @@ def _meta(layout: ProjectLayout, found: Compatibility) -> IndexMeta | None:
     if found.status != "compatible" or found.current is None:
         return None
     try:
-        connection = connect(layout.facts(found.current.epoch), mode="rw")
+        connection = connect_to_facts(layout.facts(found.current.epoch)).connection
     except (sqlite3.Error, CodeCompassError):
         return None
     try:

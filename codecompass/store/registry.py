@@ -4,29 +4,39 @@ Owns opening, creating and guarding the database, and its table of projects; the
 `evictions.py`. A `Registry`
 belongs to one caller at a time. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each other
 and never fail half-way. What the registry holds can be lost without losing an index: ids come from paths.
+
+Where the database cannot be opened for writing (a full disk, a read-only one), a copy in memory is read instead; a change is
+refused then, unless the database can be opened for writing by the time that it is made.
 """
 
 import contextlib
 import difflib
-import errno
 import os
 import re
+import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
-from urllib.parse import quote_from_bytes
+from typing import Any, Final
 
 from msgspec import Struct
 
-from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, ProjectNotFound, StoreNewer
+from codecompass.errors import (
+    DeadlineExceeded,
+    IndexDamaged,
+    InvalidInput,
+    PermissionDenied,
+    ProjectNotFound,
+    StoreNewer,
+)
+from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
 from codecompass.store.identity import ProjectId, project_id
-from codecompass.store.layout import HomeLayout, make_private_directory, not_writable
+from codecompass.store.layout import FILE_MODE, HomeLayout, make_private_directory, not_writable
 from codecompass.store.schema import REGISTRY_VERSION
-from codecompass.units import MILLISECONDS
+from codecompass.units import KIB, MIB, MILLISECONDS
 
 ALIAS: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_ALIAS_LENGTH: Final = 50
@@ -34,6 +44,15 @@ _LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
 DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
 """How long another process may hold the database before we give up, in milliseconds."""
+
+RESERVE_BYTES: Final = 128 * KIB
+"""More than the log of one change and its index take."""
+
+LEAST_FREE_BYTES: Final = 4 * MIB
+"""On a disk with less than this the reserve is not made."""
+
+_COPY_ATTEMPTS: Final = 5
+"""How often a registry is copied that cannot be locked and that somebody writes meanwhile."""
 
 TABLES: Final = """
 CREATE TABLE projects (
@@ -90,14 +109,6 @@ _STEPS: Final = {
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
-_NOT_WRITABLE: Final = {
-    sqlite3.SQLITE_READONLY: errno.EROFS,
-    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
-    sqlite3.SQLITE_PERM: errno.EACCES,
-    sqlite3.SQLITE_FULL: errno.ENOSPC,
-    sqlite3.SQLITE_IOERR: errno.EIO,
-}
-
 
 class Project(Struct, frozen=True, kw_only=True):
     """A registered workspace. `root` is canonical, times are seconds since 1970."""
@@ -124,9 +135,28 @@ class Project(Struct, frozen=True, kw_only=True):
 class Registry:
     """Projects by id, alias and path. Get one from `open_registry`; not for two threads at a time."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
+    def __init__(self, path: Path, busy_timeout_ms: int) -> None:
         self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self.is_copy = False
+        try:
+            self._connection = self._connect()
+        except PermissionDenied as error:
+            self._connection = _copy_in_memory(path, error)
+            self.is_copy = True
+        else:
+            _keep_reserve(path)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        with registry_guard(self._path):
+            if not _exists(self._path):
+                make_private_directory(self._path.parent)
+                _create(self._path)
+            return _connect(self._path, self._busy_timeout_ms)
 
     def projects(self) -> tuple[Project, ...]:
         """Returns all projects by root."""
@@ -226,16 +256,32 @@ class Registry:
             connection.execute("UPDATE projects SET last_used_at = ? WHERE project_id = ?", (time.time(), project))
 
     def remove(self, project: str) -> None:
-        """Forgets a project and its jobs; files on disk are not touched. Unknown ids are no error."""
-        with self.transaction() as connection:
+        """Forgets a project and its jobs; files on disk are not touched. Unknown ids are no error. Needs no free space."""
+
+        def delete(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
             connection.execute("DELETE FROM evicted WHERE project_id = ?", (project,))
+
+        try:
+            with self.transaction() as connection:
+                delete(connection)
+        except PermissionDenied:
+            if not self._write_without_space(delete):
+                raise
 
     # for this module and job_log.py
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors."""
+    def transaction(self, *, may_be_of_copy: bool = False) -> Iterator[sqlite3.Connection]:
+        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors.
+
+        With `may_be_of_copy` a change of the copy alone will do, for whoever reads it. Raises PermissionDenied where the
+        database cannot be written.
+        """
+        if self.is_copy and not may_be_of_copy:
+            opened = self._connect()
+            self._connection.close()
+            self._connection, self.is_copy = opened, False
         with registry_guard(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -251,25 +297,74 @@ class Registry:
         with registry_guard(self._path):
             return self._connection.execute(statement, tuple(arguments)).fetchall()
 
+    def _write_without_space(self, change: Callable[[sqlite3.Connection], None]) -> bool:
+        """Makes a change that makes nothing larger, on a disk that has no room for a log of it. False where it cannot be made."""
+        with contextlib.suppress(OSError):
+            # Whoever opens the registry when there is room again puts it back.
+            reserve(self._path).unlink()
+        with contextlib.suppress(PermissionDenied):
+            with self.transaction() as connection:
+                change(connection)
+            return True
+        return self.is_copy and self._write_in_place(change)
+
+    def _write_in_place(self, change: Callable[[sqlite3.Connection], None]) -> bool:
+        """Overwrites the database, where nobody else has it open: a power failure meanwhile can damage it, which costs names."""
+        try:
+            connection = sqlite3.connect(database_uri(self._path, mode="rw"), uri=True, isolation_level=None)
+            try:
+                # Alone with the database SQLite keeps the index of the log, and then the journal, in memory.
+                for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "foreign_keys = ON"):
+                    connection.execute(f"PRAGMA {pragma}")
+                connection.execute("BEGIN IMMEDIATE")
+                change(connection)
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            return False
+        return True
+
     def _projects(self, rest: str, arguments: Sequence[object] = ()) -> tuple[Project, ...]:
-        return tuple(
-            Project(
-                project_id=identifier,
-                alias=alias,
-                root=Path(os.fsdecode(root)),
-                is_auto_discovered=bool(is_auto_discovered),
-                is_default=bool(is_default),
-                created_at=created_at,
-                last_used_at=last_used_at,
-            )
-            for identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at in self.rows(
-                f"SELECT {_COLUMNS} FROM projects {rest}", arguments
-            )
-        )
+        with registry_guard(self._path):
+            return tuple(_project(row) for row in self.rows(f"SELECT {_COLUMNS} FROM projects {rest}", arguments))
 
     def _first(self, rest: str, arguments: Sequence[object] = ()) -> Project | None:
         found = self._projects(rest, arguments)
         return found[0] if found else None
+
+
+def _project(row: tuple[Any, ...]) -> Project:
+    identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at = row
+    # An id comes from the root: where it does not, one of them is not what was written.
+    if not isinstance(root, bytes) or identifier != project_id(Path(os.fsdecode(root))):
+        raise sqlite3.DatabaseError("the entry of a project is damaged")
+    return Project(
+        project_id=identifier,
+        alias=alias,
+        root=Path(os.fsdecode(root)),
+        is_auto_discovered=bool(is_auto_discovered),
+        is_default=bool(is_default),
+        created_at=created_at,
+        last_used_at=last_used_at,
+    )
+
+
+def reserve(registry: Path) -> Path:
+    """Returns where the reserve of a registry is: a file of no use but for its room, which a removal on a full disk takes."""
+    return registry.with_name("registry.reserve")
+
+
+def _keep_reserve(registry: Path) -> None:
+    with contextlib.suppress(OSError):
+        if reserve(registry).exists() or shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
+            return
+        descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        try:
+            # Not zeros, which some file systems keep without taking room for them.
+            os.write(descriptor, os.urandom(RESERVE_BYTES))
+        finally:
+            os.close(descriptor)
 
 
 def check_alias(alias: str) -> None:
@@ -289,18 +384,12 @@ def check_alias(alias: str) -> None:
 def open_registry(home: HomeLayout, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) -> Iterator[Registry]:
     """Gives the registry of a data directory, made if there is none, and closes it.
 
-    Raises PermissionDenied where it cannot be written, StoreNewer where a newer program wrote it, IndexDamaged where it
+    Where it cannot be written it can still be read; where there is none and none can be made, it is empty. Raises
+    PermissionDenied where it cannot be read either, StoreNewer where a newer program wrote it, IndexDamaged where it
     is no registry, DeadlineExceeded where another process holds it for longer than `busy_timeout_ms`.
     """
-    make_private_directory(home.root)
-    with registry_guard(home.registry):
-        if not home.registry.exists():
-            _create(home.registry)
-        connection = _connect(home.registry, busy_timeout_ms)
-    try:
-        yield Registry(connection, home.registry)
-    finally:
-        connection.close()
+    with contextlib.closing(Registry(home.registry, busy_timeout_ms)) as registry:
+        yield registry
 
 
 @contextmanager
@@ -309,20 +398,33 @@ def registry_guard(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        # The low byte is the primary code; extended codes say more than we act upon.
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        code = primary_code(error)
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise DeadlineExceeded(
                 f"another process keeps the registry {path} locked. Run again when it is done.", path=str(path)
             ) from error
-        if code in _NOT_WRITABLE:
-            raise not_writable(path, OSError(_NOT_WRITABLE[code], f"{error}")) from error
-        raise IndexDamaged(
-            f"the registry {path} cannot be read ({error}). Move it away; projects are known again when they are next "
-            "used, and their indexes are kept. Only names given to projects are lost.",
-            path=str(path),
-            remediation=f"mv {path} {path}.damaged",
-        ) from error
+        if is_refusal(error):
+            raise not_writable(path, refusal(error, path)) from error
+        raise _damaged(path, error) from error
+    except UnicodeError as error:
+        # Python's module for SQLite decodes messages, which quote what was found.
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, cause: Exception) -> IndexDamaged:
+    return IndexDamaged(
+        f"the registry {path} cannot be read ({cause}). Move it away; projects are known again when they are next "
+        "used, and their indexes are kept. Only names given to projects are lost.",
+        path=str(path),
+        remediation=f"mv {path} {path}.damaged",
+    )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise not_writable(path, error) from error
 
 
 def _create(path: Path) -> None:
@@ -357,7 +459,7 @@ def _create(path: Path) -> None:
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{quote_from_bytes(os.fsencode(path))}?mode=rw",
+        database_uri(path, mode="rw"),
         uri=True,
         timeout=busy_timeout_ms * MILLISECONDS,
         isolation_level=None,
@@ -367,11 +469,45 @@ def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         _require_version(connection, path)
+        # A removal on a full disk takes it out of this mode.
+        connection.execute("PRAGMA journal_mode = WAL")
         _bring_up(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _copy_in_memory(path: Path, refused: PermissionDenied) -> sqlite3.Connection:
+    """What a registry that cannot be written holds; nothing where there is none. Raises `refused` where it cannot be read."""
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        with registry_guard(path):
+            try:
+                path.lstat()
+            except FileNotFoundError:
+                memory.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+                return memory
+            except OSError:
+                raise refused from None
+            for _ in range(_COPY_ATTEMPTS):
+                try:
+                    source = connect_for_reading(path)
+                except sqlite3.OperationalError as error:
+                    if is_refusal(error):
+                        raise refused from error
+                    raise
+                with contextlib.closing(source.connection):
+                    source.connection.backup(memory)
+                    if source.is_settled:
+                        break
+            memory.execute("PRAGMA foreign_keys = ON")
+            _require_version(memory, path)
+            _bring_up(memory)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
 
 def _require_version(connection: sqlite3.Connection, path: Path) -> None:

@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.store.analyzer import NAMES, WORDS
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 PARSER_VERSION: Final = 4
 REGISTRY_VERSION: Final = 3
 
@@ -70,6 +70,13 @@ CREATE TABLE module_roots (
     scope TEXT NOT NULL,           -- directory below which it holds, with '/' at its end ('' for everywhere)
     rank INTEGER NOT NULL          -- place within its file
 );
+CREATE TABLE text_files (          -- of the text index that belongs to these facts, see integrity.py
+    name TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    digest BLOB NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE quarantine (content_hash BLOB PRIMARY KEY, cause TEXT NOT NULL, path TEXT NOT NULL) WITHOUT ROWID;
 """
 

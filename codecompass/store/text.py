@@ -4,7 +4,9 @@ Everything user-typed becomes Query objects built from our own tokens; tantivy's
 half of what people type, or matches everything). A damaged index surfaces as IndexDamaged, whatever form it takes below.
 """
 
+import os
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -15,7 +17,8 @@ from typing import Final
 import tantivy
 from msgspec import Struct
 
-from codecompass.errors import REBUILD, IndexDamaged
+from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
+from codecompass.store.databases import temporary_directory
 from codecompass.store.narrowing import Narrowing, Need, TermField, TermPattern
 from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
@@ -144,10 +147,7 @@ class TextReader:
         self._guard = DamageGuard(directory)
         self._schema = text_schema()
         with self._guard:
-            index = tantivy.Index.open(str(directory))
-            # The default reader would advance by itself when another process commits.
-            index.config_reader("Manual")
-            self._searcher = index.searcher()
+            self._searcher = _searcher(directory)
 
     @property
     def document_count(self) -> int:
@@ -341,6 +341,47 @@ class TextReader:
         with self._guard:
             text: str = self._searcher.doc(address).get_first("body") or ""
         return text
+
+
+def _searcher(directory: Path) -> tantivy.Searcher:
+    """Opens the index in `directory`, also where nothing can be written: tantivy takes a lock file before it reads."""
+    try:
+        return _searcher_at(directory)
+    except ValueError as error:
+        if "lockfile" not in str(error).lower():
+            raise
+        failure = error
+    try:
+        # The files are mapped by the time that they are opened: what stands for them is needed no longer than that. Links are
+        # short, by way of a descriptor, so that they take no room of their own in any file system.
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with temporary_directory() as links:
+                for name in os.listdir(descriptor):
+                    if not name.endswith(".lock"):
+                        (links / name).symlink_to(_through(descriptor, directory) / name)
+                return _searcher_at(links)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise PermissionDenied(
+            f"the index at {directory} cannot be opened ({failure}), and there is no other place for tantivy's lock file "
+            f"({error}). Make the directory writable, or set TMPDIR to one that is.",
+            path=str(directory),
+            suggested_action="make the directory writable, or set TMPDIR to one that is",
+        ) from error
+
+
+def _searcher_at(directory: Path) -> tantivy.Searcher:
+    index = tantivy.Index.open(str(directory))
+    # The default reader would advance by itself when another process commits.
+    index.config_reader("Manual")
+    return index.searcher()
+
+
+def _through(descriptor: int, directory: Path) -> Path:
+    through = Path(f"/proc/self/fd/{descriptor}")
+    return through if sys.platform == "linux" and through.exists() else directory.resolve()
 
 
 class Passage(Struct, frozen=True, gc=False):

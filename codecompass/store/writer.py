@@ -13,20 +13,22 @@ begun is swept by the next writer.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
+from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, connect, is_refusal, log_size, refusal
 from codecompass.store.edges import ImportEdges
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
 from codecompass.store.imports import path_tails
-from codecompass.store.index import IndexMeta, connect, read_meta
+from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
 from codecompass.store.intake import FileSymbols, FileText
+from codecompass.store.integrity import IntactFacts, IntactText, TextFile, is_recorded, record_facts, text_files
 from codecompass.store.layout import (
     ProjectLayout,
     discard,
@@ -44,6 +46,13 @@ from codecompass.store.sweep import sweep
 from codecompass.store.symbol_rows import INSERT_SYMBOL, symbol_rows
 from codecompass.store.text_writer import FileDocument, SymbolDocument, TextWriter
 from codecompass.store.words import split_identifier
+from codecompass.units import MIB
+
+LARGE_LOG_BYTES: Final = 4 * MIB
+"""A log that has grown so large is moved into the facts before the writer has ended."""
+
+SETTLE_PATIENCE_MS: Final = 200
+"""How long the end of a writer waits for questions that still read an earlier generation from the log."""
 
 Step = Literal["commit", "publication", "clean_up"]
 """What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
@@ -68,6 +77,7 @@ class IndexWriter:
         self._is_new_epoch = fresh
         self._paths = PathReader()
         self._text: TextWriter | None = None
+        self._text_files: Mapping[str, TextFile] = {}
         self._in_transaction = False
         self._files = self._removed = self._rows = self._symbols = self._documents = 0
         if fresh:
@@ -75,8 +85,11 @@ class IndexWriter:
             make_private_directory(layout.facts(self._epoch).parent)
         else:
             self._epoch = require_compatible(layout).epoch
+            IntactFacts(layout).require(self._epoch, is_writer=True)
         self._connection = connect(layout.facts(self._epoch), mode="rwc" if fresh else "rw")
         try:
+            # Only `_settle` moves the log into the facts, never SQLite by itself.
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._meta = self._begin_epoch() if fresh else self._continue_epoch()
             self._has_text = not fresh
             self.manifest = StoredManifest(self._connection, is_empty=fresh)
@@ -209,13 +222,15 @@ class IndexWriter:
 
     def abandon(self) -> None:
         """Drops what was not published and closes everything. Also the ordinary end of a writer."""
-        with closing(self._connection):
+        with closing(self._connection), self._held_open():
             if self._text is not None:
                 self._text.abandon()
                 self._text = None
             if self._in_transaction:
                 with suppress(sqlite3.Error):  # without a journal there is nothing to roll back; the epoch is swept
                     self._connection.rollback()
+            if not self._is_new_epoch:
+                self._settle()
         if self._is_new_epoch:
             directory = self._layout.epochs / self._epoch
             if directory.exists():
@@ -244,7 +259,10 @@ class IndexWriter:
     def _continue_epoch(self) -> IndexMeta:
         """Returns the description of the current epoch, and removes what a writer before us has left in it."""
         self._connection.execute("PRAGMA synchronous = FULL")
-        meta = read_meta(FactsReader(self._connection))
+        facts = FactsReader(self._connection)
+        meta = read_meta(facts)
+        self._text_files = {row[0]: TextFile(*row) for row in facts.text_files()}
+        IntactText(self._layout.text(self._epoch, meta.generation), self._text_files.values())
         sweep(self._layout, self._epoch, meta.generation)
         return meta
 
@@ -256,7 +274,9 @@ class IndexWriter:
             self._text.commit()
             self._documents += self._text.documents_written
             self._text = None
-            sync_directory(self._layout.text(self._epoch, meta.generation).parent)
+            directory = self._layout.text(self._epoch, meta.generation)
+            sync_directory(directory.parent)
+            self._write_text_files(text_files(directory, self._text_files))
         for statement in MANIFEST_INDEXES:
             self._connection.execute(statement)
         if meta.symbol_count or meta.completeness == "complete":
@@ -271,12 +291,56 @@ class IndexWriter:
             self._publish_epoch()
         self._meta = meta
 
+    def _write_text_files(self, files: Sequence[TextFile]) -> None:
+        self._connection.execute("DELETE FROM text_files")
+        self._connection.executemany(
+            "INSERT INTO text_files VALUES (?, ?, ?, ?, ?)",
+            [(file.name, file.size, file.mtime_ns, file.inode, file.digest) for file in files],
+        )
+        self._text_files = {file.name: file for file in files}
+
+    @contextmanager
+    def _held_open(self) -> Iterator[None]:
+        """Keeps SQLite from moving what is left of the log when the connection is closed: nobody would note the checksum.
+
+        It does that for the last connection; one that is only for reading does not.
+        """
+        with ExitStack() as stack:
+            yield
+            if not self._is_new_epoch and log_size(self._layout.facts(self._epoch)):
+                with suppress(sqlite3.Error, CodeCompassError):
+                    reader = connect_to_facts(self._layout.facts(self._epoch)).connection
+                    stack.enter_context(closing(reader))
+                    self._connection.close()
+
+    def _settle(self, *, least_bytes: int = 1) -> None:
+        """Moves the log into the facts where it is that long, and notes their new checksum. Never fails: a log can stay.
+
+        Of a part that readers still need, the checksum is noted as well. A crash leaves a record of facts that are changing;
+        the next writer goes on from there.
+        """
+        facts = self._layout.facts(self._epoch)
+        try:
+            is_settled = log_size(facts) < least_bytes
+            if is_settled and (least_bytes > 1 or is_recorded(self._layout, self._epoch)):
+                return
+            record_facts(self._layout, self._epoch, is_changing=True)
+            self._connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
+            ((_, n_frames, n_moved),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            record_facts(self._layout, self._epoch, needs_log=n_moved < n_frames)
+        except (OSError, sqlite3.Error):
+            pass
+        finally:
+            with suppress(sqlite3.Error):
+                self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+
     def _publish_epoch(self) -> None:
         self._connection.execute("PRAGMA synchronous = FULL")
         self._connection.execute("PRAGMA journal_mode = WAL")
         facts = self._layout.facts(self._epoch)
         with facts.open("rb") as file:
             os.fsync(file.fileno())
+        record_facts(self._layout, self._epoch, is_summed=True)
         for directory in (facts.parent, self._layout.epochs, self._layout.root):
             sync_directory(directory)
         self._on_step("publication")
@@ -284,6 +348,7 @@ class IndexWriter:
         self._is_new_epoch = False
 
     def _clean_up(self) -> None:
+        self._settle(least_bytes=LARGE_LOG_BYTES)
         try:
             sweep(self._layout, self._epoch, self._meta.generation)
         except OSError:
@@ -441,7 +506,7 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise not_writable(layout.root, OSError(0, str(error))) from error
+        raise not_writable(layout.root, refusal(error, layout.root) if is_refusal(error) else OSError(0, str(error))) from error
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
     except OSError as error:
@@ -452,7 +517,7 @@ def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
     """The generation number must grow over a rebuild, where the old index can still tell it."""
     try:
         current = require_compatible(layout)
-        connection = connect(layout.facts(current.epoch), mode="rw")
+        connection = connect_to_facts(layout.facts(current.epoch)).connection
     except (CodeCompassError, sqlite3.Error):
         return None
     try:

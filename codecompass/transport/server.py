@@ -25,6 +25,7 @@ from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
 from codecompass.actors.residency import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
+from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
@@ -87,6 +88,7 @@ class Server:
         self.storage_care: Final = StorageCare(
             ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
+        self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
         self._known = Known()
         self._pinned: tuple[Project, ...] = ()
         self._warmset: tuple[str, ...] = ()
@@ -119,6 +121,7 @@ class Server:
                 nursery.start_soon(keep_at, "prewarm", self._prewarm)
             nursery.start_soon(keep_at, "storage care", self.storage_care.work)
             nursery.start_soon(keep_at, "survey", self._keep_surveying)
+            nursery.start_soon(keep_at, "verification", self._verifier.work)
 
     async def _begin(self) -> None:
         try:

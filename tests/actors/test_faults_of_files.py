@@ -34,8 +34,15 @@ KINDS = {
     "pointer": ("CURRENT",),
 }
 
-WHILE_OPEN = [(kind, how) for kind in KINDS for how in ("emptied", "overwritten")] + [("text", "halved"), ("facts", "halved")]
-BEFORE = [(kind, how) for kind in KINDS for how in ("emptied", "overwritten") if kind != "log of the facts"]
+WHILE_OPEN = [(kind, how) for kind in KINDS for how in ("emptied", "overwritten")] + [
+    ("text", "halved"),
+    ("facts", "halved"),
+    ("text", "flipped"),
+    ("facts", "flipped"),
+]
+BEFORE = [(kind, how) for kind in KINDS for how in ("emptied", "overwritten") if kind != "log of the facts"] + [
+    ("text", "flipped")
+]
 
 
 @pytest.fixture(autouse=True)

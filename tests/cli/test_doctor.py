@@ -1,5 +1,6 @@
 """`doctor`: a line for everything that can be wrong, with the remedy."""
 
+import os
 import re
 import sqlite3
 import stat
@@ -135,6 +136,24 @@ def test_a_project_that_needs_attention_is_named(cli, shop, change, expected):
     assert status == expected[0]
     assert expected[1] in text
     assert str(shop) in text
+
+
+def test_an_index_with_a_bit_that_the_disk_forgot_fails_and_is_built_anew(cli, shop):
+    cli("index")
+    (path, *_) = cli.home.glob("projects/*/epochs/*/text/*/*.store")
+    status = path.stat()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    verdict, text = status_of(cli("doctor", "--json"), "project")
+
+    assert verdict == "fail"
+    assert path.name in text
+    assert "index --force" in text
+    assert cli("index").code == 0
+    assert status_of(cli("doctor", "--json"), "project")[0] == "ok"
 
 
 def test_a_mistake_in_the_settings_is_the_first_finding(cli):

@@ -208,7 +208,23 @@ def test_a_store_that_cannot_be_made_is_permission_denied(cli, shop):
     assert "CODECOMPASS_HOME" in done.json["error"]["message"]
 
 
-@pytest.mark.parametrize("command", [("search", "cart"), ("locate", "Cart"), ("index",), ("sync",), ("status",)])
+@pytest.mark.parametrize("command", [("search", "cart"), ("locate", "Cart"), ("status",)])
+def test_a_store_that_cannot_be_written_is_read_all_the_same_and_stays_as_it_is(cli, shop, command):
+    cli("index")
+    cli("locate", "Cart")
+    before = content_of(cli.home)
+    for path in (cli.home, *cli.home.rglob("*")):
+        path.chmod(path.stat().st_mode & ~0o222)
+
+    code = "import sys; from codecompass.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = run_python(code, *command, "--json", "--workspace", str(shop), environment=cli.environment)
+
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["metadata"]["freshness_status"] == "fresh"
+    assert content_of(cli.home) == before
+
+
+@pytest.mark.parametrize("command", [("index",), ("sync",)])
 def test_a_store_that_cannot_be_written_is_permission_denied_and_stays_as_it_is(cli, shop, command):
     cli("index")
     before = content_of(cli.home)

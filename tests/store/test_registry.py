@@ -172,11 +172,11 @@ def test_only_the_user_can_read_what_is_registered(home):
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
-def test_nothing_is_left_beside_the_registry(home):
+def test_nothing_is_left_beside_the_registry_but_its_reserve(home):
     with open_registry(home) as registry:
         registry.register(Path("/srv/shop"))
 
-    assert [path.name for path in home.root.iterdir()] == ["registry.db"]
+    assert sorted(path.name for path in home.root.iterdir()) == ["registry.db", "registry.reserve"]
 
 
 def test_many_processes_that_start_together_all_get_their_project_in(home, tmp_path):

@@ -44,8 +44,10 @@ def held_workers() -> Iterator[list[int]]:
 
 
 def damage(path: Path, how: str) -> None:
-    """Cuts a file short (`emptied`, `halved`), or writes random bytes over it (`overwritten`), in place."""
+    """Cuts a file short (`emptied`, `halved`), writes random bytes over it (`overwritten`) or flips one (`flipped`), in place."""
     size = path.stat().st_size
+    if not size:
+        return
     with path.open("r+b") as file:
         match how:
             case "emptied":
@@ -54,6 +56,11 @@ def damage(path: Path, how: str) -> None:
                 file.truncate(size // 2)
             case "overwritten":
                 file.write(random.Random(size).randbytes(size))
+            case "flipped":
+                file.seek(size // 2)
+                (byte,) = file.read(1)
+                file.seek(size // 2)
+                file.write(bytes([byte ^ 16]))
             case _:
                 raise AssertionError(how)
 

@@ -25,11 +25,11 @@ def run_python(
         cwd=ROOT,
         env=environment,
         check=False,
-        preexec_fn=_obey_permissions,
+        preexec_fn=obey_permissions,
     )
 
 
-def _obey_permissions() -> None:
+def obey_permissions() -> None:
     """Takes from root the right to read and write whatever it likes; what a mode forbids then fails as for anyone."""
     if sys.platform == "linux" and os.geteuid() == 0:
         libc = ctypes.CDLL(None)

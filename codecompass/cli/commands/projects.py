@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import asyncclick
 
 from codecompass import amounts
+from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
@@ -205,15 +206,16 @@ def remove(invocation: Invocation, project: str) -> None:
     chooses_project=False,
 )
 @asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-def gc(invocation: Invocation, dry_run: bool) -> None:
+def gc(invocation: Invocation, dry_run: bool) -> int:
     """Cleans up."""
-    from codecompass.errors import IndexInProgress
+    from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.protocol.encode import encode
     from codecompass.store.housekeeping import disk_usage, orphans, remove_orphan, remove_project
 
     terminal, home = invocation.terminal, invocation.home
     freed = 0
     gone = []
+    is_refused = False
     with invocation.registry() as registry:
         for project in registry.projects():
             if project.root.is_dir():
@@ -224,10 +226,14 @@ def gc(invocation: Invocation, dry_run: bool) -> None:
             else:
                 try:
                     freed += remove_project(layout)
+                    registry.remove(project.project_id)
                 except IndexInProgress as error:
                     terminal.warn(error.message)
                     continue
-                registry.remove(project.project_id)
+                except PermissionDenied as error:
+                    terminal.warn(error.message)
+                    is_refused = True
+                    continue
             gone.append(str(project.root))
         leftovers = orphans(home, frozenset(project.project_id for project in registry.projects()))
     for orphan in leftovers:
@@ -235,13 +241,17 @@ def gc(invocation: Invocation, dry_run: bool) -> None:
     removal = Removal(projects=tuple(gone), leftovers=tuple(str(o.path) for o in leftovers), freed_bytes=freed, dry_run=dry_run)
     if invocation.options.as_json:
         terminal.json(encode(removal))
-        return
+        return failure.FAILED if is_refused else failure.DONE
     verb = "would remove" if dry_run else "removed"
     for root in removal.projects:
         terminal.line(f"{verb} the index of {printable(root)}, which is gone")
     for path in removal.leftovers:
         terminal.line(f"{verb} {printable(path)}, which belongs to no project")
-    terminal.line(f"{amounts.size(freed)} {'to free' if dry_run else 'freed'}" if gone or leftovers else "nothing to clean up")
+    if gone or leftovers:
+        terminal.line(f"{amounts.size(freed)} {'to free' if dry_run else 'freed'}")
+    elif not is_refused:
+        terminal.line("nothing to clean up")
+    return failure.FAILED if is_refused else failure.DONE
 
 
 def _residency(layout: "ProjectLayout", is_live: bool) -> str:

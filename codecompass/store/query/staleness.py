@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from codecompass.errors import CodeCompassError
 from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
 from codecompass.store.query.budget import item_tokens
 
@@ -33,6 +34,12 @@ def stale_warning(paths: Sequence[str]) -> str:
         f"{'it' if one else 'them'} as {'it was' if one else 'they were'} before: {named}{more}. Call again, or read "
         f"{'it' if one else 'them'}"
     )
+
+
+def cannot_update(error: CodeCompassError) -> str:
+    """Returns the warning of an answer that could not be brought up to date because the index cannot be written."""
+    cause = error.data.get("cause") or error.message
+    return f"the index cannot be brought up to date: it cannot be written ({cause}). Free disk space or make it writable"
 
 
 def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:

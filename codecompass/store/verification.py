@@ -1,0 +1,74 @@
+"""Reads every byte of an index and compares the checksums: finds what a disk has lost without anybody writing.
+
+Nothing but this sees a file that changed under the same size and time. It costs the reading of the whole index, so `doctor` does
+it when asked, and a server in the background, at its own pace.
+"""
+
+import os
+import time
+from contextlib import closing, suppress
+from typing import Final
+
+from codecompass.errors import IndexDamaged
+from codecompass.store.epochs import require_compatible
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.integrity import Pace, Stamp, TextFile, add_checksum, break_record, verify_facts, verify_text_file
+from codecompass.store.layout import ProjectLayout
+from codecompass.units import DAYS
+
+VALID_SECONDS: Final = 1 * DAYS
+"""A file that was compared so long ago is compared again."""
+
+
+class Compared:
+    """Which files of an index were compared, and when: what goes on where it was left off passes these over."""
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[str, Stamp], float] = {}
+
+    def is_due(self, name: str, stamp: Stamp) -> bool:
+        """Returns whether this state of a file has not been compared lately."""
+        at = self._files.get((name, stamp))
+        return at is None or time.monotonic() - at > VALID_SECONDS
+
+    def note(self, name: str, stamp: Stamp) -> None:
+        """Takes down that this state of a file was compared just now."""
+        self._files[name, stamp] = time.monotonic()
+
+    def keep(self, names: frozenset[str]) -> None:
+        """Forgets all other files."""
+        self._files = {key: at for key, at in self._files.items() if key[0] in names}
+
+
+def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: Compared | None = None) -> None:
+    """Reads the current index in `layout` whole, but for what `compared` passes over.
+
+    Raises IndexDamaged where a file is not what was written; whoever asks this index next is told the same and builds it anew.
+    Raises what `WorkspaceIndex.snapshot` raises where it cannot be opened, OSError where it cannot be read.
+    """
+    compared = Compared() if compared is None else compared
+    epoch = require_compatible(layout).epoch
+    try:
+        # Closed again before the long part: an index that is open is not evicted.
+        with closing(WorkspaceIndex(layout, project_id)) as index, index.snapshot() as snapshot:
+            directory = layout.text(epoch, snapshot.generation)
+            files = [TextFile(*row) for row in snapshot.facts.text_files()]
+        facts, stamp = layout.facts(epoch), _stamp(layout, epoch)
+        if compared.is_due(str(facts), stamp):
+            if not verify_facts(layout, epoch, pace):
+                add_checksum(layout, epoch, pace)
+            compared.note(str(facts), stamp)
+        for file in files:
+            if compared.is_due(file.name, file.stamp):
+                verify_text_file(directory, file, pace)
+                compared.note(file.name, file.stamp)
+        compared.keep(frozenset({str(facts), *(file.name for file in files)}))
+    except IndexDamaged:
+        with suppress(OSError):
+            break_record(layout, epoch)
+        raise
+
+
+def _stamp(layout: ProjectLayout, epoch: str) -> Stamp:
+    status = os.stat(layout.facts(epoch))
+    return status.st_size, status.st_mtime_ns, status.st_ino
