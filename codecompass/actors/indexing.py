@@ -421,6 +421,7 @@ class IndexJob:
                 ref=self._head.ref,
                 commit=self._head.commit or "",
                 rules_fingerprint=self._limits.fingerprint,
+                checkpoint=trio.from_thread.check_cancelled,
             )
 
         meta = await trio.to_thread.run_sync(publish)
