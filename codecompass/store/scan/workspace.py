@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.store.scan import vcs
-from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse
+from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse, parse_bounded
 from codecompass.store.scan.regular_file import read_regular_file
 from codecompass.store.scan.stamps import Stamp, stamp_of
 from codecompass.units import KIB, MIB, SECONDS
@@ -187,7 +187,9 @@ class Workspace:
         if len(content) > MAX_IGNORE_FILE_BYTES:
             self._warn(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
             return ()
-        patterns = parse(content, source)
+        patterns, is_cut = parse_bounded(content, source)
+        if is_cut:
+            self._warn(f"{source} was used in part: some of its patterns are too long, or too many")
         return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
 
     def track(self, entered: EnteredRepository) -> None:
