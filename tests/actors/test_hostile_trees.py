@@ -101,21 +101,15 @@ async def test_names_of_255_bytes_with_every_byte_are_indexed_or_skipped_with_a_
     names += [b"x" * 252 + b".py", "\U0001f600".encode() * 63 + b".py", b"\xff" * 255, b"\\" * 252 + b".py", b"*" * 252 + b".py"]
     names += [bytes([byte]) * 251 + b"a.py" for byte in range(1, 256) if byte != ord("/")]
     workspace.write(GOOD)
-    root = os.fsencode(workspace.root)
     for name in names:
-        with open(os.path.join(root, name), "xb") as file:
-            file.write(b"def f(): pass\n")
-        directory = os.path.join(root, b"in", name[:250] + b".dir")
-        os.makedirs(directory, exist_ok=True)
-        with open(os.path.join(directory, b"inner.py"), "wb") as file:
-            file.write(b"def g(): pass\n")
+        write_bytes_name(workspace.root, name)
 
     await workspace.sync()
 
     with workspace.index.snapshot() as snapshot:
         rows = {row.path: (row.status, row.reason) for row in snapshot.facts.files()}
     for name in names:
-        if name.startswith(b".") or name.startswith(b"~"):
+        if name.startswith((b".", b"~")):
             continue
         try:
             path = name.decode()
@@ -126,6 +120,15 @@ async def test_names_of_255_bytes_with_every_byte_are_indexed_or_skipped_with_a_
         assert rows.get(path) in expected, (name, rows.get(path))
     assert all(path.isprintable() or path.encode() for path in rows)
     await check_updates(workspace)
+
+
+def write_bytes_name(root: Path, name: bytes) -> None:
+    """Writes a file of that name, and one below a directory of nearly that name."""
+    below = os.path.join(os.fsencode(root), b"in", name[:250] + b".dir")
+    os.makedirs(below, exist_ok=True)
+    for path in (os.path.join(os.fsencode(root), name), os.path.join(below, b"inner.py")):
+        with open(path, "wb") as file:
+            file.write(b"def f(): pass\n")
 
 
 @pytest.mark.slow

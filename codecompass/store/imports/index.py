@@ -21,7 +21,7 @@ from codecompass.store.imports.places import (
     stem_of,
 )
 
-MAX_SAME_KEY: Final = 200
+MAX_SAME_KEY: Final = 100
 """Roots tried for one name. So many packages of one name are copies of a template; each import would look at all of them."""
 
 _Key = TypeVar("_Key")
