@@ -52,9 +52,10 @@ def get_file_outline(
     symbols = snapshot.facts.symbols_in_file(file.id)
     whole = _tree(symbols, snapshot.facts.imports_of(file.id), file.language)
     nodes = _pruned(whole, 1) if request.depth == "top" else whole
-    limit = request.limit or len(symbols) + len(whole) + 1
+    n_nodes = _count(nodes)
+    limit = request.limit or n_nodes
     shown = _fitting(nodes, limit, settings.max_outline_bytes - METADATA_BYTES)
-    n_nodes, n_shown = _count(nodes), _count(shown)
+    n_shown = _count(shown)
     left_out = n_nodes - n_shown
     warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)

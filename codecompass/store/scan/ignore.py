@@ -98,12 +98,13 @@ def parse_bounded(content: bytes, source: str) -> tuple[tuple[Pattern, ...], boo
             continue
         pattern = _parse_line(_without_trailing_blanks(text), source, number)
         if _is_glob(pattern):
-            n_globs += 1
-            n_bytes += len(pattern.glob)
             n_wildcards = sum(map(pattern.glob.count, (b"*", b"?", b"[")))
-            if n_globs > MAX_GLOBS or n_bytes > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS:
+            is_beyond = n_globs == MAX_GLOBS or n_bytes + len(pattern.glob) > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS
+            if is_beyond:
                 has_more = True
                 continue
+            n_globs += 1
+            n_bytes += len(pattern.glob)
         patterns.append(pattern)
     return tuple(patterns), has_more
 
