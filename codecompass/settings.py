@@ -206,6 +206,22 @@ PROJECT_SECTIONS: Final = frozenset({"index", "query"})
 USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
 """What it may not set of these sections: how hard the machine works is the user's to say."""
 
+LOWERED_KEYS: Final = frozenset(
+    {
+        "index.max_file_size",
+        "index.max_line_length",
+        "query.first_answer_wait_ms",
+        "query.freshness_wait_ms",
+        "query.max_response_bytes",
+        "query.timeout_ms",
+    }
+)
+"""Limits of what a project may cost. Its own file may lower them below what the user's file or the default says, never raise
+them; a higher value is left out, and said."""
+
+ADDED_KEYS: Final = frozenset({"index.exclude"})
+"""Lists that a project's own file may only add to: what the user leaves out stays out."""
+
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
 SHORT_VARIABLES: Final[Mapping[str, str]] = {

@@ -17,7 +17,9 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.settings import (
+    ADDED_KEYS,
     ENVIRONMENT_PREFIX,
+    LOWERED_KEYS,
     NO_SETTING,
     PROJECT_SECTIONS,
     SHORT_VARIABLES,
@@ -27,12 +29,19 @@ from codecompass.settings import (
     known_settings,
     project_file,
 )
-from codecompass.units import MIB
+from codecompass.units import KIB
 
 Layer = Literal["flag", "environment", "config file", "project file", "user file", "default"]
 
-MAX_FILE_BYTES: Final = 1 * MIB
-"""A configuration beyond this is some other file."""
+MAX_FILE_BYTES: Final = 64 * KIB
+"""A configuration beyond this is some other file. All of ours with every key set have 3 kB."""
+
+MAX_DOTS_IN_LINE: Final = 256
+"""A key of so many parts is none of ours, and reading it costs their square."""
+
+MAX_KEY_PARTS: Final = 8
+MAX_SHOWN: Final = 100
+"""Characters of what a file says that an error repeats."""
 
 RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}
 RENAMED_KEYS: Final = {
@@ -67,11 +76,15 @@ class EffectiveValue(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, each value's origin in the order of the fields, and what looked odd but harmless."""
+    """The settings, each value's origin in the order of the fields, and what looked odd but harmless.
+
+    `refused` says in sentences which values of the project's own file are not used.
+    """
 
     settings: Settings
     values: tuple[EffectiveValue, ...]
     warnings: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class _Found(Struct, frozen=True):
@@ -94,6 +107,7 @@ def load_settings(sources: Sources) -> Loaded:
         _from_file(None if sources.project_root is None else project_file(sources.project_root), "project file", known),
         _from_file(sources.user_file, "user file", known),
     ]
+    refused = _hold_to_limits(layers[-2], layers[-1], known)
     values = []
     sections: dict[str, dict[str, object]] = {}
     for setting in known.values():
@@ -104,7 +118,24 @@ def load_settings(sources: Sources) -> Loaded:
         layer: Layer = "default" if found is None else found.layer
         where = "" if found is None else found.where
         values.append(EffectiveValue(setting.key, value, layer, where, setting.unit, setting.description))
-    return Loaded(msgspec.convert(sections, Settings), tuple(values), warnings)
+    return Loaded(msgspec.convert(sections, Settings), tuple(values), warnings, refused)
+
+
+def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], known: Mapping[str, Setting]) -> tuple[str, ...]:
+    """Takes out of `project` what a project's own file may not say, for what the user says; returns that in sentences."""
+    refused = []
+    for key, found in list(project.items()):
+        theirs = user[key].value if key in user else known[key].default
+        if key in LOWERED_KEYS and found.value > theirs:  # type: ignore[operator]
+            del project[key]
+            refused.append(
+                f"{found.where}: {key} = {found.value} is not used, {theirs} is: a project's own file may only lower it. Put it "
+                "into your user file, or pass --config."
+            )
+        elif key in ADDED_KEYS:
+            merged = tuple(dict.fromkeys((*theirs, *found.value)))  # type: ignore[misc]
+            project[key] = _Found(merged, found.layer, found.where)
+    return tuple(refused)
 
 
 def _from_environment(environment: Mapping[str, str], known: Mapping[str, Setting]) -> tuple[dict[str, _Found], tuple[str, ...]]:
@@ -141,9 +172,13 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
     content = None if path is None else _read(path, is_required=is_required)
     if path is None or content is None:
         return {}
+    if any(line.count(b".") > MAX_DOTS_IN_LINE for line in content.splitlines()):
+        raise InvalidInput(f"{path} has a line with more than {MAX_DOTS_IN_LINE} dots. Put it on several lines.", file=str(path))
     try:
         tables = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise InvalidInput(f"{path} nests lists or tables too deeply. Correct the file.", file=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}. Correct the file.", file=str(path)) from error
     found: dict[str, _Found] = {}
     flat = dict(_flattened(tables))
@@ -153,9 +188,9 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
         if key not in known:
             meant = _nearest(spelled, known)
             raise InvalidInput(
-                f"{path}: there is no setting {spelled}; did you mean {meant}?",
+                f"{path}: there is no setting {_shown(spelled)}; did you mean {meant}?",
                 file=str(path),
-                key=spelled,
+                key=_shown(spelled),
                 nearest=meant,
             )
         if layer == "project file" and (key.partition(".")[0] not in PROJECT_SECTIONS or key in USER_KEYS):
@@ -185,16 +220,27 @@ def _read(path: Path, *, is_required: bool) -> bytes | None:
     finally:
         os.close(descriptor)
     if len(content) > MAX_FILE_BYTES:
-        raise InvalidInput(f"{path} is larger than 1 MiB: that is not a configuration file.", file=str(path))
+        raise InvalidInput(
+            f"{path} is larger than {MAX_FILE_BYTES // KIB} KiB: that is not a configuration file.", file=str(path)
+        )
     return content
 
 
-def _flattened(tables: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, object]]:
-    for name, value in tables.items():
-        if isinstance(value, dict) and (value or (prefix == "" and name in Settings.__struct_fields__)):
-            yield from _flattened(value, f"{prefix}{name}.")
+def _flattened(tables: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    """Yields the keys and values; a table too deep to be one of ours is itself a value."""
+    pending: list[tuple[str, object, int]] = [(name, value, 1) for name, value in reversed(list(tables.items()))]
+    while pending:
+        name, value, n_parts = pending.pop()
+        is_section = n_parts == 1 and name in Settings.__struct_fields__
+        if isinstance(value, dict) and (value or is_section) and n_parts < MAX_KEY_PARTS:
+            pending += [(f"{name}.{key}", inner, n_parts + 1) for key, inner in reversed(value.items())]
         else:
-            yield prefix + name, value
+            yield name, value
+
+
+def _shown(text: str) -> str:
+    text = text if text.isprintable() else ascii(text)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def _older_spellings(known: Mapping[str, Setting]) -> list[str]:
@@ -223,7 +269,7 @@ def _checked(setting: Setting, value: object, source: str, base: Path, *, is_tex
         checked: object = msgspec.convert(value, setting.type, strict=not is_text)
     except msgspec.ValidationError as error:
         raise InvalidInput(
-            f"{source} must be {_expectation(setting, error)}, not {value!r}.",
+            f"{source} must be {_expectation(setting, error)}, not {_shown(repr(value))}.",
             key=setting.key,
             constraint=_expectation(setting, error),
         ) from error
@@ -256,6 +302,8 @@ def _absolute(text: str, base: Path) -> str:
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     """The known name most like `word`, whole or by its last part. There always is one."""
+
+    word = word[:MAX_SHOWN]
 
     def likeness(candidate: str) -> float:
         last, other = word.rpartition(".")[2], candidate.rpartition(".")[2]

@@ -9,7 +9,16 @@ import pytest
 from codecompass import settings as settings_module
 from codecompass.errors import InvalidInput
 from codecompass.protocol import requests
-from codecompass.settings import Settings, known_settings, project_file, wants_color
+from codecompass.settings import (
+    ADDED_KEYS,
+    LOWERED_KEYS,
+    PROJECT_SECTIONS,
+    USER_KEYS,
+    Settings,
+    known_settings,
+    project_file,
+    wants_color,
+)
 from codecompass.settings_sources import EffectiveValue, Loaded, Sources, load_settings
 
 
@@ -333,3 +342,85 @@ def test_the_documentation_has_every_setting_with_its_default():
         shown = '""' if default == "" else "[]" if default == () else str(default)
         assert shown in rows[setting.key], setting.key
         assert setting.description in rows[setting.key], setting.key
+
+
+LOWERED = {
+    "index.max_file_size": (1 << 30, 1 << 20, 1000),
+    "index.max_line_length": (1 << 30, 20_000, 200),
+    "query.first_answer_wait_ms": (600_000, 25_000, 1),
+    "query.freshness_wait_ms": (60_000, 5_000, 0),
+    "query.max_response_bytes": (16 << 20, 64 << 10, 2048),
+    "query.timeout_ms": (60_000, 10_000, 1),
+}
+"""For each limit: what a repository may want, the default, and what it may have."""
+
+
+@pytest.mark.parametrize("key", sorted(LOWERED))
+def test_a_projects_own_file_may_only_lower_a_limit(tmp_path, key):
+    wanted, default, allowed = LOWERED[key]
+
+    raised = load(tmp_path / "raised", project=f"{key} = {wanted}")
+    lowered = load(tmp_path / "lowered", project=f"{key} = {allowed}")
+
+    assert (value_of(raised, key).value, value_of(raised, key).layer) == (default, "default")
+    assert len(raised.refused) == 1
+    assert f"{key} = {wanted} is not used, {default} is" in raised.refused[0]
+    assert "user file" in raised.refused[0]
+    assert (value_of(lowered, key).value, lowered.refused) == (allowed, ())
+
+
+@pytest.mark.parametrize("key", sorted(LOWERED))
+def test_what_the_user_says_is_the_bound_of_what_a_project_says(tmp_path, key):
+    wanted, _default, small = LOWERED[key]
+
+    above_user = load(tmp_path / "1", user=f"{key} = {small}", project=f"{key} = {small + 1}")
+    below_user = load(tmp_path / "2", user=f"{key} = {wanted}", project=f"{key} = {wanted - 1}")
+    by_flag = load(tmp_path / "3", flags={key: wanted}, project=f"{key} = {small}")
+
+    assert (value_of(above_user, key).value, len(above_user.refused)) == (small, 1)
+    assert (value_of(below_user, key).value, below_user.refused) == (wanted - 1, ())
+    assert value_of(by_flag, key).value == wanted
+
+
+def test_every_setting_is_decided_to_be_a_projects_or_not():
+    """A new limit must not be a repository's to raise because nobody thought of it."""
+    of_taste = {"query.freshness_policy", "query.ranking_explain_level", "query.default_limit", "index.include"}
+    projects = {setting.key for setting in known_settings() if setting.key.partition(".")[0] in PROJECT_SECTIONS}
+
+    assert projects == of_taste | USER_KEYS | LOWERED_KEYS | ADDED_KEYS
+    assert set(LOWERED) == LOWERED_KEYS
+
+
+def test_a_projects_excludes_are_added_to_the_users(tmp_path):
+    loaded = load(tmp_path, user="index.exclude = ['a', 'b']", project="index.exclude = ['b', 'c']")
+    emptied = load(tmp_path / "2", user="index.exclude = ['a']", project="index.exclude = []")
+
+    assert loaded.settings.index.exclude == ("a", "b", "c")
+    assert emptied.settings.index.exclude == ("a",)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a." * 30_000 + "a = 1",
+        "[" + "a." * 30_000 + "a]",
+        ("a." * 250 + "a = 1\n") * 100,
+        "a = " + "[" * 60_000,
+        "a = " + "{a = " * 10_000,
+        "index.exclude = " + "[" * 500 + "]" * 500,
+        "a" * 60_000 + " = 1",
+        "index.exclude = '" + "a" * 70_000 + "'",
+        "index.max_file_size = " + "9" * 60_000,
+        "index.exclude = " + "9" * 60_000,
+        '"\\u001b[31m" = 1',
+        "\n".join(f"a{number} = 1" for number in range(8_000)),
+        "x = 2024-99-99",
+        "index.exclude = ['" + "\\u0000" * 100 + "', 1]",
+    ],
+)
+def test_a_hostile_configuration_file_is_refused_in_a_short_sentence(tmp_path, content):
+    message = refusal(tmp_path, project=content)
+
+    assert len(message) < 500 + len(str(tmp_path))
+    assert message.isprintable()

@@ -37,7 +37,7 @@ from codecompass.store.root_identity import RootIdentity, identify_root, require
 from codecompass.store.scan.partial import PartialScan, scan_directories
 from codecompass.store.scan.stamps import Stamp
 from codecompass.store.scan.vcs import Head, read_head
-from codecompass.store.scan.walk import ScanResult, scan_and_remember
+from codecompass.store.scan.walk import ScanResult, is_below_any, scan_and_remember
 from codecompass.store.scan.workspace import ScanMemory
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
 from codecompass.units import KIB, SECONDS
@@ -319,9 +319,8 @@ class IndexJob:
         assert self._previous is not None
         kept = self._previous.directories
         if found.gone:
-            below = tuple(f"{path}/" for path in found.gone)
             gone = frozenset(found.gone)
-            kept = frozenset(path for path in kept if path not in gone and not path.startswith(below))
+            kept = frozenset(path for path in kept if path not in gone and not is_below_any(path, gone))
         return kept | found.listed
 
     def _linked(self, found: ScanResult | PartialScan) -> Mapping[str, Stamp]:
@@ -329,11 +328,11 @@ class IndexJob:
         if isinstance(found, ScanResult):
             return linked
         assert self._previous is not None
-        gone = tuple(f"{path}/" for path in found.gone)
+        gone = frozenset(found.gone)
         kept = {
             path: stamp
             for path, stamp in self._previous.linked.items()
-            if path.rpartition("/")[0] not in found.listed and not path.startswith(gone)
+            if path.rpartition("/")[0] not in found.listed and not is_below_any(path, gone)
         }
         return {**kept, **linked}
 
@@ -439,6 +438,7 @@ class IndexJob:
                 ref=self._head.ref,
                 commit=self._head.commit or "",
                 rules_fingerprint=self._limits.fingerprint,
+                checkpoint=trio.from_thread.check_cancelled,
             )
 
         meta = await trio.to_thread.run_sync(publish)

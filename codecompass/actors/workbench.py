@@ -196,12 +196,13 @@ class IndexWorkbench:
             is_waiting_for_other = active is not None and active.status == "running" and _is_queued(view.active_job)
             if view.active_job is not None and not is_waiting_for_other:
                 jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
-            ref = (
-                ""
-                if view.standing.meta is not None
-                else (await self._look_at_tree(lambda _call: read_head(str(self._project.root)))).ref
+            compared = await self._compare() if view.refusal and view.freshness != "fresh" else None
+            ref = ""
+            if view.standing.meta is None:
+                ref = (await self._look_at_tree(lambda _call: read_head(str(self._project.root)))).ref
+            return await trio.to_thread.run_sync(
+                _tamed(self._status), query, view, jobs, ref, compared, limiter=self._limits.queries
             )
-            return await trio.to_thread.run_sync(_tamed(self._status), query, view, jobs, ref, limiter=self._limits.queries)
         compared = None
         if view.freshness != "fresh" and _is_to_compare(view):
             compared = await self._compare()
@@ -387,7 +388,7 @@ class IndexWorkbench:
         limits = self._index_limits
         return find_drift(snapshot, str(self._project.root), limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
-    def _status(self, asked: Query, view: View, jobs: JobsState, ref: str) -> Reply:
+    def _status(self, asked: Query, view: View, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:
         assert isinstance(asked.request, IndexStatus)
         versions = {"current_schema_version": view.standing.schema_version, "required_schema_version": SCHEMA_VERSION}
         if view.standing.meta is None:
@@ -399,7 +400,7 @@ class IndexWorkbench:
             state = self._state(asked, view, ref)
             if view.refusal and view.freshness != "fresh":
                 # No job says whether anything has changed: none can be run.
-                state, _changed = self._compared(snapshot, state, msgspec.structs.replace(view, policy="balanced"))
+                state, _changed = self._compared(snapshot, state, msgspec.structs.replace(view, policy="balanced"), compared)
                 if state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
             return index_status(snapshot, asked.request, state, jobs, **versions)

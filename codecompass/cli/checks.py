@@ -80,6 +80,9 @@ def run_checks(invocation: Invocation) -> Iterator[Check]:
     for name, check in checks:
         yield _guarded(name, check)
     for project in _projects(home):
+        own = _guarded("project settings", lambda project=project: _project_settings(invocation, project))  # type: ignore[misc]
+        if own.status != "ok":
+            yield own
         yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
 
 
@@ -301,6 +304,14 @@ def _projects(home: HomeLayout) -> tuple[Project, ...]:
             return registry.projects()
     except CodeCompassError:
         return ()  # the check of the registry has said so
+
+
+def _project_settings(invocation: Invocation, project: Project) -> Check:
+    name, path = "project settings", str(project.root)
+    refused = invocation.load(project.root).refused
+    if refused:
+        return Check(name=name, status="warn", message=" ".join(refused), remedy="codecompass config show --workspace " + path)
+    return Check(name=name, status="ok", message=f"{path}: used as written")
 
 
 def _project(home: HomeLayout, project: Project) -> Check:

@@ -44,6 +44,7 @@ class Invocation:
         self.options = options
         self.environment = read_environment()
         self.terminal = Terminal(self.environment)
+        self._said: set[str] = set()
 
     def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
         """Returns the settings for a project, or those that need none. Raises InvalidInput."""
@@ -67,8 +68,22 @@ class Invocation:
         return loaded.settings
 
     def settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`."""
-        return self.load(root).settings
+        """Returns the settings of the project at `root`. What its own file may not set is said once."""
+        loaded = self.load(root)
+        for refusal in loaded.refused:
+            if refusal not in self._said:
+                self._said.add(refusal)
+                self.terminal.warn(refusal)
+        return loaded.settings
+
+    def logged_settings_for(self, root: Path) -> Settings:
+        """As `settings_for`, for a server: what a project's own file may not set is logged."""
+        import structlog
+
+        loaded = self.load(root)
+        for refusal in loaded.refused:
+            structlog.get_logger(__name__).warning("project_setting_refused", workspace=str(root), cause=refusal)
+        return loaded.settings
 
     @cached_property
     def home(self) -> "HomeLayout":

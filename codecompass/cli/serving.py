@@ -98,7 +98,7 @@ async def _serve_http(invocation: Invocation, settings: Settings, rules: Routing
     from codecompass.transport.http.service import serve_http
     from codecompass.transport.server import Launch, open_server
 
-    launch = Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
+    launch = Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
     async with open_server(launch) as server, trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, server.core)
         await serve_http(server, sockets)
@@ -173,7 +173,7 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 
         # Not before: a session has nothing to say at these levels, and the logger takes long to load.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        return Launch(settings=settings, settings_for=invocation.settings_for, home=invocation.home, rules=rules)
+        return Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
 
     server = DeferredServer(settings.server.tools, settings.server.answers, launch)
     core = Core(product_surface(server, server, settings.server.answers))

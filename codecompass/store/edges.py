@@ -7,7 +7,7 @@ the change touches, and an incremental index equals a full one.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from codecompass.store.imports import (
@@ -20,6 +20,7 @@ from codecompass.store.imports import (
     languages_of,
     resolve,
 )
+from codecompass.store.imports.endings import Endings, with_slashes
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.records import Import
 
@@ -27,8 +28,17 @@ ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
 ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
+IN_MEMORY_FROM_IMPORTS: Final = 2_000
+"""Imports to be resolved from which the same holds, however few the files are: each asks up to hundreds of times."""
+
 IN_MEMORY_FROM: Final = 300
 """Changed files from which building a table of all paths in memory (5 us a path) is cheaper than asking SQLite for each."""
+
+
+CHECKPOINT_IMPORTS: Final = 50
+
+_REMEMBERED_PATHS: Final = 500_000
+"""Paths kept in memory of what was asked of the tables in one run; then all of it is forgotten."""
 
 
 class ImportEdges:
@@ -77,16 +87,18 @@ class ImportEdges:
         self._added.discard(path)
         self._removed.add(path)
 
-    def resolve_all(self, manifest: Mapping[str, ManifestEntry]) -> int:
+    def resolve_all(self, manifest: Mapping[str, ManifestEntry], checkpoint: Callable[[], None] = lambda: None) -> int:
         """Resolves the new imports and those that the run's changes of paths or configuration can have moved.
 
-        Returns the number of rows written, and is ready for the next run.
+        Returns the number of rows written, and is ready for the next run. `checkpoint` is called every few milliseconds and
+        may raise; then this is left as it was, and the rows written belong to a transaction to be rolled back.
         """
         if not (self._pending or self._added or self._removed or self._root_changes):
             return 0
         before = self.rows_written
-        if self._pending or self._has_stored():
-            self._resolve(manifest)
+        has_stored = self._has_stored()
+        if self._pending or has_stored:
+            self._resolve(manifest, has_stored, checkpoint)
         self._pending.clear()
         self._added.clear()
         self._removed.clear()
@@ -96,13 +108,15 @@ class ImportEdges:
     def _has_stored(self) -> bool:
         return self._connection.execute("SELECT 1 FROM imports LIMIT 1").fetchone() is not None
 
-    def _resolve(self, manifest: Mapping[str, ManifestEntry]) -> None:
-        roots = [ModuleRoot(*row) for row in self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots")]
-        paths = self._paths(manifest, roots)
-        self._move_existing(paths, self._changed_ecosystems(roots))
+    def _resolve(self, manifest: Mapping[str, ManifestEntry], has_stored: bool, checkpoint: Callable[[], None]) -> None:
+        paths = self._paths(manifest)
+        if has_stored:
+            self._move_existing(paths, self._changed_ecosystems(), checkpoint)
         for file_id, path, language, imports in self._pending:
             rows = []
-            for item in imports:
+            for position, item in enumerate(imports):
+                if position % CHECKPOINT_IMPORTS == 0:
+                    checkpoint()
                 tails = (*import_tails(language, item, path), "", "")
                 target = resolve(language, item, path, paths)
                 rows.append(
@@ -122,26 +136,36 @@ class ImportEdges:
             self._connection.executemany(ROW, rows)
             self.rows_written += len(rows)
 
-    def _changed_ecosystems(self, roots: Sequence[ModuleRoot]) -> set[str]:
+    def _changed_ecosystems(self) -> set[str]:
         """Returns where a root came or went. One that another file says too, or that was only written anew, did neither."""
-        now = Counter(roots)
-        return {root.ecosystem for root, change in self._root_changes.items() if (now[root] > 0) != (now[root] - change > 0)}
+        changes = {root: change for root, change in self._root_changes.items() if change}
+        if not changes:
+            return set()
+        now = Counter(self._roots())
+        return {root.ecosystem for root, change in changes.items() if (now[root] > 0) != (now[root] - change > 0)}
 
-    def _paths(self, manifest: Mapping[str, ManifestEntry], roots: Sequence[ModuleRoot]) -> PathIndex:
-        if len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
-            return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], roots)
-        return _StoredPaths(self._connection, manifest, roots)
+    def _roots(self) -> list[ModuleRoot]:
+        return [ModuleRoot(*row) for row in self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots")]
 
-    def _move_existing(self, paths: PathIndex, changed_ecosystems: set[str]) -> None:
+    def _paths(self, manifest: Mapping[str, ManifestEntry]) -> PathIndex:
+        n_imports = sum(len(item[3]) for item in self._pending)
+        if n_imports > IN_MEMORY_FROM_IMPORTS or len(self._pending) + len(self._added) + len(self._removed) > IN_MEMORY_FROM:
+            return InMemoryPaths([path for path, entry in manifest.items() if entry.status == "indexed"], self._roots())
+        return _StoredPaths(self._connection)
+
+    def _move_existing(self, paths: PathIndex, changed_ecosystems: set[str], checkpoint: Callable[[], None]) -> None:
         found: dict[int, tuple[str, str, Import, str]] = {}
         for tail in affected_tails(self._added, self._removed, paths):
+            checkpoint()
             # The indexes leave out empty tails, so the statement has to say that it asks for none.
             self._collect("(i.tail = ? AND i.tail != '') OR (i.other_tail = ? AND i.other_tail != '')", (tail, tail), found)
         for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
             self._collect(f"f.language IN ({', '.join('?' * len(languages))})", languages, found)
         moved = []
-        for row_id, (path, language, item, target) in found.items():
+        for position, (row_id, (path, language, item, target)) in enumerate(found.items()):
+            if position % CHECKPOINT_IMPORTS == 0:
+                checkpoint()
             new_target = resolve(language, item, path, paths)
             if new_target != target:
                 moved.append((new_target, row_id))
@@ -160,19 +184,62 @@ class ImportEdges:
 class _StoredPaths(PathIndex):
     """Answers from the tables, so that an update of a few files does not cost by the size of the repository."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, manifest: Mapping[str, ManifestEntry], roots: Sequence[ModuleRoot]
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._manifest = manifest
-        self._all_roots = roots
         self._roots: dict[str, Roots] = {}
+        self._files: dict[str, bool] = {}
+        self._found: dict[str, Sequence[str]] = {}
+        self._n_found = 0
+        self._packages_found: dict[str, Collection[str]] = {}
+        self._endings = Endings(self.files_with_tail)
+        self._packages = Endings(self.package_directories)
+        self._namespaces = Endings(self.package_directories, with_slashes)
 
     def has_file(self, path: str) -> bool:
-        entry = self._manifest.get(path)
-        return entry is not None and entry.status == "indexed"
+        is_file = self._files.get(path)
+        if is_file is None:
+            row = self._connection.execute("SELECT 1 FROM files WHERE path = ? AND status = 'indexed'", (path,)).fetchone()
+            is_file = self._files[path] = row is not None
+            self._note_found(1)
+        return is_file
 
     def files_with_tail(self, tail: str) -> Sequence[str]:
+        found = self._found.get(tail)
+        if found is None:
+            found = self._read_files_with_tail(tail)
+            self._note_found(1 + len(found))
+            self._found[tail] = found
+        return found
+
+    def package_directories(self, tail: str) -> Collection[str]:
+        found = self._packages_found.get(tail)
+        if found is None:
+            found = self._packages_found[tail] = super().package_directories(tail)
+        return found
+
+    def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        return self._endings.find(tail, suffix)
+
+    def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        return self._packages.find(tail, suffix)
+
+    def namespaces_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        return self._namespaces.find(tail, suffix)
+
+    def _note_found(self, n_paths: int) -> None:
+        self._n_found += n_paths
+        if self._n_found > _REMEMBERED_PATHS:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._files.clear()
+        self._found.clear()
+        self._packages_found.clear()
+        self._n_found = 0
+        for endings in (self._endings, self._packages, self._namespaces):
+            endings.clear()
+
+    def _read_files_with_tail(self, tail: str) -> Sequence[str]:
         rows = self._connection.execute(
             "SELECT f.path FROM path_tails t JOIN files f ON f.id = t.file_id "
             "WHERE t.tail = ? AND f.status = 'indexed' ORDER BY f.path",
@@ -190,5 +257,6 @@ class _StoredPaths(PathIndex):
 
     def roots(self, ecosystem: str) -> Roots:
         if ecosystem not in self._roots:
-            self._roots[ecosystem] = Roots(root for root in self._all_roots if root.ecosystem == ecosystem)
+            rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem = ?", (ecosystem,))
+            self._roots[ecosystem] = Roots(ModuleRoot(*row) for row in rows)
         return self._roots[ecosystem]

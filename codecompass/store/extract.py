@@ -34,6 +34,20 @@ MAX_SYMBOLS_PER_FILE: Final = 50_000
 MAX_NAME_LENGTH: Final = 512
 """Characters. Longer 'names' are parse errors, never something to look up."""
 
+MAX_QUALIFIED_NAME: Final = 1_000
+"""Characters. What would be called more than this goes by its name alone: 50,000 names of a megabyte of deep scopes or of a
+path of 4 kB would be gigabytes."""
+
+MAX_IMPORTS_PER_FILE: Final = 5_000
+"""Each is resolved in the server's own process, in up to a millisecond. Generated lists are longer; what is written first
+counts."""
+
+MAX_IMPORT_LENGTH: Final = 500
+"""Characters of what is imported and from where, together. Longer ones lead nowhere in a repository."""
+
+MAX_IMPORT_PARTS: Final = 50
+"""Names in what is imported, by any separator: resolving tries each number of them."""
+
 MAX_NESTING: Final = 100
 """Definitions within definitions. Deeper ones are generated, and their qualified names would grow with the square."""
 
@@ -94,7 +108,8 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                     stack.append((iter(found), scope))
                     break
             elif isinstance(item, Import):
-                imports.append(item)
+                if len(imports) < MAX_IMPORTS_PER_FILE and _can_be_resolved(item):
+                    imports.append(item)
             elif isinstance(item, Inside):
                 if item.kind is not None:
                     if len(scope.kinds) >= MAX_NESTING:
@@ -141,6 +156,16 @@ def _new_ones(
         yield item
 
 
+_BETWEEN_PARTS: Final = str.maketrans(dict.fromkeys("\\:", "/") | {".": "/"})
+
+
+def _can_be_resolved(item: Import) -> bool:
+    if len(item.spec) + len(item.name) + len(item.alias) + len(item.kind) > MAX_IMPORT_LENGTH:
+        return False
+    written = f"{item.spec}/{item.name}/{item.kind}"
+    return len(written) <= MAX_IMPORT_PARTS or written.translate(_BETWEEN_PARTS).count("/") <= MAX_IMPORT_PARTS
+
+
 def _by_line(symbols: list[Symbol]) -> list[Symbol]:
     """Puts what was recovered from the text, and the fields that constructors set, in their place among the rest.
 
@@ -179,6 +204,8 @@ def _symbol(language: Language, item: Definition, scope: _Scope, context: Contex
     else:
         scopes = scope.names if item.qualifier is None else item.qualifier
         qualified_name = _join(language, (*context.module, *scopes), item.name, bool(scopes))
+    if len(qualified_name) > MAX_QUALIFIED_NAME:
+        qualified_name = item.name
     # A node that ends at column 0 owns the line break before it, not the line that it ends on.
     last_line, last_column = node.end_point[0] + 1, node.end_point[1]
     if last_column == 0 and last_line > node.start_point[0] + 1:

@@ -8,9 +8,11 @@ from msgspec import Struct
 
 from codecompass.store.intake import FileTask
 from codecompass.store.scan.partial import PartialScan
-from codecompass.store.scan.walk import ScannedFile, ScanResult, SkippedFile
+from codecompass.store.scan.walk import ScannedFile, ScanResult, SkippedFile, is_below_any
 
-STAT_REASONS: Final = frozenset({"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "too_large"})
+STAT_REASONS: Final = frozenset(
+    {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "path_too_long", "too_large"}
+)
 """Reasons that a scan gives by itself; the others come from a file's content."""
 
 
@@ -113,11 +115,11 @@ def _compare(
             continue
         size += file.size
     present.update(item.path for item in skipped)
-    unreadable = tuple(item.path + "/" for item in skipped if item.reason == "unreadable")
+    unreadable = frozenset(item.path for item in skipped if item.reason == "unreadable")
     return Changes(
         tasks=tuple(tasks),
         skipped=tuple(_newly_skipped(entry_of, skipped)),
-        removed=tuple(path for path in known if path not in present and not path.startswith(unreadable)),
+        removed=tuple(path for path in known if path not in present and not is_below_any(path, unreadable)),
         bytes_to_read=size,
     )
 

@@ -55,6 +55,10 @@ GENERIC_STEMS: Final = word_set("index main mod init lib package default")
 """File names that take their meaning from their directory."""
 
 
+MAX_WORDS_ABOVE: Final = 256
+"""Words kept of the directories above a file's own; without a bound a deep tree would hold the square of its depth."""
+
+
 class PathRole(Struct, frozen=True):
     """What kind of file a path says it is. Several can be true at once (a vendored test)."""
 
@@ -115,11 +119,18 @@ class PathReader:
         return PathWords(stem, above.own, above.above)
 
     def _directory(self, path: str) -> "_Directory":
+        # From the nearest directory that is known down to this one; not by recursion, because trees can be deep.
+        unknown: list[str] = []
         known = self._directories.get(path)
+        while known is None and path:
+            unknown.append(path)
+            path = path.rpartition("/")[0]
+            known = self._directories.get(path)
         if known is None:
-            above, _, name = path.rpartition("/")
-            known = _in_directory(self._directory(above), name) if path else _ROOT
-            self._directories[path] = known
+            known = _ROOT
+        for directory in reversed(unknown):
+            known = _in_directory(known, directory.rpartition("/")[2])
+            self._directories[directory] = known
         return known
 
 
@@ -160,7 +171,7 @@ def _in_directory(above: _Directory, name: str) -> _Directory:
         is_generated=above.role.is_generated or lower in GENERATED_DIRECTORIES,
         is_vendored=above.role.is_vendored or lower in VENDORED_DIRECTORIES,
     )
-    return _Directory(role, tuple(split_identifier(name)), above.above + above.own)
+    return _Directory(role, tuple(split_identifier(name)), (above.above + above.own)[:MAX_WORDS_ABOVE])
 
 
 def _is_test_directory(segment: str) -> bool:

@@ -25,6 +25,7 @@ SkipReason = Literal[
     "minified",
     "not_utf8",
     "path_not_utf8",
+    "path_too_long",
     "secret",
     "special_file",
     "symlink",

@@ -11,7 +11,7 @@ import tantivy
 from codecompass.store.analyzer import NAMES, WORDS
 
 SCHEMA_VERSION: Final = 4
-PARSER_VERSION: Final = 4
+PARSER_VERSION: Final = 5
 REGISTRY_VERSION: Final = 3
 
 FACTS_TABLES: Final = """

@@ -183,11 +183,13 @@ class IndexWriter:
         commit: str,
         rules_fingerprint: str,
         now: float | None = None,
+        checkpoint: Callable[[], None] = lambda: None,
     ) -> IndexMeta:
         """Makes everything written so far visible at once and durable; returns the description of the new generation.
 
         Without changes to files only the description may change (another branch name), and the generation stays.
-        The writer can go on afterwards. Raises PermissionDenied where the disk refuses; then nothing is published.
+        The writer can go on afterwards. `checkpoint` is called while imports are resolved, which takes time, and may raise;
+        then the writer must be abandoned. Raises PermissionDenied where the disk refuses; then nothing is published.
         """
         described = (completeness, ref, commit, rules_fingerprint)
         is_described = described == (
@@ -200,7 +202,7 @@ class IndexWriter:
             return self._meta
         with write_guard(self._layout):
             self._begin()
-            self._rows += self._edges.resolve_all(self.manifest)
+            self._rows += self._edges.resolve_all(self.manifest, checkpoint)
             if self._is_new_epoch:
                 self._text_writer()
             generation = self._meta.generation + (1 if self._text is not None else 0)

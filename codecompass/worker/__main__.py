@@ -12,9 +12,10 @@ from typing import Final
 
 from codecompass.store.words import WordSplitter
 from codecompass.units import GIB
+from codecompass.worker.cpu_limits import ending_limit
 from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_batch, encode_frame
 from codecompass.worker.parsing import Parsers, parse_file, wants_parse
-from codecompass.worker.reading import read_file
+from codecompass.worker.reading import read_file, reading_limit
 
 ADDRESS_SPACE: Final = 8 * GIB
 """A parse that grows beyond this is killed by the allocator instead of taking the machine down."""
@@ -40,7 +41,8 @@ def main() -> None:
 
 def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) -> None:
     for task in batch.tasks:
-        read = read_file(batch, task, splitter)
+        with ending_limit(reading_limit(batch)):
+            read = read_file(batch, task, splitter)
         has_symbols = bool(read.answer.language) and wants_parse(read.answer.language)
         will_parse = has_symbols and batch.parse
         _write(sink, read.with_parse(has_symbols=has_symbols, will_parse=will_parse).answer)

@@ -1,9 +1,5 @@
 """Parses one file in the worker process, under a limit of CPU time that the kernel enforces."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import tree_sitter
 from tree_sitter_language_pack import get_language
 
@@ -11,6 +7,7 @@ from codecompass.store.extract import Extraction, extract, parse
 from codecompass.store.intake import FileSymbols, FileText
 from codecompass.store.languages import SYMBOL_LANGUAGES, load
 from codecompass.store.languages.base import Language
+from codecompass.worker.cpu_limits import ending_limit
 from codecompass.worker.messages import Batch
 
 
@@ -41,27 +38,12 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
         return FileSymbols(text.path, text.content_hash, reason="no_grammar")
     language, parser = known
     try:
-        with cpu_limit(batch.parse_cpu_seconds):
+        with ending_limit(batch.parse_cpu_seconds):
             extraction = _extract(language, parser, source, text.path)
     except (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError):
         # A defect in one language's rules must cost that file its symbols, not the job.
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
     return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports)
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Ends the process when the block uses more than `seconds` of CPU time (user and system).
-
-    CPU time, so that a loaded machine quarantines nothing. The signal's default action is meant: inside the parser no
-    Python code runs, so no handler of ours ever would.
-    """
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _extract(language: Language, parser: tree_sitter.Parser, source: bytes, path: str) -> Extraction:

@@ -10,18 +10,26 @@ from msgspec import Struct
 
 from codecompass.store.chunk import chunk, line_count
 from codecompass.store.identity import content_hash
-from codecompass.store.imports import module_roots
+from codecompass.store.imports import ModuleRoot, module_roots
 from codecompass.store.intake import FileTask, FileText
 from codecompass.store.languages.detect import HEAD_BYTES, language_of
 from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
 from codecompass.store.scan.regular_file import open_below
 from codecompass.store.scan.stamps import trusted_mtime
 from codecompass.store.words import WordSplitter
-from codecompass.units import KIB
+from codecompass.units import KIB, MIB, SECONDS
+from codecompass.worker.cpu_limits import CpuTimeExceeded, interrupting_limit
 from codecompass.worker.messages import Batch
 
 GROWTH_BYTES: Final = 64 * KIB
 """How much is asked for where a file should have ended: nearly always there is nothing."""
+
+
+CONFIGURATION_CPU_SECONDS: Final = 2 * SECONDS
+"""For what a configuration file says; real ones take milliseconds. One that takes longer says nothing, and is found as text."""
+
+READ_BYTES_PER_SECOND: Final = 2 * MIB
+"""What reading, classifying and cutting into chunks manages at the very least on a slow machine, in CPU time."""
 
 
 class ReadFile(Struct, frozen=True):
@@ -33,6 +41,11 @@ class ReadFile(Struct, frozen=True):
     def with_parse(self, *, has_symbols: bool, will_parse: bool) -> "ReadFile":
         """Returns the same with the two flags set, which tell the server what to expect."""
         return ReadFile(msgspec.structs.replace(self.answer, has_symbols=has_symbols, will_parse=will_parse), self.source)
+
+
+def reading_limit(batch: Batch) -> float:
+    """Returns the CPU seconds that reading one file may take: those of a parse and what the largest file needs."""
+    return batch.parse_cpu_seconds + CONFIGURATION_CPU_SECONDS + batch.max_file_bytes / READ_BYTES_PER_SECOND
 
 
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
@@ -86,9 +99,17 @@ def _classified(
         content_hash=digest,
         line_count=line_count(text),
         chunks=() if is_known else chunk(text, splitter),
-        roots=module_roots(task.path, source),
+        roots=_module_roots(task.path, source),
     )
     return ReadFile(answer, source)
+
+
+def _module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
+    try:
+        with interrupting_limit(CONFIGURATION_CPU_SECONDS):
+            return module_roots(path, source)
+    except CpuTimeExceeded:
+        return ()
 
 
 def _answer(

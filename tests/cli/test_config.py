@@ -80,3 +80,27 @@ def test_a_setting_that_is_none_names_the_nearest(cli, shop, key, meant):
 
     assert done.code == 2
     assert f"Did you mean '{meant}'?" in done.err
+
+
+def test_a_limit_that_a_project_raises_is_said_and_not_used(cli, shop):
+    write(shop, {".codecompass/config.toml": "[index]\nmax_file_size = 1073741824\n", "big.txt": "word\n" * 300_000})
+
+    index, shown = cli("index"), cli("config", "show", "index.max_file_size")
+    as_json = cli("config", "show", "--json").json
+    doctor = cli("doctor", "--json").json
+
+    for said in (index.err, shown.err, *as_json["refused"]):
+        assert "index.max_file_size = 1073741824 is not used, 1048576 is" in " ".join(said.split())
+    assert index.err.count("is not used") == 1
+    assert cli("status", "--json").json["skipped"] == {"too_large": 1}
+    (check,) = (check for check in doctor["checks"] if check["name"] == "project settings")
+    assert (check["status"], "is not used" in check["message"]) == ("warn", True)
+
+
+def test_a_limit_that_the_user_raises_is_a_projects_to_use(cli, shop):
+    write(shop, {".codecompass/config.toml": "[index]\nmax_file_size = 2000000\n", "big.txt": "word\n" * 300_000})
+
+    done = cli("index", "--json", CODECOMPASS_INDEX_MAX_FILE_SIZE="3000000")
+
+    assert done.code == 0
+    assert cli("status", "--json", CODECOMPASS_INDEX_MAX_FILE_SIZE="3000000").json["skipped"] == {}

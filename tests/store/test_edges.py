@@ -172,3 +172,20 @@ def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges(index):
     plans = [row[3] for select in selects for row in index.connection.execute(f"EXPLAIN QUERY PLAN {select}")]
     assert plans
     assert not any(plan.startswith("SCAN i") for plan in plans)
+
+
+def test_a_checkpoint_that_raises_ends_the_resolution(index):
+    """How a job is cancelled while a file with thousands of imports is resolved."""
+    imports = tuple(Import(number + 1, number + 1, f"a{number}") for number in range(500))
+    asked = []
+
+    def checkpoint() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+
+    index.edges.add(1, "a.py", "python", imports)
+    with pytest.raises(KeyboardInterrupt):
+        index.edges.resolve_all({}, checkpoint)
+
+    assert len(asked) == 3

@@ -2,7 +2,16 @@
 
 import pytest
 
-from codecompass.store.path_roles import PathReader, PathWords, is_generated, is_history, is_test, is_vendored, role_of
+from codecompass.store.path_roles import (
+    MAX_WORDS_ABOVE,
+    PathReader,
+    PathWords,
+    is_generated,
+    is_history,
+    is_test,
+    is_vendored,
+    role_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +122,13 @@ def test_one_reader_gives_the_same_for_many_paths_as_one_for_each():
 )
 def test_what_tells_of_changes_is_told_from_code_that_deals_with_them(path, tells):
     assert is_history(path) is tells
+
+
+def test_a_path_of_any_depth_is_read():
+    reader = PathReader()
+    path = "tests/" + "some_words/" * 20_000 + "a.py"
+
+    assert reader.role(path).is_test
+    words = reader.words(path)
+    assert (words.stem, words.directory) == (("a",), ("some", "words"))
+    assert len(words.above) <= MAX_WORDS_ABOVE

@@ -8,8 +8,9 @@ from codecompass.store.intake import FileTask
 from codecompass.store.languages.detect import HEAD_BYTES
 from codecompass.store.scan.classify import BINARY_PROBE_BYTES
 from codecompass.store.words import WordSplitter
+from codecompass.worker import reading
 from codecompass.worker.messages import Batch
-from codecompass.worker.reading import ReadFile, read_file
+from codecompass.worker.reading import ReadFile, read_file, reading_limit
 
 
 def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20, known: bytes = b"") -> ReadFile:
@@ -69,3 +70,18 @@ def test_a_file_over_the_cap_is_not_read(tmp_path):
     answer = read(tmp_path, "a.txt", b"x\n" * 100, max_file_bytes=199).answer
 
     assert (answer.status, answer.reason, answer.content_hash) == ("skipped", "too_large", b"")
+
+
+def test_configuration_that_takes_too_long_to_read_says_nothing_and_is_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "CONFIGURATION_CPU_SECONDS", 0.05)
+    slow = b"".join(b"[" + b"a." * 4_000 + b"b%d]\n" % number for number in range(10))
+
+    answer = read(tmp_path, "Cargo.toml", slow + b"\n" * 1_000 + b"[package]\nname = 'x'\n").answer
+
+    assert (answer.status, answer.roots) == ("indexed", ())
+
+
+def test_reading_may_take_longer_the_larger_files_may_be():
+    small, large = (Batch(b"", (), True, size, 1, 1.0) for size in (1 << 20, 1 << 30))
+
+    assert 1 < reading_limit(small) < 10 < reading_limit(large)

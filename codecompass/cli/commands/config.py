@@ -24,7 +24,8 @@ HELP = """
 SHOW_HELP = """
     Show every setting with its value and where that comes from.
 
-    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query].
+    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query], and
+    may only lower their limits.
 """
 
 command = LazyGroup(
@@ -39,10 +40,11 @@ command = LazyGroup(
 
 
 class Report(Struct, frozen=True):
-    """What `--json` prints: the files that were looked for, and the settings."""
+    """What `--json` prints: the files that were looked for, the settings, and in sentences what is not used of the files."""
 
     files: tuple["File", ...]
     settings: tuple["Value", ...]
+    refused: tuple[str, ...] = ()
 
 
 class File(Struct, frozen=True):
@@ -80,15 +82,18 @@ def show(invocation: Invocation, key: str | None) -> None:
     """Prints the settings."""
     options = invocation.options
     root = _project_root(invocation)
-    values = [_resolved(invocation, value) for value in invocation.load(root).values]
+    loaded = invocation.load(root)
+    values = [_resolved(invocation, value) for value in loaded.values]
     chosen = [value for value in values if key is None or value.key == key or value.key.partition(".")[0] == key]
     if key is not None and not chosen:
         raise _unknown(key, [value.key for value in values])
     files = _files(invocation, root)
     if options.as_json:
-        _print_json(invocation, files, chosen)
+        _print_json(invocation, files, chosen, loaded.refused)
         return
     terminal = invocation.terminal
+    for refusal in loaded.refused:
+        terminal.warn(refusal)
     for file in files if key is None else ():
         missing = "" if file.exists else " (none)"
         terminal.line(terminal.style(f"# {file.source}: {printable(file.path)}{missing}", "dim"))
@@ -160,7 +165,7 @@ def _files(invocation: Invocation, root: Path | None) -> tuple[File, ...]:
     return tuple(File(source, str(path), path.is_file()) for source, path in paths)
 
 
-def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[EffectiveValue]) -> None:
+def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[EffectiveValue], refused: tuple[str, ...]) -> None:
     from codecompass.protocol.encode import encode
 
     variables = {setting.key: setting.variable for setting in known_settings()}
@@ -176,4 +181,4 @@ def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[Ef
         )
         for value in values
     )
-    invocation.terminal.json(encode(Report(files, settings)))
+    invocation.terminal.json(encode(Report(files, settings, refused)))

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, awaited_tail, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _EXTENSIONS: Final = ("", ".sh", ".bash")
@@ -21,8 +21,8 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file; what follows a variable directory may also be found by the end of the path."""
     place = _place(item)
-    candidates = paths.files_with_tail(tail_of(last_part(place)))
-    if not candidates:
+    tail = tail_of(last_part(place))
+    if not paths.files_with_tail(tail):
         return ""
     for directory in ancestors(from_path):
         for extension in _EXTENSIONS:
@@ -32,7 +32,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     if place == item.spec and "/" not in place:
         return ""
     for extension in _EXTENSIONS:
-        matches = ending(candidates, place + extension)
+        matches = paths.files_ending(tail, place + extension)
         if matches:
             return nearest(matches, from_path)
     return ""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import awaited_tail, directory_of, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import awaited_tail, directory_of, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _INCLUDE_DIRECTORIES: Final = frozenset({"", "inc", "include", "includes", "public"})
@@ -21,15 +21,15 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the header or source included. `<stdio.h>` must be in an include directory to be one of ours."""
     spec = item.spec
-    candidates = paths.files_with_tail(tail_of(last_part(spec)))
-    if not candidates:
+    tail = tail_of(last_part(spec))
+    if not paths.files_with_tail(tail):
         return ""
     if item.kind != "system":
         beside = join(directory_of(from_path), spec)
         if beside is not None and paths.has_file(beside):
             return beside
     spec = spec.removeprefix("./")
-    found = ending(candidates, spec)
+    found = paths.files_ending(tail, spec)
     if item.kind == "system" and "/" not in spec:
         found = [path for path in found if last_part(directory_of(path)[:-1]) in _INCLUDE_DIRECTORIES]
     return nearest(found, from_path)

@@ -7,6 +7,7 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -15,9 +16,22 @@ from codecompass.store.imports import jsonc
 from codecompass.store.imports.index import ModuleRoot
 from codecompass.store.imports.node_configuration import own_scope, package_roots, typescript_roots
 from codecompass.store.imports.places import directory_of, join, last_part
+from codecompass.units import MIB
 
 MAX_ROOTS_PER_FILE: Final = 500
 """More come from generated maps; what is said first counts."""
+
+MAX_READ: Final = 20_000
+"""What a reader finds, repetitions and what is too long included, up to which it is listened to."""
+
+MAX_SOURCE_BYTES: Final = 1 * MIB
+"""A larger file is no configuration, whatever size of files the user has allowed."""
+
+MAX_ROOT_LENGTH: Final = 1_000
+"""Characters of a name, and of the place that it leads to. Longer ones are nobody's module."""
+
+MAX_PYTHON_PLACES: Final = 20
+"""Entries of the search path that one file adds. Each import may look into all of them."""
 
 
 def is_configuration(path: str) -> bool:
@@ -28,13 +42,13 @@ def is_configuration(path: str) -> bool:
 def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
     """Returns what the file at `path` says, ranked in the order of the file; () for one without sense."""
     reader = _reader_of(path)
-    if reader is None:
+    if reader is None or len(source) > MAX_SOURCE_BYTES:
         return ()
-    found: list[ModuleRoot] = []
+    found: dict[ModuleRoot, None] = {}
     try:
-        for root in reader(path, source):
-            if root not in found:
-                found.append(root)
+        for root in islice(reader(path, source), MAX_READ):
+            if len(root.prefix) <= MAX_ROOT_LENGTH and len(root.directory) <= MAX_ROOT_LENGTH:
+                found[root] = None
             if len(found) == MAX_ROOTS_PER_FILE:
                 break
     except (ValueError, RecursionError, configparser.Error):
@@ -54,7 +68,7 @@ def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None
     return reader
 
 
-_GO_MODULE: Final = re.compile(r'^\s*module\s+"?([^\s"]+)', re.MULTILINE)
+_GO_MODULE: Final = re.compile(r'^[ \t]*module[ \t]+"?([^\s"]+)', re.MULTILINE)
 
 
 def _go_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
@@ -117,7 +131,8 @@ def _setup_py_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 
 def _python_places(path: str, places: list[object]) -> Iterator[ModuleRoot]:
     directory = directory_of(path)
-    for place in dict.fromkeys(place for place in places if isinstance(place, str)):
+    distinct = dict.fromkeys(place for place in places if isinstance(place, str))
+    for place in islice(distinct, MAX_PYTHON_PLACES):
         joined = join(directory, place or ".")
         if joined is not None:
             yield ModuleRoot("python", "", joined.rstrip("/") + "/" if joined else "", directory)
@@ -191,8 +206,8 @@ def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
         yield ModuleRoot("jvm", package, directory, own_scope(directory))
 
 
-_ZIG_MODULE: Final = re.compile(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]*);")
-_ZIG_FILE: Final = re.compile(r"root_source_file\s*=\s*(?:b\.path\(|\.\{[^\"]*)\s*\"([^\"]+)\"")
+_ZIG_MODULE: Final = re.compile(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]{0,1000});")
+_ZIG_FILE: Final = re.compile(r"root_source_file\s*=\s*(?:b\.path\(\s*|\.\{[^\"]*)\"([^\"]+)\"")
 
 
 def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

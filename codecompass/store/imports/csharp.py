@@ -1,10 +1,10 @@
 """C#: a namespace is the directory that spells it, below a project's root namespace or at the end of a path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ROOT_TARGET, directory_of, ending, nearest
+from codecompass.store.imports.places import ROOT_TARGET, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "dotnet"
@@ -23,11 +23,12 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     if found:
         return nearest(found, from_path) or ROOT_TARGET
     name = f"{parts[-1]}.cs"
-    files = [path for path in paths.files_with_tail(parts[-1]) if _is_in(path, name, parts[:-1], paths)]
+    around = (*_said(parts[:-1], paths), *_spelled(parts[:-1], paths)) if paths.files_with_tail(parts[-1]) else ()
+    files = [directory + name for directory in dict.fromkeys(around) if paths.has_file(directory + name)]
     if files or not _is_type(item):
         return nearest(files, from_path)
-    around = list(_namespaces(parts[:-1], paths)) if len(parts) > 1 else []
-    return nearest(around, from_path) or (ROOT_TARGET if around else "")
+    namespaces = list(_namespaces(parts[:-1], paths)) if len(parts) > 1 else []
+    return nearest(namespaces, from_path) or (ROOT_TARGET if namespaces else "")
 
 
 def _is_type(item: Import) -> bool:
@@ -49,9 +50,9 @@ def _namespaces(parts: list[str], paths: PathIndex) -> Iterator[str]:
         if paths.package_size(ECOSYSTEM, directory):
             is_said = True
             yield directory
-    if not is_said and len(parts) > 1:
-        for directory in paths.package_directories(parts[-1] + "/"):
-            if paths.package_size(ECOSYSTEM, directory) and _spells(directory, parts):
+    if not is_said:
+        for directory in _spelled(parts, paths):
+            if paths.package_size(ECOSYSTEM, directory):
                 yield directory
 
 
@@ -63,12 +64,7 @@ def _said(parts: list[str], paths: PathIndex) -> Iterator[str]:
             yield root.directory + rest
 
 
-def _spells(directory: str, parts: list[str]) -> bool:
+def _spelled(parts: list[str], paths: PathIndex) -> Sequence[str]:
     # A directory may hold several parts of the name: `Company.Core/Models` is `Company.Core.Models`.
     # One part alone would be any directory that is called `Collections`.
-    return len(parts) > 1 and bool(ending([directory.replace(".", "/")], "/".join(parts) + "/"))
-
-
-def _is_in(path: str, name: str, namespace: list[str], paths: PathIndex) -> bool:
-    directory = directory_of(path)
-    return path == directory + name and (_spells(directory, namespace) or directory in _said(namespace, paths))
+    return paths.namespaces_ending(parts[-1] + "/", "/".join(parts) + "/") if len(parts) > 1 else ()

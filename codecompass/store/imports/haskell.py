@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import awaited_tail, ending, last_part, nearest
+from codecompass.store.imports.places import awaited_tail, last_part, nearest
 from codecompass.store.records import Import
 
 _SOURCE_ROOTS: Final = frozenset({"app", "bench", "benchmarks", "lib", "library", "src", "test", "tests"})
@@ -17,11 +17,11 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file of the module. One with a single name must stand where sources begin."""
-    candidates = paths.files_with_tail(last_part(item.spec, "."))
+    tail = last_part(item.spec, ".")
     module = item.spec.replace(".", "/")
-    for extension in _EXTENSIONS if candidates else ():
-        found = ending(candidates, module + extension)
-        found = [path for path in found if not _is_inside(path[: -len(module + extension)], "/" not in module)]
+    for extension in _EXTENSIONS if paths.files_with_tail(tail) else ():
+        alike = paths.files_ending(tail, module + extension)
+        found = [path for path in alike if not _is_inside(path[: -len(module + extension)], "/" not in module)]
         if found:
             return nearest(found, from_path)
     return ""

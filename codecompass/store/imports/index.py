@@ -6,17 +6,25 @@ each file, on the paths themselves, or on the few module roots. `InMemoryPaths` 
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from functools import cached_property
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
+from codecompass.store.imports.endings import Endings, with_slashes
 from codecompass.store.imports.places import (
     directory_of,
+    ending,
     package_key,
     package_of,
     path_tails,
     stem_of,
 )
+
+MAX_SAME_KEY: Final = 100
+"""Roots tried for one name. So many packages of one name are copies of a template; each import would look at all of them."""
+
+_Key = TypeVar("_Key")
 
 
 class ModuleRoot(Struct, frozen=True, array_like=True):
@@ -37,20 +45,35 @@ class ModuleRoot(Struct, frozen=True, array_like=True):
 class Roots:
     """The module roots of one ecosystem, ready to be looked up. Immutable.
 
-    The order in which they are given does not matter: each tuple is by rank, then scope, then directory.
+    The order in which they are given does not matter: each tuple is by rank, then scope, then directory. Of those with the
+    same key there are at most MAX_SAME_KEY, but in `all`, `by_scope` and `wildcards`.
     """
 
     def __init__(self, roots: Iterable[ModuleRoot]) -> None:
         self.all: Final = tuple(sorted(set(roots), key=lambda root: (root.rank, root.scope, root.directory, root.prefix)))
-        self.by_prefix: Final = _grouped((root.prefix, root) for root in self.all)
+        self.by_prefix: Final = _grouped(((root.prefix, root) for root in self.all), MAX_SAME_KEY)
         self.by_scope: Final = _grouped((root.scope, root) for root in self.all)
-        self.by_directory: Final = _grouped((directory_of(root.directory), root) for root in self.all)
-        self.by_stem: Final = _grouped((stem_of(root.directory), root) for root in self.all if "*" not in root.directory)
+        self.by_directory: Final = _grouped(((directory_of(root.directory), root) for root in self.all), MAX_SAME_KEY)
+        self.by_stem: Final = _grouped(
+            ((stem_of(root.directory), root) for root in self.all if "*" not in root.directory), MAX_SAME_KEY
+        )
         """The roots without a `*` in their directory, by that without what follows the first dot of its last name."""
-        self.with_wildcard: Final = tuple(root for root in self.all if "*" in root.directory)
-        self.by_head: Final = _grouped((root.prefix.split("*", 1)[0], root) for root in self.all if "*" in root.prefix)
-        """The roots with a `*` in their prefix, by what stands before it."""
-        self.head_lengths: Final = tuple(sorted({len(head) for head in self.by_head}, reverse=True))
+        self.wildcards: Final = _grouped(
+            (directory_of(root.directory.partition("*")[0]), root) for root in self.all if "*" in root.directory
+        )
+        """The roots with a `*` in their directory, by the directory above it."""
+        self.by_name: Final = _grouped((((root.scope, root.prefix), root) for root in self.all), MAX_SAME_KEY)
+        self.by_head: Final = _grouped(
+            (((root.scope, root.prefix.partition("*")[0]), root) for root in self.all if "*" in root.prefix), MAX_SAME_KEY
+        )
+        """The roots with a `*` in their prefix, by their scope and what stands before it."""
+        self.head_lengths: Final = _head_lengths(self.by_head)
+        """The lengths of those beginnings in each scope, the longest first."""
+
+    @cached_property
+    def directories(self) -> frozenset[str]:
+        """All directories that a root names."""
+        return frozenset(root.directory for root in self.all)
 
 
 class PathIndex(Protocol):
@@ -70,6 +93,18 @@ class PathIndex(Protocol):
     def package_directories(self, tail: str) -> Collection[str]:
         """Returns the directories of the packages of the files found by a `directory_tail`, once each, in any order."""
         return {package[1] for package in map(package_of, self.files_with_tail(tail)) if package is not None}
+
+    def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """Returns the files with `tail` that end in `suffix`, in any order; none where they are too many to tell apart."""
+        return ending(self.files_with_tail(tail), suffix)
+
+    def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """As `files_ending`, for the package directories found by a `directory_tail`."""
+        return ending(self.package_directories(tail), suffix)
+
+    def namespaces_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """As `packages_ending`, where a dot in the name of a directory separates as a slash does."""
+        return [path for path in self.package_directories(tail) if ending((with_slashes(path),), suffix)]
 
     def package_size(self, ecosystem: str, directory: str) -> int:
         """Returns how many files make up a package: those found by `package_key(ecosystem, directory)`."""
@@ -93,6 +128,9 @@ class InMemoryPaths(PathIndex):
         self._directories: dict[str, dict[str, int]] = {}  # by directory_tail: directory and how many files say so
         self._roots: dict[str, Roots] = {}
         self._ordered: list[str] | None = None
+        self._endings = Endings(self.files_with_tail)
+        self._packages = Endings(self.package_directories)
+        self._namespaces = Endings(self.package_directories, with_slashes)
         for path in paths:
             self.add(path)
         self.set_roots(roots)
@@ -102,7 +140,7 @@ class InMemoryPaths(PathIndex):
         if path in self._files:
             return
         self._files.add(path)
-        self._ordered = None
+        self._forget()
         by_tail = self._by_tail
         for tail in path_tails(path):
             if tail in by_tail:
@@ -117,13 +155,18 @@ class InMemoryPaths(PathIndex):
         if path not in self._files:
             return
         self._files.remove(path)
-        self._ordered = None
+        self._forget()
         for tail in path_tails(path):
             self._by_tail[tail].remove(path)
             if not self._by_tail[tail]:
                 del self._by_tail[tail]
             if tail[-1:] == "/":
                 self._count_directory(tail, path, -1)
+
+    def _forget(self) -> None:
+        self._ordered = None
+        for endings in (self._endings, self._packages, self._namespaces):
+            endings.clear()
 
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
@@ -141,6 +184,18 @@ class InMemoryPaths(PathIndex):
     def package_directories(self, tail: str) -> Collection[str]:
         """Returns the directories of the packages of the files found by a `directory_tail`, once each."""
         return self._directories.get(tail, ())
+
+    def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """Returns the files with `tail` that end in `suffix`; none where they are too many to tell apart."""
+        return self._endings.find(tail, suffix)
+
+    def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """As `files_ending`, for the package directories found by a `directory_tail`."""
+        return self._packages.find(tail, suffix)
+
+    def namespaces_ending(self, tail: str, suffix: str) -> Sequence[str]:
+        """As `packages_ending`, where a dot in the name of a directory separates as a slash does."""
+        return self._namespaces.find(tail, suffix)
 
     def files_below(self, directory: str) -> Iterator[str]:
         """Yields every file below a directory, by path. The first call after a change sorts all paths."""
@@ -165,11 +220,18 @@ class InMemoryPaths(PathIndex):
                 del counts[package[1]]
 
 
-def _grouped(pairs: Iterable[tuple[str, ModuleRoot]]) -> dict[str, tuple[ModuleRoot, ...]]:
-    groups: dict[str, list[ModuleRoot]] = {}
+def _grouped(pairs: Iterable[tuple[_Key, ModuleRoot]], limit: int | None = None) -> dict[_Key, tuple[ModuleRoot, ...]]:
+    groups: dict[_Key, list[ModuleRoot]] = {}
     for key, root in pairs:
         groups.setdefault(key, []).append(root)
-    return {key: tuple(members) for key, members in groups.items()}
+    return {key: tuple(members[:limit]) for key, members in groups.items()}
+
+
+def _head_lengths(heads: Iterable[tuple[str, str]]) -> dict[str, tuple[int, ...]]:
+    lengths: dict[str, set[int]] = {}
+    for scope, head in heads:
+        lengths.setdefault(scope, set()).add(len(head))
+    return {scope: tuple(sorted(found, reverse=True)) for scope, found in lengths.items()}
 
 
 NO_ROOTS: Final = Roots(())

@@ -23,6 +23,9 @@ _PLAIN: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", "
 _SOURCES_OF: Final = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
 """TypeScript names the file that will have been built."""
 
+_MAX_PLACES: Final = 100
+"""Places tried for one name. Configuration that gives more is generated."""
+
 _TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
@@ -62,12 +65,12 @@ def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
         for root in roots.by_stem.get(place, ()):
             yield tail_of(last_part(root.prefix))
             yield from _directory_importers(root, roots)
-    for root in roots.with_wildcard:
-        head, _, rest = root.directory.partition("*")
-        # As in the stem: only the last part loses what follows its first dot.
-        slash = rest.rfind("/") + 1
-        rest = rest[:slash] + rest[slash:].partition(".")[0]
-        for place in stems:
+    for place in stems:
+        for root in (root for directory in ancestors(place) for root in roots.wildcards.get(directory, ())):
+            head, _, rest = root.directory.partition("*")
+            # As in the stem: only the last part loses what follows its first dot.
+            slash = rest.rfind("/") + 1
+            rest = rest[:slash] + rest[slash:].partition(".")[0]
             if place.startswith(head) and place.endswith(rest) and len(place) > len(head) + len(rest):
                 matched = place[len(head) : len(place) - len(rest)]
                 yield tail_of(last_part(root.prefix.replace("*", matched).rstrip("/")))
@@ -113,20 +116,21 @@ def _named(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -> str:
 
 def _mapped(spec: str, from_path: str, roots: Roots) -> Iterator[str]:
     """Yields where the configuration says that a name leads, the most specific first."""
-    matches: list[tuple[ModuleRoot, str]] = [(root, "") for root in roots.by_prefix.get(spec, ())]
-    for length in roots.head_lengths:
-        if length >= len(spec):
-            continue
-        for root in roots.by_head.get(spec[:length], ()):
-            rest = root.prefix[length + 1 :]
-            if spec.endswith(rest) and len(spec) > length + len(rest):
-                matches.append((root, spec[length : len(spec) - len(rest)]))
-    matches = [match for match in matches if from_path.startswith(match[0].scope)]
+    matches: list[tuple[ModuleRoot, str]] = []
+    for scope in ancestors(from_path):
+        matches += [(root, "") for root in roots.by_name.get((scope, spec), ())]
+        for length in roots.head_lengths.get(scope, ()):
+            if length >= len(spec):
+                continue
+            for root in roots.by_head.get((scope, spec[:length]), ()):
+                rest = root.prefix[length + 1 :]
+                if spec.endswith(rest) and len(spec) > length + len(rest):
+                    matches.append((root, spec[length : len(spec) - len(rest)]))
     matches.sort(key=_specificity)
     if len({(root.prefix, root.rank) for root, _ in matches}) < len(matches):
         # Two packages of one name: the nearer one is meant.
         matches.sort(key=lambda match: (*_specificity(match), -shared_parts(match[0].directory, from_path)))
-    for root, matched in matches:
+    for root, matched in matches[:_MAX_PLACES]:
         place = root.directory.replace("*", matched)
         if ".." not in matched or (joined := join("", place)) is None:
             yield place

@@ -5,9 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-# A string comes first in both, and is kept as it is, whatever it holds.
-_COMMENTS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_LAST_COMMAS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+# A string comes first in both, and is kept as it is, whatever it holds. One without an end goes to the end of the text: looked
+# for again from each escaped quote in it, it would cost the square of its length.
+_STRING: Final = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))'
+_COMMENTS: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMAS: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 
 def decode(source: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ending, last_part, nearest
+from codecompass.store.imports.places import last_part, nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "jvm"
@@ -61,13 +61,12 @@ def _class_end(parts: Sequence[str]) -> int:
 
 
 def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    candidates = paths.files_with_tail(parts[-1]) if parts else ()
-    if not candidates:
+    if not parts or not paths.files_with_tail(parts[-1]):
         return ""
-    found = _files(candidates, parts, from_path)
+    found = _files(parts, from_path, paths)
     if not found:
-        said = {place + parts[-1] for place in _said(parts[:-1], from_path, paths)}
-        found = [path for path in candidates if path.endswith(_EXTENSIONS) and path[: path.rfind(".")] in said]
+        said = dict.fromkeys(place + parts[-1] for place in _said(parts[:-1], from_path, paths))
+        found = [place + extension for place in said for extension in _EXTENSIONS if paths.has_file(place + extension)]
     return nearest(found, from_path)
 
 
@@ -75,7 +74,7 @@ def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
     if not package or (package[0] in _LANGUAGE_ROOTS and len(package) < _SHORT):
         return ""
     suffix = "/".join(package) + "/"
-    directories = ending(paths.package_directories(package[-1] + "/"), suffix)
+    directories = paths.packages_ending(package[-1] + "/", suffix)
     places = [place for place in directories if _is_root(place[: -len(suffix)], package, from_path)]
     found = [place for place in (*places, *_said(package, from_path, paths)) if paths.package_size(ECOSYSTEM, place)]
     return nearest(found, from_path)
@@ -97,11 +96,11 @@ def _begins_sources(directory: str) -> bool:
     return name in _SOURCE_ROOTS or name.endswith(("Main", "Test"))
 
 
-def _files(candidates: Sequence[str], parts: Sequence[str], from_path: str) -> list[str]:
+def _files(parts: Sequence[str], from_path: str, paths: PathIndex) -> list[str]:
     found = []
     for extension in _EXTENSIONS:
         suffix = "/".join(parts) + extension
-        found += [path for path in ending(candidates, suffix) if _is_root(path[: -len(suffix)], parts, from_path)]
+        found += [path for path in paths.files_ending(parts[-1], suffix) if _is_root(path[: -len(suffix)], parts, from_path)]
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, awaited_tail, ending, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _LAYOUTS: Final = ("", "lua/", "src/", "lib/")
@@ -19,14 +19,14 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file: below a directory above the importing one, else in the `lua/` of a plugin."""
     module = _module(item)
-    candidates = paths.files_with_tail(tail_of(last_part(module)))
-    if not candidates:
+    tail = tail_of(last_part(module))
+    if not paths.files_with_tail(tail):
         return ""
     for place in _places(module, from_path):
         if paths.has_file(place):
             return place
     for extension in _EXTENSIONS:
-        found = ending(candidates, f"lua/{module}{extension}")
+        found = paths.files_ending(tail, f"lua/{module}{extension}")
         if found:
             return nearest(found, from_path)
     return ""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ROOT_TARGET, ancestors, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ROOT_TARGET, ancestors, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "composer"
@@ -35,7 +35,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
             found = [directory for directory in directories if paths.package_size(ECOSYSTEM, directory)]
         if found:
             return nearest(found, from_path) or ROOT_TARGET
-    return nearest(ending(candidates, name + ".php"), from_path) if "/" in name else ""
+    return nearest(paths.files_ending(last, name + ".php"), from_path) if "/" in name else ""
 
 
 def _name(item: Import) -> str:

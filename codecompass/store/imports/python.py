@@ -6,16 +6,16 @@ layouts `src/`, `lib/`, `python/` below each, and what configuration says.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
-from codecompass.store.imports.index import ModuleRoot, PathIndex
+from codecompass.store.imports.index import PathIndex
 from codecompass.store.imports.places import (
     ancestors,
     awaited_tail,
     awaited_tails,
     directory_of,
-    ending,
     last_part,
     nearest,
     parent_of,
@@ -25,6 +25,9 @@ from codecompass.store.records import Import
 ECOSYSTEM: Final = "python"
 
 _LAYOUTS: Final = ("", "src/", "lib/", "python/")
+_MAX_BASES: Final = 300
+"""Entries of the search path that are tried. Only configuration that names hundreds of directories makes more."""
+
 _INITS: Final = ("__init__.py", "__init__.pyi")
 _MODULES: Final = (".py", ".pyi", "/__init__.py", "/__init__.pyi", ".pyx")
 
@@ -51,14 +54,20 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     return _absolute(item, from_path, paths)
 
 
-def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of imports that `path` decides about without being their target.
+def configured_tails(changed: Iterable[str], paths: PathIndex) -> Iterator[str]:
+    """Yields the tails of imports that the files of `changed` decide about without being their target.
 
     An `__init__.py` turns its directory from an entry of the search path into a package, so that the modules below are
     no longer found from there by their bare names.
     """
-    if path.endswith(_INITS) and last_part(path) in _INITS:
-        for below in paths.files_below(directory_of(path)):
+    packages = sorted({directory_of(path) for path in changed if last_part(path) in _INITS})
+    outer = None
+    for package in packages:
+        # What is below an outer one has been yielded: in a chain of packages that would cost the square of its length.
+        if outer is not None and package.startswith(outer):
+            continue
+        outer = package
+        for below in paths.files_below(package):
             if below.endswith((".py", ".pyi", ".pyx")):
                 yield from awaited_tails(below)
                 yield from awaited_tails(directory_of(below)[:-1])
@@ -131,6 +140,10 @@ def _on_search_path(modules: Sequence[str], from_path: str, paths: PathIndex) ->
 
 
 def _bases(from_path: str, paths: PathIndex) -> Iterator[str]:
+    return islice(_all_bases(from_path, paths), _MAX_BASES)
+
+
+def _all_bases(from_path: str, paths: PathIndex) -> Iterator[str]:
     scopes = paths.roots(ECOSYSTEM).by_scope
     for directory in ancestors(from_path):
         for layout in _LAYOUTS:
@@ -141,20 +154,23 @@ def _bases(from_path: str, paths: PathIndex) -> Iterator[str]:
 
 def _in_other_project(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
     """Finds a package of another project in the repository; a bare module is too common a name for that."""
-    roots: Sequence[ModuleRoot] = paths.roots(ECOSYSTEM).all
+    roots = paths.roots(ECOSYSTEM).directories
     if not roots:
         return ""
-    bases = {root.directory + layout for root in roots for layout in _LAYOUTS}
     for module in modules:
-        candidates = paths.files_with_tail(last_part(module))
         for extension in _MODULES:
             suffix = module + extension
             if "/" not in suffix:
                 continue
-            found = [path for path in ending(candidates, suffix) if path[: len(path) - len(suffix)] in bases]
+            alike = paths.files_ending(last_part(module), suffix)
+            found = [path for path in alike if _is_base(path[: len(path) - len(suffix)], roots)]
             if found:
                 return nearest(found, from_path)
     return ""
+
+
+def _is_base(directory: str, roots: Collection[str]) -> bool:
+    return any(directory.endswith(layout) and directory[: len(directory) - len(layout)] in roots for layout in _LAYOUTS)
 
 
 def _namespace(inner: str, module: str, from_path: str, paths: PathIndex) -> str:

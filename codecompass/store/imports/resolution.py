@@ -36,6 +36,13 @@ class _Rules(Struct, frozen=True):
     resolve: Callable[[Import, str, PathIndex], str]
 
 
+MAX_DIRECTORIES: Final = 64
+"""Directories above an importing file, of which resolving may try each. The deepest of 32 known repositories has 14; of a file
+further down, nothing is resolved."""
+
+MAX_PATH_LENGTH: Final = 1_024
+"""The same in characters."""
+
 _JAVASCRIPT: Final = _Rules(javascript.tails, javascript.resolve)
 _JVM: Final = _Rules(jvm.tails, jvm.resolve)
 _C: Final = _Rules(c.tails, c.resolve)
@@ -85,7 +92,7 @@ def languages_of(ecosystem: str) -> tuple[str, ...]:
 
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the strings on which the target of an import depends: none, one or two."""
-    rules = _RULES.get(language)
+    rules = _rules(language, from_path)
     return () if rules is None else tuple(tail for tail in rules.tails(item, from_path) if tail)
 
 
@@ -95,8 +102,13 @@ def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> st
     That is the path of a file, the path of a directory with `/` at its end where a package is a directory (`/` alone is
     the root of the repository), or the empty string: outside of the repository, or not known.
     """
-    rules = _RULES.get(language)
+    rules = _rules(language, from_path)
     return "" if rules is None else rules.resolve(item, from_path, paths)
+
+
+def _rules(language: str, from_path: str) -> _Rules | None:
+    is_too_deep = len(from_path) > MAX_PATH_LENGTH or from_path.count("/") > MAX_DIRECTORIES
+    return None if is_too_deep else _RULES.get(language)
 
 
 def affected_tails(added: Collection[str], removed: Collection[str], paths: PathIndex) -> set[str]:
@@ -115,8 +127,9 @@ def affected_tails(added: Collection[str], removed: Collection[str], paths: Path
                 package_changes[package] = package_changes.get(package, 0) + change
             if package is None or package[0] != go.ECOSYSTEM:
                 tails.update(awaited_tails(path))
-            for configured in (python, javascript, rust, zig):
+            for configured in (javascript, rust, zig):
                 tails.update(configured.configured_tails(path, paths))
+        tails.update(python.configured_tails(files, paths))
     for package, change in package_changes.items():
         size = paths.package_size(*package)
         if change and (size == 0 or size == change):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ancestors, awaited_tail, directory_of, ending, join, last_part, nearest, tail_of
+from codecompass.store.imports.places import ancestors, awaited_tail, directory_of, join, last_part, nearest, tail_of
 from codecompass.store.records import Import
 
 _LOAD_PATH: Final = ("lib/", "spec/", "test/", "app/", "")
@@ -21,8 +21,8 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file; a gem elsewhere in the repository is found by its `lib/`."""
-    candidates = paths.files_with_tail(tail_of(last_part(item.spec)))
-    if not candidates:
+    tail = tail_of(last_part(item.spec))
+    if not paths.files_with_tail(tail):
         return ""
     for place in _places(item, from_path):
         for extension in _EXTENSIONS:
@@ -31,7 +31,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     if item.kind == "relative" or item.spec.startswith("."):
         return ""
     suffix = "lib/" + (item.spec if item.spec.endswith(".rb") else item.spec + ".rb")
-    return nearest(ending(candidates, suffix), from_path)
+    return nearest(paths.files_ending(tail, suffix), from_path)
 
 
 def _places(item: Import, from_path: str) -> Iterator[str]:

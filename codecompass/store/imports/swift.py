@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.store.imports.index import PathIndex
-from codecompass.store.imports.places import ending, nearest
+from codecompass.store.imports.places import nearest
 from codecompass.store.records import Import
 
 ECOSYSTEM: Final = "swift"
@@ -21,7 +21,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     said = [root.directory for root in roots if from_path.startswith(root.scope)]
     if said:
         return nearest(said, from_path)
-    directories = ending(paths.package_directories(module + "/"), module + "/")
+    directories = paths.packages_ending(module + "/", module + "/")
     found = [directory for directory in directories if paths.package_size(ECOSYSTEM, directory)]
     return nearest(found, from_path)
 

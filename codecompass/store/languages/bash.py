@@ -123,10 +123,16 @@ def command(node: Node, context: Context) -> Iterator[Found]:
 
 def _unquoted(node: Node, context: Context) -> str:
     """The argument as written, the quotes of its strings removed: `"$DIR"/x.sh` is `$DIR/x.sh`."""
-    if node.type == "concatenation":
-        return "".join(_unquoted(child, context) for child in node.children)
-    text = context.text(node)
-    return text[1:-1] if node.type in ("string", "raw_string") else text
+    parts: list[str] = []
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type == "concatenation":
+            pending.extend(reversed(current.children))
+            continue
+        text = context.text(current)
+        parts.append(text[1:-1] if current.type in ("string", "raw_string") else text)
+    return "".join(parts)
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:

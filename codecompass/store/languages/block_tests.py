@@ -29,6 +29,9 @@ MAX_BLOCK: Final = 200_000
 MAX_QUALIFIED_NAME: Final = 1_000
 """Characters from which a test goes by its title alone: names of nested ones grow with the square."""
 
+MAX_DEPTH: Final = 100
+"""Tests within tests. Deeper ones stand beside the last of these, as definitions do (`extract.MAX_NESTING`)."""
+
 _ESCAPED: Final = re.compile(r"\\(['\"`\\])")
 _BLANKS: Final = frozenset(b" \t\r\n")
 _NOT_CODE: Final = ("comment", "string", "heredoc", "template")
@@ -174,7 +177,7 @@ def with_tests(
         last = symbols[index].line_end if is_symbol else tests[index].line_end
         while around and (around[-1][0] < last or around[-1][0] < line):
             around.pop()
-        inner = around[-1][2] if around else -1
+        inner = around[min(len(around), MAX_DEPTH) - 1][2] if around else -1
         if is_symbol:
             symbol = symbols[index]
             is_in_test = bool(around) and not around[-1][1]

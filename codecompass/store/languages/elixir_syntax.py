@@ -113,13 +113,15 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
 
 def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
     """The name is empty where it is computed (`def unquote(name)()`)."""
-    if head.type == "binary_operator":
+    while head.type == "binary_operator":
         left = head.child_by_field_name("left")
         operator = head.child_by_field_name("operator")
         word = "" if operator is None else context.text(operator)
-        if word in ("when", "::", "\\\\"):
-            return ("", 0) if left is None else name_and_arity(left, context)
-        return word, 2
+        if word not in ("when", "::", "\\\\"):
+            return word, 2
+        if left is None:
+            return "", 0
+        head = left
     if head.type == "unary_operator":
         operator = head.child_by_field_name("operator")
         return ("" if operator is None else context.text(operator)), 1

@@ -42,8 +42,10 @@ def visibility_of(name: str, kind: str, context: Context, owner: str = "") -> Vi
 
 def bare(node: Node, context: Context) -> str:
     """`(<+>)` and `` `op` `` without what makes them prefix or infix; the last part of a qualified name."""
-    if node.type == "qualified":
+    while node.type == "qualified":
         last = node.child_by_field_name("id")
-        return context.text(node) if last is None else bare(last, context)
+        if last is None:
+            return context.text(node)
+        node = last
     text = context.text(node)
     return text.strip("()` \n") if node.type in ("prefix_id", "infix_id") else text

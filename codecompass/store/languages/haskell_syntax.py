@@ -16,11 +16,11 @@ HADDOCK: Final = re.compile(r"^(--|\{-)\s*[|^*]\s?")
 def bound_name(node: Node, context: Context) -> str:
     """The name that a clause or a declaration binds, empty for a pattern."""
     name = node.child_by_field_name("name")
+    while name is None and (inner := node.child_by_field_name("parens")) is not None:
+        node = inner
+        name = node.child_by_field_name("name")
     if name is not None:
         return bare(name, context)
-    inner = node.child_by_field_name("parens")
-    if inner is not None:
-        return bound_name(inner, context)
     for child in node.named_children:
         if child.type == "infix":
             operator = child.child_by_field_name("operator")

@@ -2,7 +2,7 @@
 
 import difflib
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -31,6 +31,9 @@ ALIKE: Final = 0.6
 MAX_NAME: Final = 255
 """Characters of a file name, on all file systems that we know; what a caller sends can be longer."""
 
+LEAST_NODE_BYTES: Final = 50
+"""No node is shorter than `{"kind":"fn","name":"f","line_start":1,"line_end":1}`."""
+
 METADATA_BYTES: Final = 1000
 """What an outline's answer takes besides its nodes, from above."""
 
@@ -49,17 +52,19 @@ def get_file_outline(
     symbols = snapshot.facts.symbols_in_file(file.id)
     whole = _tree(symbols, snapshot.facts.imports_of(file.id), file.language)
     nodes = _pruned(whole, 1) if request.depth == "top" else whole
-    limit = request.limit or len(symbols) + len(whole) + 1
+    n_nodes = _count(nodes)
+    limit = request.limit or n_nodes
     shown = _fitting(nodes, limit, settings.max_outline_bytes - METADATA_BYTES)
-    left_out = _count(nodes) - _count(shown)
-    warnings = (f"{left_out} of {_count(nodes)} nodes are left out; ask with depth top or a limit",) if left_out else ()
+    n_shown = _count(shown)
+    left_out = n_nodes - n_shown
+    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)
-    is_limited = left_out > 0 and _count(shown) < limit
+    is_limited = left_out > 0 and n_shown < limit
     return FileOutlineReply(
         file_path=file.path,
         language=file.language,
         symbols=shown,
-        metadata=msgspec.structs.replace(metadata, symbol_count=_count(shown), safety_limit_applied=is_limited),
+        metadata=msgspec.structs.replace(metadata, symbol_count=n_shown, safety_limit_applied=is_limited),
     )
 
 
@@ -107,11 +112,7 @@ def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: 
     """Nests symbols by their parents, and imports in the definitions whose lines they stand in."""
     children: dict[int | None, list[tuple[int, int, OutlineNode]]] = {}
     known = {row.id for row in symbols}
-    for imported in imports:
-        around = [
-            symbol for symbol in symbols if symbol.line_start <= imported.line_start and symbol.line_end >= imported.line_end
-        ]
-        inner = max(around, key=lambda symbol: (symbol.line_start, symbol.id), default=None)
+    for imported, inner in _with_inner(symbols, imports):
         node = OutlineNode(
             kind="use",
             name=import_name(imported, language),
@@ -136,11 +137,25 @@ def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: 
     return tuple(item[2] for item in sorted(children.get(None, ()), key=lambda item: item[:2]))
 
 
+def _with_inner(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow]) -> Iterator[tuple[ImportRow, SymbolRow | None]]:
+    """Yields each import, by line, with the innermost definition whose lines it stands in."""
+    to_begin = sorted(symbols, key=lambda symbol: (symbol.line_start, symbol.id), reverse=True)
+    begun: list[SymbolRow] = []
+    for imported in sorted(imports, key=lambda item: item.line_start):
+        while to_begin and to_begin[-1].line_start <= imported.line_start:
+            begun.append(to_begin.pop())
+        while begun and begun[-1].line_end < imported.line_start:
+            begun.pop()
+        yield imported, next((symbol for symbol in reversed(begun) if symbol.line_end >= imported.line_end), None)
+
+
 def _fitting(nodes: tuple[OutlineNode, ...], limit: int, max_bytes: int) -> tuple[OutlineNode, ...]:
     """The deepest cut of the tree that keeps both limits; where even the top level does not, its beginning."""
-    for depth in range(_depth(nodes), 0, -1):
+    # Most cuts of a large tree are ruled out by the number of their nodes, before one is made.
+    fitting = min(limit, max_bytes // LEAST_NODE_BYTES)
+    for depth in range(sum(1 for n_nodes in _counts(nodes) if n_nodes <= fitting), 0, -1):
         pruned = _pruned(nodes, depth)
-        if _count(pruned) <= limit and encoded_size(pruned) <= max_bytes:
+        if encoded_size(pruned) <= max_bytes:
             return pruned
     kept: list[OutlineNode] = []
     size = 2
@@ -161,9 +176,15 @@ def _pruned(nodes: Iterable[OutlineNode], depth: int) -> tuple[OutlineNode, ...]
     )
 
 
-def _depth(nodes: Sequence[OutlineNode]) -> int:
-    return 1 + max((_depth(node.children) for node in nodes), default=0) if nodes else 0
+def _counts(nodes: Sequence[OutlineNode]) -> Iterator[int]:
+    """Yields how many nodes there are down to each depth, the first one first."""
+    n_nodes = 0
+    level = list(nodes)
+    while level:
+        n_nodes += len(level)
+        yield n_nodes
+        level = [child for node in level for child in node.children]
 
 
-def _count(nodes: Iterable[OutlineNode]) -> int:
-    return sum(1 + _count(node.children) for node in nodes)
+def _count(nodes: Sequence[OutlineNode]) -> int:
+    return max(_counts(nodes), default=0)

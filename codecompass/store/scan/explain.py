@@ -15,7 +15,7 @@ from codecompass.store.scan import classify
 from codecompass.store.scan.ignore import Rule
 from codecompass.store.scan.policy import Place, root_place
 from codecompass.store.scan.regular_file import read_regular_file
-from codecompass.store.scan.walk import is_utf8, printable, skip_reason
+from codecompass.store.scan.walk import is_utf8, printable, skip_reason, unreadable_reason
 from codecompass.store.scan.workspace import ScanRules, Workspace
 
 Verdict = Literal["indexed", "skipped", "ignored", "directory", "missing", "outside_root"]
@@ -42,6 +42,7 @@ _SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "minified": "it looks generated: its lines are too long to be read",
     "not_utf8": "its content is neither UTF-8 nor UTF-16 with a byte order mark",
     "path_not_utf8": "its name is not valid UTF-8",
+    "path_too_long": "its path is longer than the system can open",
     "secret": "its name says that it holds a secret; a ! line in .codecompassignore takes it in",
     "special_file": "it is not a regular file",
     "symlink": "it is a symbolic link, and what it points to is indexed where it is",
@@ -97,8 +98,8 @@ class _Descent:
                 status = os.lstat(self._absolute(path))
             except (FileNotFoundError, NotADirectoryError):
                 return self._answer("missing", "there is no such file")
-            except OSError:
-                return self._skipped("unreadable")
+            except OSError as error:
+                return self._skipped(unreadable_reason(error))
             if not S_ISDIR(status.st_mode):
                 return self._explain_file(place, path, name, status, is_last=is_last)
             judged = place.judge_directory(path, name)
@@ -127,8 +128,8 @@ class _Descent:
             rule = place.arrive(self._names(place))
         except (FileNotFoundError, NotADirectoryError):
             return self._answer("missing", "there is no such file")
-        except OSError:
-            return self._skipped("unreadable")
+        except OSError as error:
+            return self._skipped(unreadable_reason(error))
         if rule is not None:
             return self._ignored(rule)
         return self._answer("directory", "it is a directory, and what belongs to the workspace in it is indexed")

@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.store.scan import wildmatch
+from codecompass.units import KIB
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _ALTERNATIVES: Final = 50
@@ -25,6 +26,20 @@ _ALTERNATIVES: Final = 50
 
 _MAX_OPENER_DEPTH: Final = 64
 """Components of a `!` pattern up to which it may open directories; its expression nests so deep."""
+
+
+MAX_PATTERN_BYTES: Final = 4096
+"""A longer line is about no path that a system could open; git has no such bound, and people no such lines."""
+
+MAX_WILDCARDS: Final = 100
+"""Wildcards of one pattern; a UUID written with `?` has 32."""
+
+MAX_GLOBS: Final = 2_000
+"""Patterns of one file with wildcards, but for `*.ext`. Every path that git does not track is compared with each of them, at
+0.15 us; the longest ignore files that people use have 300."""
+
+MAX_GLOB_BYTES: Final = 64 * KIB
+"""The same in bytes: translating and compiling so many takes half a second."""
 
 
 class Rule(Struct, frozen=True):
@@ -61,14 +76,37 @@ def encode_path(path: str) -> bytes:
 
 
 def parse(content: bytes, source: str) -> tuple[Pattern, ...]:
-    """Returns the patterns of an ignore file in order; `source` names the file in their rules."""
+    """Returns the patterns of an ignore file in order; `source` names the file in their rules.
+
+    Those beyond the bounds above are left out.
+    """
+    return parse_bounded(content, source)[0]
+
+
+def parse_bounded(content: bytes, source: str) -> tuple[tuple[Pattern, ...], bool]:
+    """As `parse`, and whether patterns are left out because they are too long or too many."""
     patterns = []
+    has_more = False
+    n_globs = n_bytes = 0
     for number, line in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), start=1):
         # git cuts a line at NUL because it holds it as a C string.
         text = line.removesuffix(b"\r").partition(b"\0")[0]
-        if text and not text.startswith(b"#"):
-            patterns.append(_parse_line(_without_trailing_blanks(text), source, number))
-    return tuple(patterns)
+        if not text or text.startswith(b"#"):
+            continue
+        if len(text) > MAX_PATTERN_BYTES:
+            has_more = True
+            continue
+        pattern = _parse_line(_without_trailing_blanks(text), source, number)
+        if _is_glob(pattern):
+            n_wildcards = sum(map(pattern.glob.count, (b"*", b"?", b"[")))
+            is_beyond = n_globs == MAX_GLOBS or n_bytes + len(pattern.glob) > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS
+            if is_beyond:
+                has_more = True
+                continue
+            n_globs += 1
+            n_bytes += len(pattern.glob)
+        patterns.append(pattern)
+    return tuple(patterns), has_more
 
 
 def _parse_line(text: bytes, source: str, number: int) -> Pattern:
@@ -209,6 +247,12 @@ class _Table:
     @cached_property
     def _match_path(self) -> Callable[[bytes], int]:
         return _alternation(self._path_globs)
+
+
+def _is_glob(pattern: Pattern) -> bool:
+    """Whether every path has to be compared with it."""
+    glob = pattern.glob
+    return wildmatch.literal_length(glob) < len(glob) and (pattern.is_anchored or not _is_extension(glob))
 
 
 def _is_extension(glob: bytes) -> bool:

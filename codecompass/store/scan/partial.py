@@ -166,31 +166,43 @@ class _Directories:
 
     def _place(self, path: str) -> Place | None:
         """Returns the directory before anybody arrived there, None where a scan would not come to it."""
+        # From the nearest directory that was arrived at down to this one; not by recursion, because trees can be deep.
+        unknown: list[str] = []
+        above = path
+        while above:
+            above = above.rpartition("/")[0]
+            if above in self._arrived:
+                break
+            unknown.append(above)
+        for directory in reversed(unknown):
+            self._arrived[directory] = self._arrive(directory)
+        return self._judged(path)
+
+    def _judged(self, path: str) -> Place | None:
+        """As `_place`, for a directory whose parent was arrived at."""
         if not path:
             return root_place(self._workspace)
-        parent = self._arrive(path.rpartition("/")[0])
+        parent = self._arrived[path.rpartition("/")[0]]
         if parent is None or not self._is_directory(path):
             return None
         judged = parent.judge_directory(path, path[len(parent.prefix) :])
         return None if isinstance(judged, Rule) else judged
 
     def _arrive(self, path: str) -> Place | None:
-        if path not in self._arrived:
-            place = self._place(path)
-            if place is not None:
-                try:
-                    names = frozenset(os.listdir(self._absolute(path)))
-                except (FileNotFoundError, NotADirectoryError):
-                    place = None
-                except OSError as error:
-                    # What is below can neither be seen nor taken for gone.
-                    raise _RulesChangedError from error
-                else:
-                    place = None if place.arrive(names) is not None else place
-            if place is not None:
-                self._require_known_rules(place)
-            self._arrived[path] = place
-        return self._arrived[path]
+        place = self._judged(path)
+        if place is None:
+            return None
+        try:
+            names = frozenset(os.listdir(self._absolute(path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            # What is below can neither be seen nor taken for gone.
+            raise _RulesChangedError from error
+        if place.arrive(names) is not None:
+            return None
+        self._require_known_rules(place)
+        return place
 
     def _is_directory(self, path: str) -> bool:
         try:

@@ -5,7 +5,7 @@ Between being listed and being opened a name may become a pipe, which would bloc
 
 import errno
 import os
-from stat import S_ISREG
+from stat import S_ISLNK, S_ISREG
 from typing import Final
 
 _STEP_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
@@ -33,6 +33,23 @@ def open_below(root: str | bytes, path: str) -> int:
         os.close(at)
 
 
+def open_regular_file(path: str, *, follows_link: bool = False) -> int:
+    """Returns a descriptor of the regular file at `path`; `follows_link` is about the last component alone.
+
+    Raises:
+        OSError: it cannot be opened, is a symbolic link (ELOOP) or no regular file (EINVAL).
+    """
+    mode = os.stat(path, follow_symlinks=follows_link).st_mode
+    if not S_ISREG(mode) and not S_ISLNK(mode):
+        # Opening a device can do something to it, whatever the flags.
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows_link else os.O_NOFOLLOW))
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
+
+
 def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> bytes:
     """Returns the first `limit` bytes of the regular file at `path`, fewer if it is shorter.
 
@@ -41,11 +58,8 @@ def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> b
     Raises:
         OSError: it cannot be opened or read, is a symbolic link (ELOOP) or no regular file (EINVAL).
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows_link else os.O_NOFOLLOW)
-    descriptor = os.open(path, flags)
+    descriptor = open_regular_file(path, follows_link=follows_link)
     try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
         pieces = []
         while limit > 0 and (piece := os.read(descriptor, limit)):
             pieces.append(piece)

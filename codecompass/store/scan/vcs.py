@@ -8,6 +8,7 @@ one that tracks nothing, with a warning, because a scan must not depend on git.
 
 import os
 import re
+import selectors
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,8 +16,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.store.scan.regular_file import read_regular_file
-from codecompass.units import SECONDS
+from codecompass.store.scan import git_files
+from codecompass.store.scan.regular_file import open_regular_file, read_regular_file
+from codecompass.units import KIB, MIB, SECONDS
 
 GIT_DEADLINE_SECONDS: Final = 30 * SECONDS
 """For one question. `ls-files` takes about 20 ms for 10,000 files; a cold disk or a network home takes seconds."""
@@ -28,8 +30,15 @@ NO_REF: Final = "live"
 _POLL_SECONDS: Final = 0.1 * SECONDS
 _SYMBOLIC_DEPTH: Final = 5
 _OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SYMBOLIC: Final = re.compile(r"ref:\s*(\S.*?)\s*")
+_SYMBOLIC: Final = re.compile(r"ref:\s*(\S.*)")
 _MAX_SMALL_FILE_BYTES: Final = 4096
+_MAX_PACKED_REFS_BYTES: Final = 64 * MIB
+_MAX_PACKED_LINE_BYTES: Final = 8 * KIB
+_MAX_OUTPUT_BYTES: Final = 256 * MIB
+"""Of git: the names of a few million files. More would only fill the memory."""
+
+_MAX_COMPLAINT_BYTES: Final = 64 * KIB
+_READ_BYTES: Final = 256 * KIB
 
 
 class Head(Struct, frozen=True):
@@ -90,6 +99,8 @@ def repository_at(top: str) -> Repository | None:
         return None
     git_directory = os.path.normpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
     common = _read_small(os.path.join(git_directory, "commondir"))
+    if "\0" in pointer or (common is not None and "\0" in common):
+        return None
     if common is not None:
         return Repository(top, git_directory, os.path.normpath(os.path.join(git_directory, common.strip())))
     repository = Repository(top, git_directory, git_directory)
@@ -105,7 +116,13 @@ def is_bare(repository: Repository) -> bool:
     return config is not None and re.search(r"^\s*bare\s*=\s*true\s*$", config, re.MULTILINE) is not None
 
 
-def tracked_files(repository: Repository, directory: str, *, is_cancelled: Callable[[], bool] | None = None) -> tuple[str, ...]:
+def tracked_files(
+    repository: Repository,
+    directory: str,
+    *,
+    is_cancelled: Callable[[], bool] | None = None,
+    deadline_seconds: float = GIT_DEADLINE_SECONDS,
+) -> tuple[str, ...]:
     """Returns what `repository` tracks in `directory` (absolute, its top or below) and below, relative to that
     directory, in git's order; a submodule is one path.
 
@@ -115,7 +132,7 @@ def tracked_files(repository: Repository, directory: str, *, is_cancelled: Calla
         GitError: git is missing, refused or too slow.
         GitCancelled: `is_cancelled` said so.
     """
-    output = _git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled)
+    output = _git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled, deadline_seconds=deadline_seconds)
     return tuple(output.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
@@ -133,7 +150,7 @@ def read_head(root: str) -> Head:
     content = None if os.path.islink(head_file) else _read_small(head_file)
     if content is None or os.path.isdir(os.path.join(repository.common_directory, "reftable")):
         return _ask_head(repository)
-    symbolic = _SYMBOLIC.fullmatch(content)
+    symbolic = _SYMBOLIC.fullmatch(content.rstrip())
     if symbolic is None:
         commit = content.strip()
         return Head(commit[:DETACHED_REF_LENGTH], commit) if _OBJECT_ID.fullmatch(commit) else Head(NO_REF)
@@ -152,7 +169,7 @@ def _resolve(repository: Repository, reference: str) -> str | None:
                 break
         else:
             return _packed(repository, reference)
-        symbolic = _SYMBOLIC.fullmatch(content)
+        symbolic = _SYMBOLIC.fullmatch(content.rstrip())
         if symbolic is None:
             return content.strip() if _OBJECT_ID.fullmatch(content.strip()) else None
         reference = symbolic[1]
@@ -160,13 +177,15 @@ def _resolve(repository: Repository, reference: str) -> str | None:
 
 
 def _packed(repository: Repository, reference: str) -> str | None:
+    wanted = b" " + reference.encode("utf-8", "surrogateescape") + b"\n"
     try:
-        with open(os.path.join(repository.common_directory, "packed-refs"), "rb") as packed:
-            wanted = b" " + reference.encode("utf-8", "surrogateescape") + b"\n"
-            line = next((line for line in packed if line.endswith(wanted)), None)
+        descriptor = open_regular_file(os.path.join(repository.common_directory, "packed-refs"), follows_link=True)
+        with open(descriptor, "rb") as packed:
+            lines = iter(lambda: packed.readline(_MAX_PACKED_LINE_BYTES), b"")
+            line = next((line for line in lines if line.endswith(wanted) or packed.tell() > _MAX_PACKED_REFS_BYTES), b"")
     except OSError:
         return None
-    commit = "" if line is None else line.partition(b" ")[0].decode("ascii", "replace")
+    commit = line.partition(b" ")[0].decode("ascii", "replace") if line.endswith(wanted) else ""
     return commit if _OBJECT_ID.fullmatch(commit) else None
 
 
@@ -190,7 +209,16 @@ def _read_small(path: str) -> str | None:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _git(repository: Repository, directory: str, *arguments: str, is_cancelled: Callable[[], bool] | None = None) -> bytes:
+def _git(
+    repository: Repository,
+    directory: str,
+    *arguments: str,
+    is_cancelled: Callable[[], bool] | None = None,
+    deadline_seconds: float = GIT_DEADLINE_SECONDS,
+) -> bytes:
+    unsafe = git_files.unsafe_file(repository.git_directory, repository.common_directory)
+    if unsafe is not None:
+        raise GitError(f"git was not started: {unsafe}")
     command = [
         "git",
         "--no-pager",
@@ -215,7 +243,7 @@ def _git(repository: Repository, directory: str, *arguments: str, is_cancelled: 
         raise GitError(f"git could not be started: {error.strerror}") from error
     with process:
         try:
-            output, complaint = _communicate(process, is_cancelled)
+            output, complaint = _communicate(process, is_cancelled, deadline_seconds)
         except BaseException:
             process.kill()
             raise
@@ -225,16 +253,31 @@ def _git(repository: Repository, directory: str, *arguments: str, is_cancelled: 
     return output
 
 
-def _communicate(process: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None) -> tuple[bytes, bytes]:
-    deadline = time.monotonic() + GIT_DEADLINE_SECONDS
-    while True:
-        try:
-            return process.communicate(timeout=_POLL_SECONDS)
-        except subprocess.TimeoutExpired:
+def _communicate(
+    process: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None, deadline_seconds: float
+) -> tuple[bytes, bytes]:
+    """Returns what the process writes until it closes its output. `Popen.communicate` would take any amount."""
+    deadline = time.monotonic() + deadline_seconds
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, output)
+        selector.register(process.stderr, selectors.EVENT_READ, complaint)
+        while selector.get_map():
+            for key, _ in selector.select(_POLL_SECONDS):
+                piece = os.read(key.fd, _READ_BYTES)
+                if not piece:
+                    selector.unregister(key.fileobj)
+                elif key.data is output or len(complaint) < _MAX_COMPLAINT_BYTES:
+                    key.data.extend(piece)
             if is_cancelled is not None and is_cancelled():
-                raise GitCancelled from None
+                raise GitCancelled
             if time.monotonic() > deadline:
-                raise GitError(f"git took longer than {GIT_DEADLINE_SECONDS:.0f} seconds") from None
+                raise GitError(f"git took longer than {deadline_seconds:.0f} seconds")
+            if len(output) > _MAX_OUTPUT_BYTES:
+                raise GitError(f"git wrote more than {_MAX_OUTPUT_BYTES // MIB} MiB")
+    return bytes(output), bytes(complaint)
 
 
 def _environment(repository: Repository) -> dict[str, str]:

@@ -5,9 +5,10 @@ opened but ignore files, no symbolic link is followed, and what vanishes between
 never there. Runs in any thread, blocks on the disk, and takes about 100 ms of CPU for 10,000 tracked files.
 """
 
+import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from operator import attrgetter
 from stat import S_ISLNK, S_ISREG
 from typing import Final, Literal
@@ -49,8 +50,8 @@ class LinkedFile(Struct, frozen=True, gc=False):
 class SkippedFile(Struct, frozen=True, gc=False):
     """An entry that belongs to the workspace by name and is not indexed. `size` is in bytes, 0 where it means nothing.
 
-    The path of a `path_not_utf8` has its undecodable bytes as `\\xNN`; for a directory (`unreadable`, or
-    `path_not_utf8`) the entry stands for all that it holds.
+    The path of a `path_not_utf8` has its undecodable bytes as `\\xNN`; for a directory (`unreadable`,
+    `path_too_long` or `path_not_utf8`) the entry stands for all that it holds.
     """
 
     path: str
@@ -190,7 +191,7 @@ class Walk:
                 raise
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 return "gone"
-            self.skipped.append(SkippedFile(place.path, "unreadable"))
+            self.skipped.append(SkippedFile(place.path, unreadable_reason(error)))
             return "unreadable"
         rule = place.arrive({entry.name for entry in entries})
         if rule is not None:
@@ -223,8 +224,8 @@ class Walk:
                     self._judge_file(place, path, entry)
             except FileNotFoundError:
                 continue
-            except OSError:
-                self.skipped.append(SkippedFile(printable(path), "unreadable"))
+            except OSError as error:
+                self.skipped.append(SkippedFile(printable(path), unreadable_reason(error)))
         return "entered"
 
     def _judge_directory(self, place: Place, path: str, name: str) -> None:
@@ -271,6 +272,21 @@ def skip_reason(workspace: Workspace, path: str, status: os.stat_result) -> Skip
     if not S_ISREG(status.st_mode):
         return "special_file"
     return "too_large" if status.st_size > workspace.rules.max_file_bytes else None
+
+
+def unreadable_reason(error: OSError) -> SkipReason:
+    """Returns why something that is there could not be looked at."""
+    return "path_too_long" if error.errno == errno.ENAMETOOLONG else "unreadable"
+
+
+def is_below_any(path: str, directories: Collection[str]) -> bool:
+    """Whether `path` lies below one of `directories`, at the cost of its depth, however many these are."""
+    at = path.rfind("/") if directories else -1
+    while at >= 0:
+        if path[:at] in directories:
+            return True
+        at = path.rfind("/", 0, at)
+    return False
 
 
 def is_utf8(path: str) -> bool:

@@ -102,7 +102,9 @@ def _tokens(pattern: bytes) -> list[bytes] | None:
         byte = pattern[at]
         if byte == _STAR:
             token, at = _stars(pattern, at)
-            tokens.append(token)
+            # A second `**/` or `*` behind the first says nothing more.
+            if token not in (_DIRECTORIES, _SEGMENT_STAR) or tokens[-1:] != [token]:
+                tokens.append(token)
         elif byte == ord("?"):
             tokens.append(b"[^/]")
             at += 1

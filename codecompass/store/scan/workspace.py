@@ -8,6 +8,7 @@ opened.
 
 import errno
 import os
+import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -16,16 +17,26 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.store.scan import vcs
-from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse
+from codecompass.store.scan.ignore import IgnoreFile, encode_path, parse, parse_bounded
 from codecompass.store.scan.regular_file import read_regular_file
 from codecompass.store.scan.stamps import Stamp, stamp_of
-from codecompass.units import KIB, MIB
+from codecompass.units import KIB, MIB, SECONDS
 
 GIT_IGNORE_FILE: Final = ".gitignore"
 OWN_IGNORE_FILE: Final = ".codecompassignore"
 
 MAX_IGNORE_FILE_BYTES: Final = 256 * KIB
 """An ignore file beyond this is not one; it is passed over with a warning."""
+
+
+MAX_NESTED_REPOSITORIES: Final = 1_000
+"""Repositories below the root that git is asked about, at 4 ms each. In further ones nothing counts as tracked."""
+
+NESTED_GIT_SECONDS: Final = 60 * SECONDS
+"""For all of them together: one that git hangs in must not cost its deadline a thousand times."""
+
+MAX_WARNINGS: Final = 50
+"""Sentences of one scan. Each can be about one file, and there may be a million."""
 
 
 class ScanRules(Struct, frozen=True):
@@ -106,6 +117,7 @@ class Workspace:
         self._index_stamps: dict[str, Stamp | None] = {}
         self._tracks_root = memory is not None and memory.tracks_root
         self._has_git_failed = False
+        self._nested_seconds = 0.0
         self.tracked: AbstractSet[str] = self._tracked if memory is None else memory.tracked
         self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
 
@@ -170,12 +182,14 @@ class Workspace:
             return ()
         except OSError as error:
             reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
-            self.warnings.append(f"{source} was not read: {reason}")
+            self._warn(f"{source} was not read: {reason}")
             return ()
         if len(content) > MAX_IGNORE_FILE_BYTES:
-            self.warnings.append(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
+            self._warn(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
             return ()
-        patterns = parse(content, source)
+        patterns, is_cut = parse_bounded(content, source)
+        if is_cut:
+            self._warn(f"{source} was used in part: some of its patterns are too long, or too many")
         return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
 
     def track(self, entered: EnteredRepository) -> None:
@@ -189,12 +203,21 @@ class Workspace:
         for stamps, name in ((self._index_stamps, "index"), (self.stamps, "HEAD")):
             path = os.path.join(repository.git_directory, name)
             stamps[path] = stamp_of(path)
+        began = time.monotonic()
         try:
-            paths = vcs.tracked_files(repository, entered.directory, is_cancelled=self._is_cancelled)
+            paths = vcs.tracked_files(
+                repository,
+                entered.directory,
+                is_cancelled=self._is_cancelled,
+                deadline_seconds=self._git_deadline(is_nested=bool(prefix)),
+            )
         except vcs.GitError as error:
             self._has_git_failed = True
-            self.warnings.append(f"nothing counts as tracked in {prefix or './'}: {error}")
+            self._warn(f"nothing counts as tracked in {prefix or './'}: {error}")
             return
+        finally:
+            if prefix:
+                self._nested_seconds += time.monotonic() - began
         if prefix:
             paths = tuple([prefix + path for path in paths])
         else:
@@ -207,6 +230,21 @@ class Workspace:
             while parent and parent not in known:
                 known.add(parent)
                 parent = parent.rpartition("/")[0]
+
+    def _git_deadline(self, *, is_nested: bool) -> float:
+        """Raises GitError where nested repositories have had their share of time and processes."""
+        if not is_nested:
+            return vcs.GIT_DEADLINE_SECONDS
+        left = NESTED_GIT_SECONDS - self._nested_seconds
+        if len(self._entered) > MAX_NESTED_REPOSITORIES or left <= 0:
+            raise vcs.GitError("git was asked about too many nested repositories, or for too long")
+        return min(vcs.GIT_DEADLINE_SECONDS, left)
+
+    def _warn(self, sentence: str) -> None:
+        if len(self.warnings) < MAX_WARNINGS:
+            self.warnings.append(sentence)
+        elif len(self.warnings) == MAX_WARNINGS:
+            self.warnings.append("further warnings of this scan are left out")
 
     def _rules_from_above(self, repository: vcs.Repository) -> tuple[IgnoreFile, ...]:
         """A root that the repository around it ignores and does not track is no part of it (a project in a home

@@ -76,8 +76,8 @@ def test_roots_are_found_by_prefix_scope_and_directory_whatever_order_they_came_
         assert [root.directory for root in found.by_prefix["pkg"]] == ["b/index", "b/src/index"]
         assert [root.prefix for root in found.by_scope["a/"]] == ["@/*"]
         assert [root.prefix for root in found.by_directory["a/src/"]] == ["@/*"]
-        assert [root.prefix for root in found.by_head["@/"]] == ["@/*"]
-        assert found.head_lengths == (2,)
+        assert [root.prefix for root in found.by_head["a/", "@/"]] == ["@/*"]
+        assert found.head_lengths == {"a/": (2,)}
 
 
 def test_roots_of_one_ecosystem_do_not_answer_for_another():

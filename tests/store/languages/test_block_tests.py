@@ -5,7 +5,7 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass.store import languages
 from codecompass.store.extract import extract, parse
-from codecompass.store.languages.block_tests import MAX_HEADS, MAX_TITLE
+from codecompass.store.languages.block_tests import MAX_DEPTH, MAX_HEADS, MAX_TITLE
 
 
 def found(name, source):
@@ -58,3 +58,15 @@ def test_a_file_has_a_bounded_number_of_tests():
     source = b"it('a', () => {});\n" * (MAX_HEADS + 10)
 
     assert len(block_tests_of("javascript", source)) == MAX_HEADS
+
+
+def test_tests_in_tests_have_a_bounded_depth():
+    """What nests the symbols of a file in an answer need not know how deep they are."""
+    symbols = found("javascript", b"describe('a', () => {\n" * 400 + b"});\n" * 400)
+
+    depths: list[int] = []
+    for symbol in symbols:
+        depths.append(1 if symbol.parent < 0 else depths[symbol.parent] + 1)
+
+    assert len(symbols) == 400
+    assert max(depths) == MAX_DEPTH + 1

@@ -160,3 +160,34 @@ def test_a_limit_counts_nodes_and_keeps_the_upper_levels(outline):
     assert not reply.metadata.safety_limit_applied
     assert outline("src/auth/handler.rs", limit=2).metadata.symbol_count == 2
     assert outline("src/auth/handler.rs", limit=100).metadata.symbol_count == 11
+
+
+def test_thousands_of_imports_between_thousands_of_definitions_are_nested_in_one_pass(index_of, state):
+    """Each import compared with each definition would be 10 million comparisons, for every question about the file."""
+    source = "".join(f"def f_{number}():\n    import a{number}\n\n" for number in range(3_000)) + "import last\n"
+    snapshot = index_of({"many.py": source})
+
+    reply = get_file_outline(snapshot, GetFileOutline(path="many.py"), state, QuerySettings(max_outline_bytes=10_000_000))
+
+    assert [node.name for node in reply.symbols] == [*(f"f_{number}" for number in range(3_000)), "last"]
+    assert all([child.name for child in node.children] == [f"a{number}"] for number, node in enumerate(reply.symbols[:-1]))
+
+
+def test_an_import_stands_in_the_innermost_definition_that_holds_all_of_its_lines(index_of, state):
+    inner = "    class B:\n        from a import (\n            b,\n            c,\n        )\n"
+    snapshot = index_of({"a.py": f"class A:\n{inner}\n    import d\n\nimport e\n"})
+
+    (outer, last) = get_file_outline(snapshot, GetFileOutline(path="a.py"), state).symbols
+
+    assert [(child.kind, len(child.children)) for child in outer.children] == [("class", 2), ("use", 0)]
+    assert (last.kind, last.name) == ("use", "e")
+
+
+def test_the_outline_of_tests_in_tests_without_end_is_an_answer(index_of, state):
+    source = "describe('a', () => {\n" * 2_500 + "});\n" * 2_500
+    snapshot = index_of({"deep.test.js": source})
+
+    reply = get_file_outline(snapshot, GetFileOutline(path="deep.test.js"), state)
+
+    assert reply.symbols[0].name == "a"
+    assert len(encode(reply)) <= QuerySettings().max_outline_bytes

@@ -1,6 +1,6 @@
 import pytest
 
-from codecompass.store.scan.ignore import IgnoreFile, Rule, parse
+from codecompass.store.scan.ignore import MAX_GLOBS, IgnoreFile, Rule, parse, parse_bounded
 
 
 def rules(content: str) -> list[str]:
@@ -116,3 +116,40 @@ def test_only_a_pattern_with_a_name_names_its_target():
     named = {pattern.rule.pattern: pattern.names_its_target for pattern in parse(b"!*.pem\n!a/**\n!a/*\n!.env\n!a/", "f")}
 
     assert named == {"!*.pem": True, "!a/**": False, "!a/*": False, "!.env": True, "!a/": True}
+
+
+HOSTILE = (
+    *(b"**/" * 1300 + b"b", b"**/a" * 1000, b"?" * 4000, b"[" * 4000),
+    *(b"*a" * 2000, b"[[:alpha:]]" * 370, b"!a*/" * 1000, b"\\" * 5000),
+)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("line", HOSTILE)
+def test_a_pattern_of_hostile_length_is_left_out_and_said(line):
+    patterns, is_cut = parse_bounded((line + b"\n") * 60 + b"*.log\nbuild/\nkept*x\n", "x")
+
+    assert is_cut
+    file = IgnoreFile(patterns)
+    for path in (b"/".join([b"a"] * 2000), b"a" * 255, b"a.log"):
+        file.match(path, is_directory=False)
+        file.may_match_below(path)
+    assert file.match(b"a.log", is_directory=False) is not None
+    assert file.match(b"keptx", is_directory=False) is not None
+
+
+def test_of_globs_without_end_the_first_thousands_are_used():
+    content = b"".join(b"a*%d/x\n" % number for number in range(MAX_GLOBS + 100)) + b"*.log\nname\n"
+
+    patterns, is_cut = parse_bounded(content, "x")
+
+    assert is_cut
+    assert len(patterns) == MAX_GLOBS + 2
+
+
+def test_lines_that_are_looked_up_are_as_many_as_there_are():
+    content = b"".join(b"f%d\n*.e%d\n/a/b%d\n" % (number, number, number) for number in range(5_000))
+
+    patterns, is_cut = parse_bounded(content, "x")
+
+    assert (len(patterns), is_cut) == (15_000, False)

@@ -11,6 +11,7 @@ from codecompass.store.scan import partial
 from codecompass.store.scan.partial import PartialScan, scan_directories
 from codecompass.store.scan.walk import ScannedFile, ScanResult, SkippedFile, scan, scan_and_remember
 from codecompass.store.scan.workspace import ScanMemory, ScanRules
+from tests.support import deep_trees
 
 from .trees import git, repository, without_privileges, write
 
@@ -291,3 +292,26 @@ def test_warnings_of_the_whole_scan_are_repeated(root: Path):
 
     assert seen is not None
     assert seen.warnings == before.found.warnings != ()
+
+
+def test_directories_are_looked_at_however_deep_they_are(tmp_path):
+    root = tmp_path / "deep"
+    root.mkdir()
+    try:
+        with deep_trees.chain(root, 1900) as bottom:
+            deep_trees.write_in(bottom, "a.py", "")
+            _whole, memory = scan_and_remember(str(root), ScanRules())
+            assert memory is not None
+            deep_trees.write_in(bottom, "b.py", "")
+
+            found = scan_directories(str(root), ScanRules(), memory, ["d/" * 1900], NothingNew())
+
+            assert found is not None
+            assert [file.path[-4:] for file in found[0].files] == ["a.py", "b.py"]
+    finally:
+        deep_trees.remove(root)
+
+
+class NothingNew:
+    def subdirectories(self, directory: str) -> set[str]:
+        return {"d"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.store.scan.walk import PROGRESS_STEP_FILES, ScanCancelled, SkippedFile, scan
+from codecompass.store.scan.walk import PROGRESS_STEP_FILES, ScanCancelled, SkippedFile, is_below_any, scan
 from codecompass.store.scan.workspace import ScanRules
 
 from .trees import git, indexed, paths, repository, skipped, without_privileges, write
@@ -290,3 +290,11 @@ def test_a_scan_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True, text=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_what_lies_below_one_of_many_directories_is_found_by_its_own_depth():
+    directories = frozenset({"a", "b/c"})
+
+    assert all(is_below_any(path, directories) for path in ("a/x", "a/b/c/d", "b/c/d", "b/c/d/e"))
+    assert not any(is_below_any(path, directories) for path in ("a", "b", "b/c", "ab/x", "b/x", "x", "c/d"))
+    assert not is_below_any("a/x", frozenset())
