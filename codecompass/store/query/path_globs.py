@@ -17,10 +17,7 @@ from msgspec import Struct, structs
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
-from codecompass.protocol.requests import LocateSymbol, SearchCode
-
-MAX_FILTER: Final = 4096
-"""Characters of a path filter."""
+from codecompass.protocol.requests import MAX_PATH_LENGTH, LocateSymbol, SearchCode
 
 MAX_GLOBS: Final = 64
 """Alternatives of a path filter: globs between commas, and what stands in their braces."""
@@ -54,8 +51,8 @@ class PathGlobs(Struct, frozen=True):
 
 def path_globs(text: str) -> PathGlobs:
     """Returns the globs of a filter. Raises InvalidInput for one that is too large, or that has nothing in it."""
-    if len(text) > MAX_FILTER:
-        raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_FILTER} characters")
+    if len(text) > MAX_PATH_LENGTH:
+        raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_PATH_LENGTH} characters")
     parts = [part.strip() for part in split_outside_braces(text)]
     wanted = tuple(part for part in parts if part and not part.startswith("!"))
     unwanted = tuple(part[1:].strip() for part in parts if part.startswith("!") and part[1:].strip())
