@@ -158,6 +158,7 @@ class _Translation:
 
     def __init__(self, glob: str) -> None:
         self._tokens = _TOKEN.findall(glob)
+        self._closed = _closed_braces(self._tokens)
         self._at = 0
 
     def expression(self) -> str:
@@ -169,7 +170,7 @@ class _Translation:
             if depth and token in (",", "}"):
                 return
             self._at += 1
-            if token == "{" and depth < MAX_BRACES and self._is_closed():
+            if token == "{" and depth < MAX_BRACES and self._at - 1 in self._closed:
                 yield self._alternatives(depth + 1)
             else:
                 yield _piece(token)
@@ -182,14 +183,17 @@ class _Translation:
         self._at += 1
         return f"(?:{'|'.join(found)})"
 
-    def _is_closed(self) -> bool:
-        """Whether the brace before the current token has its counterpart."""
-        depth = 1
-        for token in self._tokens[self._at :]:
-            depth += (token == "{") - (token == "}")
-            if depth == 0:
-                return True
-        return False
+
+def _closed_braces(tokens: Sequence[str]) -> frozenset[int]:
+    """Returns the numbers of the opening braces that have their counterpart."""
+    closed: set[int] = set()
+    opened: list[int] = []
+    for number, token in enumerate(tokens):
+        if token == "{":
+            opened.append(number)
+        elif token == "}" and opened:
+            closed.add(opened.pop())
+    return frozenset(closed)
 
 
 def _piece(token: str) -> str:
