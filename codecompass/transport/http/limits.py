@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH, MAX_URI_LENGTH
+from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH
 from codecompass.units import KIB, MIB, MINUTES, SECONDS
 
 HEADER_LENGTHS: Final[Mapping[str, int]] = {
@@ -20,8 +20,7 @@ HEADER_LENGTHS: Final[Mapping[str, int]] = {
     "mcp-session-id": 128,
     "mcp-protocol-version": 100,
     "mcp-method": MAX_NAME_LENGTH,
-    # Base64 of a URI with non-ASCII letters.
-    "mcp-name": 2 * MAX_URI_LENGTH,
+    "mcp-name": 12_000,
 }
 """Every header that is read, and how many characters it may have; `head_bytes` holds for all of them together."""
 
