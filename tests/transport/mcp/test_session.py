@@ -335,6 +335,6 @@ async def test_what_is_too_long_in_a_message_is_a_fault_under_its_id(line, metho
     ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_so_is_it_in_the_modern_era(line, method, params):
-    fault = await line.fault(method, modern(params, extensions={TASKS_EXTENSION: {}}))
+    fault = await line.fault(method, modern(params, capabilities={"extensions": {TASKS_EXTENSION: {}}}))
 
     assert (fault["code"], fault["data"]["code"]) == (-32602, "invalid_input")
