@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from codecompass.errors import InvalidInput
 from codecompass.units import GIB, KIB, MIB
 
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
@@ -27,7 +28,15 @@ MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
 """The bounds of a request; a test holds them equal to those in `protocol.requests`, which this layer cannot import."""
 
-PathText = Annotated[str, Meta(extra={"is_path": True})]
+MAX_TEXT_LENGTH: Final = 4_096
+"""Characters of any text: a path, a pattern, a URL."""
+
+MAX_ITEMS: Final = 1_000
+"""Of any list."""
+
+Text = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
+
+PathText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, extra={"is_path": True})]
 """A path. `~` is the home directory; a relative one is relative to the file that says it, or to the cwd."""
 
 
@@ -36,11 +45,12 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
 
     max_file_size: Annotated[int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})] = 1 * MIB
     exclude: Annotated[
-        tuple[str, ...],
-        Meta(description="Patterns of files to leave out, as in .gitignore; they win over ignore files."),
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="Patterns of files to leave out, as in .gitignore; they win over ignore files."),
     ] = ()
     include: Annotated[
-        tuple[str, ...], Meta(description="Patterns of files to take in although something else leaves them out.")
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="Patterns of files to take in although something else leaves them out."),
     ] = ()
     workers: Annotated[
         int,
@@ -107,9 +117,11 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
     transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
     port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
-    bind: Annotated[str, Meta(min_length=1, description="HTTP address to listen on.")] = "127.0.0.1"
+    bind: Annotated[str, Meta(min_length=1, max_length=300, description="HTTP address to listen on.")] = "127.0.0.1"
     auto_workspace: Annotated[bool, Meta(description="Take up unknown workspaces below the allowed roots.")] = False
-    allowed_roots: Annotated[tuple[PathText, ...], Meta(description="Directories that workspaces may lie in.")] = ()
+    allowed_roots: Annotated[
+        tuple[PathText, ...], Meta(max_length=MAX_ITEMS, description="Directories that workspaces may lie in.")
+    ] = ()
     max_auto_workspaces: Annotated[
         int, Meta(ge=1, le=10_000, description="Workspaces taken up by themselves.", extra={"unit": "workspaces"})
     ] = 10
@@ -139,10 +151,14 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     ] = 3
     prewarm: Annotated[bool, Meta(description="Make recent workspaces ready at the start.")] = True
     project_from_cwd: Annotated[bool, Meta(description="Let the current directory choose the project.")] = False
-    allowed_origins: Annotated[tuple[str, ...], Meta(description="Web origins that may connect, besides local ones.")] = ()
-    allowed_hosts: Annotated[tuple[str, ...], Meta(description="Host headers that are accepted, besides local ones.")] = ()
+    allowed_origins: Annotated[
+        tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Web origins that may connect, besides local ones.")
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Host headers that are accepted, besides local ones.")
+    ] = ()
     active_project_url: Annotated[
-        str,
+        Text,
         Meta(
             description="http:// URL of a server that is asked for the active project where nothing else names one; empty asks "
             "nobody. WORKFLOW_MCP_URL sets it too."
@@ -155,7 +171,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=10, le=300, description="How long its answer holds, and that there was none, too.", extra={"unit": "s"}),
     ] = 60
-    tools: Annotated[str, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
+    tools: Annotated[Text, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
     answers: Annotated[
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
@@ -166,7 +182,11 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
     """Where the data lies."""
 
     data_dir: Annotated[
-        PathText, Meta(description="Directory of all indexes; empty is the platform's. CODECOMPASS_HOME sets it too.")
+        PathText,
+        Meta(
+            extra={"is_utf8": True},
+            description="Directory of all indexes; empty is the platform's. CODECOMPASS_HOME sets it too.",
+        ),
     ] = ""
     max_size: Annotated[
         int,
@@ -236,7 +256,10 @@ NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
 
 
 class Setting(Struct, frozen=True):
-    """One key of the configuration, as `config show` and the checks need it. `type` is what msgspec converts to."""
+    """One key of the configuration, as `config show` and the checks need it. `type` is what msgspec converts to.
+
+    `is_utf8` is for paths that are given to libraries which know only those.
+    """
 
     key: str
     type: object
@@ -244,6 +267,7 @@ class Setting(Struct, frozen=True):
     description: str
     unit: str
     is_path: bool
+    is_utf8: bool
 
     @property
     def variable(self) -> str:
@@ -277,6 +301,19 @@ def user_file() -> Path:
     return Path(platformdirs.user_config_dir("codecompass", appauthor=False)) / "config.toml"
 
 
+def require_utf8(path: str, source: str) -> None:
+    """Raises InvalidInput for a directory of indexes whose name is not UTF-8: SQLite and tantivy open no others."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise InvalidInput(
+            f"{source}: {shown} is not UTF-8, and no index can be kept there. Set CODECOMPASS_HOME to a directory whose path is.",
+            key="storage.data_dir",
+            constraint="UTF-8",
+        ) from None
+
+
 def project_file(root: Path) -> Path:
     """Returns where the configuration of the project at `root` is looked for; it need not exist."""
     return root / ".codecompass" / "config.toml"
@@ -293,6 +330,7 @@ def _setting(section: str, field: msgspec.structs.FieldInfo) -> Setting:
         description=descriptions[-1] if descriptions else "",
         unit=str(extra.get("unit", "")),
         is_path=_is_path(field.type),
+        is_utf8=bool(extra.get("is_utf8")),
     )
 
 

@@ -6,6 +6,7 @@ an error can name the file or variable, the key and what was expected. Raises In
 
 import difflib
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,8 @@ from codecompass.settings import (
     ADDED_KEYS,
     ENVIRONMENT_PREFIX,
     LOWERED_KEYS,
+    MAX_ITEMS,
+    MAX_TEXT_LENGTH,
     NO_SETTING,
     PROJECT_SECTIONS,
     SHORT_VARIABLES,
@@ -28,6 +31,7 @@ from codecompass.settings import (
     Settings,
     known_settings,
     project_file,
+    require_utf8,
 )
 from codecompass.units import KIB
 
@@ -36,12 +40,16 @@ Layer = Literal["flag", "environment", "config file", "project file", "user file
 MAX_FILE_BYTES: Final = 64 * KIB
 """A configuration beyond this is some other file. All of ours with every key set have 3 kB."""
 
-MAX_DOTS_IN_LINE: Final = 256
-"""A key of so many parts is none of ours, and reading it costs their square."""
-
 MAX_KEY_PARTS: Final = 8
+MAX_DOTS: Final = 10
+"""Dots before the `=` of one line, or in the brackets of a table: no key has more than two parts, and reading one is quadratic
+in them."""
+
 MAX_SHOWN: Final = 100
-"""Characters of what a file says that an error repeats."""
+"""Characters of a wrong value, or of a wrong key, that an error repeats."""
+
+_NO_KEY: Final = re.compile(r"\"[^\"\n]*+\"|'[^'\n]*+'|[#=][^\n]*+")
+"""Strings, comments and what is behind a key."""
 
 RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}
 RENAMED_KEYS: Final = {
@@ -99,7 +107,7 @@ def load_settings(sources: Sources) -> Loaded:
     variables, warnings = _from_environment(sources.environment, known)
     layers = [
         {
-            key: _Found(_checked(known[key], value, f"the option for {key}", Path.cwd()), "flag", "")
+            key: _Found(_checked(known[key], value, f"the option for {key}", None), "flag", "")
             for key, value in sources.flags.items()
         },
         variables,
@@ -154,7 +162,7 @@ def _from_environment(environment: Mapping[str, str], known: Mapping[str, Settin
         if variable in names:
             key, value = _renamed(names[variable], text)
             found[key] = _Found(
-                _checked(known[key], value, f"the variable {variable}", Path.cwd(), is_text=True),
+                _checked(known[key], value, f"the variable {variable}", None, is_text=True),
                 "environment",
                 variable,
             )
@@ -172,21 +180,22 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
     content = None if path is None else _read(path, is_required=is_required)
     if path is None or content is None:
         return {}
-    if any(line.count(b".") > MAX_DOTS_IN_LINE for line in content.splitlines()):
-        raise InvalidInput(f"{path} has a line with more than {MAX_DOTS_IN_LINE} dots. Put it on several lines.", file=str(path))
     try:
-        tables = tomllib.loads(content.decode())
+        text = content.decode()
+        if any(line.count(".") > MAX_DOTS for line in _NO_KEY.sub("", text).split("\n")):
+            raise InvalidInput(f"{path} has a key of more than {MAX_DOTS} parts. Correct the file.", file=str(path))
+        tables = tomllib.loads(text)
+        flat = dict(_flattened(tables))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {_shown(str(error))}. Correct the file.", file=str(path)) from error
     except RecursionError as error:
         raise InvalidInput(f"{path} nests lists or tables too deeply. Correct the file.", file=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}. Correct the file.", file=str(path)) from error
     found: dict[str, _Found] = {}
-    flat = dict(_flattened(tables))
     # Older spellings first, so that the newer ones of the same file overwrite them.
     for spelled in sorted(flat, key=lambda key: key in known):
         key, value = _renamed(spelled, flat[spelled])
         if key not in known:
-            meant = _nearest(spelled, known)
+            meant = _nearest(spelled[:MAX_SHOWN], known)
             raise InvalidInput(
                 f"{path}: there is no setting {_shown(spelled)}; did you mean {meant}?",
                 file=str(path),
@@ -240,7 +249,7 @@ def _flattened(tables: Mapping[str, object]) -> Iterable[tuple[str, object]]:
 
 def _shown(text: str) -> str:
     text = text if text.isprintable() else ascii(text)
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
 
 
 def _older_spellings(known: Mapping[str, Setting]) -> list[str]:
@@ -261,7 +270,7 @@ def _renamed(key: str, value: object) -> tuple[str, object]:
     return RENAMED_KEYS.get(key, RENAMED_SECTIONS.get(section, section) + dot + name), value
 
 
-def _checked(setting: Setting, value: object, source: str, base: Path, *, is_text: bool = False) -> object:
+def _checked(setting: Setting, value: object, source: str, base: Path | None, *, is_text: bool = False) -> object:
     if is_text and isinstance(value, str) and get_origin(_bare(setting.type)) is tuple:
         separator = os.pathsep if setting.is_path else ","
         value = [part.strip() for part in value.split(separator) if part.strip()]
@@ -269,15 +278,17 @@ def _checked(setting: Setting, value: object, source: str, base: Path, *, is_tex
         checked: object = msgspec.convert(value, setting.type, strict=not is_text)
     except msgspec.ValidationError as error:
         raise InvalidInput(
-            f"{source} must be {_expectation(setting, error)}, not {_shown(repr(value))}.",
+            f"{source} must be {_expectation(setting, error)}, not {_shown(repr(value)[: MAX_SHOWN + 1])}.",
             key=setting.key,
             constraint=_expectation(setting, error),
         ) from error
     if not setting.is_path:
         return checked
+    if setting.is_utf8:
+        require_utf8(str(checked), source)
     if isinstance(checked, tuple):
-        return tuple(_absolute(str(item), base) for item in checked)
-    return _absolute(str(checked), base)
+        return tuple(_absolute(str(item), base, source) for item in checked)
+    return _absolute(str(checked), base, source)
 
 
 def _expectation(setting: Setting, error: msgspec.ValidationError) -> str:
@@ -285,7 +296,8 @@ def _expectation(setting: Setting, error: msgspec.ValidationError) -> str:
     if get_origin(_bare(setting.type)) is Literal:
         return "one of " + ", ".join(map(str, allowed))
     if get_origin(_bare(setting.type)) is tuple:
-        return "a list of strings"
+        bounds = f" (at most {MAX_ITEMS:,}, each of at most {MAX_TEXT_LENGTH:,} characters)"
+        return "a list of strings" + (bounds if "length" in str(error) else "")
     expected = str(error).partition("Expected ")[2].partition(", got")[0].replace("`", "")
     words = {"int": "a whole number", "bool": "true or false", "str": "a string"}
     kind, _, rest = expected.partition(" ")
@@ -296,8 +308,20 @@ def _bare(annotation: object) -> object:
     return getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
 
 
-def _absolute(text: str, base: Path) -> str:
-    return str((base / Path(text).expanduser()).absolute()) if text else ""
+def _absolute(text: str, base: Path | None, source: str) -> str:
+    """A relative path is relative to `base`, None for the current directory, which need not exist for any other."""
+    if not text:
+        return ""
+    path = Path(text).expanduser()
+    if path.is_absolute():
+        return str(path)
+    try:
+        return str(((Path.cwd() if base is None else base) / path).absolute())
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"{source} is the relative path {_shown(text)}, and the current directory does not exist any more. Give an absolute "
+            "path, or change to another directory."
+        ) from None
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -44,15 +44,15 @@ def query(
         case SearchCode():
             return core.search_code(snapshot, request, state, settings, is_expired)
         case LocateSymbol():
-            return core.locate_symbol(snapshot, request, state, settings)
+            return core.locate_symbol(snapshot, request, state, settings, is_expired)
         case GetFileOutline():
             return core.get_file_outline(snapshot, request, state, settings)
         case GetSymbolHierarchy():
-            return core.get_symbol_hierarchy(snapshot, request, state)
+            return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
         case FindRelatedSymbols():
-            return core.find_related_symbols(snapshot, request, state)
+            return core.find_related_symbols(snapshot, request, state, is_expired)
         case GetCodeContext():
-            return core.get_code_context(snapshot, request, state, settings)
+            return core.get_code_context(snapshot, request, state, settings, is_expired)
         case IndexStatus():
             raise AssertionError("index_status needs what the log of jobs says, see index_status")
 

@@ -3,7 +3,7 @@
 import asyncclick
 
 from codecompass import __version__
-from codecompass.cli.command import common_options
+from codecompass.cli.command import check_lengths, common_options
 from codecompass.cli.help import MAX_WIDTH, Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import GlobalOptions
 
@@ -63,6 +63,7 @@ def build_app() -> LazyGroup:
         workspace: str | None,
         project_id: str | None,
     ) -> None:
+        check_lengths(context, {"config": config, "workspace": workspace, "project_id": project_id})
         context.obj = GlobalOptions(verbosity=verbose, config=config, as_json=as_json, workspace=workspace, project_id=project_id)
 
     decorated = common_options(chooses_project=True)(remember)

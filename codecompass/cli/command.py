@@ -1,6 +1,6 @@
 """Makes a command of a function: the options that all commands have, the boundary where errors become exit codes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec
 
 import asyncclick
@@ -9,12 +9,34 @@ from codecompass.cli import failure
 from codecompass.cli.help import Example, TeachingCommand, description
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.errors import CodeCompassError
+from codecompass.protocol.requests import (
+    MAX_NAME_LENGTH,
+    MAX_PATH_LENGTH,
+    MAX_PROJECT_ID_LENGTH,
+    MAX_QUERY_LENGTH,
+    MAX_REF_LENGTH,
+    MAX_WORDS_LENGTH,
+)
 
 P = ParamSpec("P")
 CommandFunction = Callable[Concatenate[Invocation, P], int | None]
 
 _EVERYWHERE: Final = ("verbose", "config", "as_json")
 _PROJECT: Final = ("workspace", "project_id")
+MAX_LENGTH: Final = MAX_PATH_LENGTH
+LENGTHS: Final[Mapping[str, int]] = {
+    "query": MAX_QUERY_LENGTH,
+    "name": MAX_NAME_LENGTH,
+    "project_id": MAX_PROJECT_ID_LENGTH,
+    "ref": MAX_REF_LENGTH,
+    "language": MAX_WORDS_LENGTH,
+    "kind": MAX_WORDS_LENGTH,
+}
+"""Characters that an argument or an option may have, by its name; MAX_LENGTH, that of a path, for all others."""
+
+MAX_VALUES: Final = 1_000
+"""Values of one that may be given several times."""
+
 COMMON_PARAMETERS: Final = frozenset({*_EVERYWHERE, *_PROJECT, "help"})
 
 
@@ -57,6 +79,7 @@ def command(
 
     def make(function: CommandFunction[P]) -> asyncclick.Command:
         def run(context: asyncclick.Context, /, **parameters: Any) -> int:  # noqa: ANN401 - what the options say
+            check_lengths(context, parameters)
             given = GlobalOptions(
                 verbosity=parameters.pop("verbose"),
                 config=parameters.pop("config"),
@@ -77,6 +100,22 @@ def command(
         return made
 
     return make
+
+
+def check_lengths(context: asyncclick.Context, parameters: Mapping[str, object]) -> None:
+    """Raises BadParameter for a value that is too long, before anything is done with any of them."""
+    for parameter in context.command.params:
+        value = parameters.get(parameter.name or "")
+        values = value if isinstance(value, tuple) else (value,)
+        bound = LENGTHS.get(parameter.name or "", MAX_LENGTH)
+        is_one_text = isinstance(value, tuple) and isinstance(parameter, asyncclick.Argument)
+        # The words of an argument are one text with blanks between.
+        longest = sum(len(each) + 1 for each in values if isinstance(each, str)) - 1 if is_one_text else 0
+        longest = max([longest, *(len(each) for each in values if isinstance(each, str))])
+        if longest > bound:
+            raise asyncclick.BadParameter(f"{longest:,} characters, at most {bound:,}. Give a shorter one.", context, parameter)
+        if not is_one_text and len(values) > MAX_VALUES:
+            raise asyncclick.BadParameter(f"{len(values):,} of them, at most {MAX_VALUES:,}. Give fewer.", context, parameter)
 
 
 def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | None]) -> int:

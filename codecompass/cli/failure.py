@@ -5,7 +5,7 @@ import re
 import traceback
 from typing import Final
 
-from codecompass.cli.terminal import Terminal, printable
+from codecompass.cli.terminal import GONE_DIRECTORY, Terminal, printable, working_directory
 from codecompass.errors import (
     CodeCompassError,
     ErrorBody,
@@ -32,6 +32,9 @@ NOT_FOUND: Final = 3
 BROKEN_PIPE: Final = 141
 INTERRUPTED: Final = 130
 """What a shell reports for a program that ended by SIGPIPE and SIGINT."""
+
+MAX_MESSAGE_LENGTH: Final = 1_000
+"""Characters of what is said of a wrong command line."""
 
 COMMANDS: Final = {
     "search_code": "search",
@@ -91,6 +94,9 @@ def as_commands(text: str) -> str:
 def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:
     """Writes what is wrong with the command line and returns the exit code."""
     message = " ".join(message.split())  # asyncclick lists choices on lines of their own
+    if len(message) > MAX_MESSAGE_LENGTH:
+        # It repeats a value, and what is to be done stands at the end.
+        message = f"{message[: MAX_MESSAGE_LENGTH // 2]}…{message[-MAX_MESSAGE_LENGTH // 2 :]}"
     if as_json:
         from codecompass.cli.output import ErrorReport
         from codecompass.protocol.encode import encode
@@ -116,6 +122,9 @@ def as_known(error: BaseException) -> CodeCompassError | None:
         if len(known) < len(members):
             return None
         return next((member for member in known if not isinstance(member, InternalError)), known[0])
+    if isinstance(error, FileNotFoundError) and error.filename is None and working_directory() is None:
+        # What a relative path becomes where there is no directory that it could be relative to.
+        return ProjectNotFound(GONE_DIRECTORY)
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         refused = FileUnreadable(f"{place}{error.strerror}. Correct that and run again.", cause=error.strerror)

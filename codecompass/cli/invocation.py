@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from codecompass.cli.terminal import Terminal
-from codecompass.settings import Settings, read_environment, user_file
+from codecompass.settings import Settings, read_environment, require_utf8, user_file
 from codecompass.settings_sources import Loaded, Sources, load_settings
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ class Invocation:
         from codecompass.store.layout import HomeLayout, default_home
 
         configured = self.settings.storage.data_dir
-        return HomeLayout(Path(configured) if configured else default_home())
+        home = Path(configured) if configured else default_home()
+        require_utf8(str(home), "the data directory")
+        return HomeLayout(home)
 
     @contextmanager
     def registry(self) -> Iterator["Registry"]:

@@ -40,7 +40,7 @@ def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
     """Answers a `locate_symbol`; returns whether anything was found."""
 
     def query(request: LocateSymbol, question: Question) -> LocateSymbolReply:
-        return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings))
+        return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired))
 
     found = answer(invocation, LocateSymbol, arguments, query)
     return _write(invocation, found.project, found.reply, None, str(arguments["name"]))

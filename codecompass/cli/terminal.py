@@ -28,6 +28,10 @@ _CODES: Final[Mapping[Style, str]] = {
 
 ELLIPSIS: Final = "…"
 
+GONE_DIRECTORY: Final = (
+    "the current directory does not exist any more. Change to another, or pass --workspace with an absolute path."
+)
+
 
 class Terminal:
     """The two streams of a command. `width` is in columns, None where the output is no terminal."""
@@ -56,10 +60,18 @@ class Terminal:
         self.out.write(text + "\n")
 
     def note(self, text: str, *styles: Style) -> None:
-        """Writes a line beside the answer: a warning, a summary, a hint."""
+        """Writes a line beside the answer: a warning, a summary, a hint.
+
+        Where stderr takes nothing it is dropped: the answer and the exit code are what counts.
+        """
         self.out.flush()
-        self.err.write(self.style(text, *styles, stream=self.err) + "\n")
-        self.err.flush()
+        try:
+            self.err.write(self.style(text, *styles, stream=self.err) + "\n")
+            self.err.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            _send_nowhere(self.err)
 
     def warn(self, text: str) -> None:
         """Writes a warning."""
@@ -67,9 +79,7 @@ class Terminal:
 
     def abandon_output(self) -> None:
         """Sends the rest of the answer nowhere, what is still buffered too: the end of the process must not stumble on it."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.out.fileno())
-        os.close(nowhere)
+        _send_nowhere(self.out)
 
     def json(self, content: bytes) -> None:
         """Writes exactly these bytes and a newline."""
@@ -79,6 +89,12 @@ class Terminal:
             self.out.write(content.decode() + "\n")
         else:
             os_out.write(content + b"\n")
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def printable(text: str) -> str:

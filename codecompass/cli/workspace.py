@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.cli.terminal import working_directory
+from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.store.identity import ProjectId, canonical_root, project_id
 from codecompass.store.registry import Project, Registry
@@ -92,7 +92,7 @@ def _named(registry: Registry, workspace: str) -> Choice:
 def _here(registry: Registry, may_be_empty: bool) -> Choice:
     here = working_directory()
     if here is None:
-        raise ProjectNotFound("the current directory does not exist any more. Change to another, or pass --workspace.")
+        raise ProjectNotFound(GONE_DIRECTORY)
     directory = canonical_root(here)
     known = _known(registry, directory)
     if known is not None:

@@ -1,17 +1,18 @@
 """Arguments from JSON or the command line -> a request and the warnings that go with it.
 
 Lenient where the meaning is plain (an integral string for a number, a limit out of its range), strict where it is not:
-a misspelt argument or list value is an error that says what was meant, never silently the default. Raises InvalidInput,
-InvalidStrategy or InvalidMaxTokens, with `data` {field, value, constraint} and `allowed` where there is a list.
+a misspelt argument or list value is an error that says what was meant, never silently the default. The length of each value
+is checked before anything is done with it. Raises InvalidInput, InvalidStrategy or InvalidMaxTokens, with `data` {field,
+value, constraint} and `allowed` where there is a list.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Literal, get_args, get_origin
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from codecompass.errors import CodeCompassError, InvalidInput, InvalidMaxTokens, InvalidStrategy
 from codecompass.protocol import requests
@@ -24,11 +25,12 @@ SHOWN_VALUE_LENGTH: Final = 100
 PROJECT_ID_PATTERN: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """As the schema of the tools writes it. Matched in full: `$` alone would let a line end through."""
 
-MAX_PROJECT_ID_LENGTH: Final = 50
-"""A test holds both equal to what the registry takes as the name of a project."""
+MAX_ARGUMENT_LENGTH: Final = requests.MAX_QUERY_LENGTH
+"""Characters of a number, or of true and false, where it is written as text."""
 
 _PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
-_INTEGRAL: Final = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
+# Possessive: a long run of blanks, zeros or digits is looked at once, whatever follows it.
+_INTEGRAL: Final = re.compile(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
 _MANY_DIGITS: Final = 18
 
 
@@ -56,7 +58,7 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
             value=_plain(tool),
             allowed=sorted(_FIELDS),
         )
-    fields = _FIELDS[tool]
+    fields, bounds = _FIELDS[tool], _BOUNDS[tool]
     values: dict[str, object] = {}
     warnings: list[str] = []
     for name, argument in arguments.items():
@@ -70,6 +72,8 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
             )
         if argument is None:
             continue
+        if fields[name] is not _project_id:  # which says its bound in words of its own
+            _check_length(name, argument, bounds[name])
         parsed = fields[name](name, argument)
         if parsed.value is None:
             continue
@@ -88,6 +92,34 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
     return Decoded(request, tuple(warnings))
 
 
+def argument_length(tool: str, argument: str) -> int:
+    """Returns how many characters an argument may have: in all, where it is a list. Raises KeyError for an unknown one."""
+    return _BOUNDS[tool][argument]
+
+
+def _check_length(field: str, value: object, bound: int) -> None:
+    """Raises InvalidInput for a text, or a list of texts, that is longer than the definition of the argument allows."""
+    if isinstance(value, str):
+        length = len(value)
+    elif isinstance(value, list):
+        if len(value) > requests.MAX_WORDS:
+            raise InvalidInput(
+                f"{field} has {len(value):,} items; at most {requests.MAX_WORDS} are taken. Send fewer.",
+                field=field,
+                constraint=f"at most {requests.MAX_WORDS} items",
+            )
+        length = sum(len(item) + 1 for item in value if isinstance(item, str)) - 1
+    else:
+        return
+    if length > bound:
+        raise InvalidInput(
+            f"{field} has {length:,} characters; at most {bound:,} are taken. Shorten it and call again.",
+            field=field,
+            value=_plain(value),
+            constraint=f"at most {bound} characters",
+        )
+
+
 def well_formed(text: str) -> str:
     """Returns `text` with lone surrogates replaced by U+FFFD: they can neither be stored nor be sent."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _has_surrogates(text) else text
@@ -104,8 +136,10 @@ def _has_surrogates(text: str) -> bool:
 def _plain(value: object) -> object:
     """The value as an error repeats it: short, and something that JSON can carry."""
     if isinstance(value, str):
-        text = well_formed(value)
+        text = well_formed(value[: SHOWN_VALUE_LENGTH + 1])
         return text if len(text) <= SHOWN_VALUE_LENGTH else text[:SHOWN_VALUE_LENGTH] + "…"
+    if isinstance(value, int) and abs(value) >= 10**SHOWN_VALUE_LENGTH:
+        return "a number of very many digits"
     if isinstance(value, bool | int | float):
         return value
     return type(value).__name__
@@ -117,7 +151,7 @@ def _shown(value: object) -> str:
 
 
 def _nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    found = difflib.get_close_matches(word.lower(), tuple(known), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(word[:SHOWN_VALUE_LENGTH].lower(), tuple(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else "."
 
 
@@ -162,7 +196,7 @@ def _project_id(field: str, value: object) -> _Value:
     # Checked before anything is looked up: a name that cannot be one reaches neither the registry nor the disk.
     if not isinstance(value, str):
         raise _refusal(field, value, "a string")
-    if _PROJECT_ID.fullmatch(value) is None or len(value) > MAX_PROJECT_ID_LENGTH:
+    if len(value) > requests.MAX_PROJECT_ID_LENGTH or _PROJECT_ID.fullmatch(value) is None:
         raise InvalidInput(
             "Project identifier must be lowercase alphanumeric with hyphens: 1 to 50 characters, like client-a or "
             f"my-project-123, not {_shown(value)}. The known ones are listed by: codecompass projects list",
@@ -254,7 +288,8 @@ def _integral(value: object) -> int | None:
         if match is None:
             return None
         # Beyond any range either way, and int() refuses text of thousands of digits.
-        digits = match[2] if len(match[2]) <= _MANY_DIGITS else "9" * _MANY_DIGITS
+        significant = match[2].lstrip("0") or "0"
+        digits = significant if len(significant) <= _MANY_DIGITS else "9" * _MANY_DIGITS
         return int(match[1] + digits)
     return None
 
@@ -337,9 +372,25 @@ _TYPES: Final[Mapping[str, type[AnyRequest]]] = {
 }
 
 
+def _bound_of(annotation: object) -> int:
+    """The length that a field's type allows, also where it may be absent."""
+    for one in (annotation, *get_args(annotation)):
+        if get_origin(one) is Literal:
+            return requests.MAX_WORD_LENGTH
+        for meta in getattr(one, "__metadata__", ()):
+            if isinstance(meta, Meta) and meta.max_length is not None:
+                return meta.max_length
+    return MAX_ARGUMENT_LENGTH
+
+
+_BOUNDS: Final[Mapping[str, Mapping[str, int]]] = {
+    tool: {field.name: _bound_of(field.type) for field in msgspec.structs.fields(request)} for tool, request in _TYPES.items()
+}
+
+
 def argument_names(tool: str) -> tuple[str, ...]:
     """Returns the arguments that `tool` takes. Raises KeyError for an unknown tool."""
     return tuple(_FIELDS[tool])
 
 
-__all__ = ["Decoded", "Request", "argument_names", "decode", "well_formed"]
+__all__ = ["Decoded", "Request", "argument_length", "argument_names", "decode", "well_formed"]

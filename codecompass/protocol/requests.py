@@ -4,9 +4,9 @@ They are made by `decode.decode`, which checks ranges and lists; code that build
 A None says that the caller left the choice to the configuration.
 """
 
-from typing import ClassVar, Final, Literal, get_args
+from typing import Annotated, ClassVar, Final, Literal, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 DetailLevel = Literal["location", "signature", "context", "body"]
 ContextDetail = Literal["signature", "body"]
@@ -41,15 +41,46 @@ MAX_TIMEOUT_MS: Final = 60_000
 MAX_WAIT_SECONDS: Final = 50
 """Clients give up after 60 seconds by default."""
 
+MAX_PATH_LENGTH: Final = 4096
+"""Characters of a path, and of globs of paths: PATH_MAX of Linux. realpath is quadratic: 200,000 took 3.5 s (2026-11-22)."""
+
+MAX_QUERY_LENGTH: Final = 16_384
+"""Of a question, a pasted message with its stack trace, a literal or a pattern."""
+
+MAX_NAME_LENGTH: Final = 4096
+"""Of a symbol's name, which may be qualified, a signature, or a path with a line behind it."""
+
+MAX_PROJECT_ID_LENGTH: Final = 50
+"""A test holds it equal to what the registry takes as the name of a project."""
+
+MAX_REF_LENGTH: Final = 1000
+MAX_WORDS_LENGTH: Final = 1000
+"""Of a list of words with commas between: languages, kinds."""
+
+MAX_WORDS: Final = 100
+"""Items of such a list."""
+
+MAX_WORD_LENGTH: Final = 100
+"""Of one of a few words, such as `freshness_policy`."""
+
+PathText = Annotated[str, Meta(max_length=MAX_PATH_LENGTH)]
+QueryText = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)]
+NameText = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
+RefText = Annotated[str, Meta(max_length=MAX_REF_LENGTH)]
+WordsText = Annotated[str, Meta(max_length=MAX_WORDS_LENGTH)]
+ProjectIdText = Annotated[str, Meta(max_length=MAX_PROJECT_ID_LENGTH)]
+"""Texts with the bound of their length in characters, which decoding enforces before it does anything with them and which the
+schemas of the tools state as `maxLength`."""
+
 
 class Request(Struct, frozen=True, kw_only=True):
     """What every tool takes. `workspace` is a path, `project_id` the hash id or the alias of a registered project."""
 
     tool: ClassVar[str] = ""
 
-    workspace: str | None = None
-    project_id: str | None = None
-    ref: str | None = None
+    workspace: PathText | None = None
+    project_id: ProjectIdText | None = None
+    ref: RefText | None = None
 
 
 class SearchCode(Request, frozen=True, kw_only=True):
@@ -58,11 +89,11 @@ class SearchCode(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "search_code"
 
-    query: str
+    query: QueryText
     limit: int | None = None
-    language: str | None = None
-    path: str | None = None
-    kind: str | None = None
+    language: WordsText | None = None
+    path: PathText | None = None
+    kind: WordsText | None = None
     mode: SearchMode = "auto"
     detail_level: DetailLevel = "signature"
     docs: bool = False
@@ -70,7 +101,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     freshness_policy: FreshnessPolicy | None = None
     ranking_explain_level: ExplainLevel | None = None
     timeout_ms: int | None = None
-    why_not: str | None = None
+    why_not: PathText | None = None
 
 
 class LocateSymbol(Request, frozen=True, kw_only=True):
@@ -78,10 +109,10 @@ class LocateSymbol(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "locate_symbol"
 
-    name: str
-    kind: str | None = None
-    language: str | None = None
-    path: str | None = None
+    name: NameText
+    kind: WordsText | None = None
+    language: WordsText | None = None
+    path: PathText | None = None
     limit: int | None = None
     detail_level: DetailLevel = "signature"
     docs: bool = False
@@ -95,9 +126,9 @@ class GetFileOutline(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "get_file_outline"
 
-    path: str
+    path: PathText
     depth: OutlineDepth = "all"
-    language: str | None = None
+    language: WordsText | None = None
     limit: int | None = None
 
 
@@ -106,8 +137,8 @@ class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "get_symbol_hierarchy"
 
-    symbol_name: str
-    path: str | None = None
+    symbol_name: NameText
+    path: PathText | None = None
     direction: Direction = "ancestors"
 
 
@@ -116,8 +147,8 @@ class FindRelatedSymbols(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "find_related_symbols"
 
-    symbol_name: str
-    path: str | None = None
+    symbol_name: NameText
+    path: PathText | None = None
     scope: Scope = "file"
     limit: int = DEFAULT_RELATED_LIMIT
 
@@ -130,11 +161,11 @@ class GetCodeContext(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "get_code_context"
 
-    query: str
+    query: QueryText
     max_tokens: int = DEFAULT_MAX_TOKENS
     strategy: Strategy | None = None
     detail_level: ContextDetail | None = None
-    language: str | None = None
+    language: WordsText | None = None
 
 
 class IndexStatus(Request, frozen=True, kw_only=True):
@@ -142,7 +173,7 @@ class IndexStatus(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "index_status"
 
-    path: str | None = None
+    path: PathText | None = None
 
 
 class IndexRepo(Request, frozen=True, kw_only=True):
@@ -168,7 +199,7 @@ class IndexRepository(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "index_repository"
 
-    repo_path: str
+    repo_path: PathText
 
 
 class HealthCheck(Request, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
+from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.store.facts import FilePlace, FileRow, SymbolRow
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import role_of
@@ -32,8 +33,6 @@ SHOWN_CHARACTERS: Final = 240
 MAX_FILES: Final = 10
 """Files whose path ends as asked that are answered for."""
 
-MAX_PATH: Final = 4096
-
 _ASKED: Final = re.compile(
     r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
 )
@@ -52,7 +51,7 @@ class AskedLines(Struct, frozen=True):
 def asked_lines(text: str) -> AskedLines | None:
     """Returns the place that a text is, None where it is none."""
     match = _ASKED.fullmatch(well_formed(text).strip())
-    if match is None or len(match["path"]) > MAX_PATH or not any(mark in match["path"] for mark in "./\\"):
+    if match is None or len(match["path"]) > MAX_PATH_LENGTH or not any(mark in match["path"] for mark in "./\\"):
         return None
     first = int(match["first"] or match["from"])
     last = int(match["last"] or match["to"] or first)

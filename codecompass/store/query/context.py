@@ -4,7 +4,7 @@ First the best hits in product code, then the signatures of what these need, the
 kept for what is needed: a body is easier to understand with the signatures that it uses than beside one more body.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -23,6 +23,7 @@ from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.budget import estimate_tokens, item_tokens
 from codecompass.store.query.finding import find
 from codecompass.store.query.handles import symbol_handle
+from codecompass.store.query.hits import never
 from codecompass.store.query.needs import needs_of
 from codecompass.store.query.ranking import RankedPlace, Signals
 from codecompass.store.query.settings import QuerySettings
@@ -58,6 +59,7 @@ def get_code_context(
     request: GetCodeContext,
     state: AnswerState,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
     item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
@@ -70,7 +72,7 @@ def get_code_context(
     strategy = request.strategy or settings.default_strategy
     detail = request.detail_level or ("body" if strategy == "depth" else "signature")
     search = SearchCode(query=request.query, language=request.language)
-    hits = find(snapshot, search, CANDIDATES, settings, root=state.workspace)
+    hits = find(snapshot, search, CANDIDATES, settings, is_expired, root=state.workspace)
     make = _text_item if settings.answers == "text" else _item
     groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
@@ -93,7 +95,17 @@ def get_code_context(
     if is_brief:
         kept = _fitting([_brief(item) for item in candidates], free)[:1]
     used = envelope + sum(item_tokens(item) for item in kept)
-    return _reply(snapshot, strategy, hits.warnings, state, tuple(kept), len(candidates), used, is_brief=is_brief)
+    return _reply(
+        snapshot,
+        strategy,
+        hits.warnings,
+        state,
+        tuple(kept),
+        len(candidates),
+        used,
+        is_brief=is_brief,
+        is_partial=hits.is_partial,
+    )
 
 
 class _Groups(Struct, frozen=True):
@@ -192,10 +204,11 @@ def _reply(
     tokens: int,
     *,
     is_brief: bool = False,
+    is_partial: bool = False,
 ) -> CodeContextReply:
     is_cut = is_brief or len(items) < total
     metadata = msgspec.structs.replace(
-        answer_metadata(snapshot, state, warnings=warnings, is_partial=is_cut),
+        answer_metadata(snapshot, state, warnings=warnings, is_partial=is_cut or is_partial),
         strategy=strategy,
         total_candidates=total,
         returned=len(items),

@@ -34,6 +34,8 @@ SURE_SCORE: Final = 20.0
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows beside those of a message that does not stand there character by character."""
 
+TIME_WAS_UP: Final = "the time was up before everything was looked at; pass a larger timeout_ms, or fewer words"
+
 WEIGHED_FILES: Final = 40
 """Files, the best by their text, for which it is counted how many import them."""
 
@@ -72,7 +74,9 @@ def find(
     query = unquoted(text)
     weights = plan.weights_for(intent, settings.without_signals)
     found = retrieve(snapshot, query, page, where, weights.inflection)
-    messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where)
+    messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where, is_expired)
+    # What comes now is quick, and without it there would be no answer at all.
+    is_partial = is_expired()
     phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
     ranked = rank(found, weights, kinds, phrases)
     best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
@@ -106,6 +110,9 @@ def find(
     for candidate in ranked:
         if len(shown) == limit:
             break
+        if shown and not is_partial and is_expired():
+            is_partial = True
+            break
         place = candidate if candidate.focus else refine(snapshot, candidate, found.wanted, kinds)
         if place is None:
             continue
@@ -120,7 +127,12 @@ def find(
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
-        warnings=(*warnings, *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown)),
+        warnings=(
+            *warnings,
+            *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown),
+            *((TIME_WAS_UP,) if is_partial else ()),
+        ),
+        is_partial=is_partial,
     )
 
 

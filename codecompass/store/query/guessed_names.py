@@ -15,13 +15,14 @@ A signature or a declaration is read as the name that it gives. The first of the
 answers alone; looser ones would only add noise behind it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from codecompass.protocol.decode import well_formed
 from codecompass.store.index import Snapshot
 from codecompass.store.query.frames import symbols_of_frames
 from codecompass.store.query.guesses import declared_name, frames
+from codecompass.store.query.hits import never
 from codecompass.store.query.loose_names import by_parts, by_scope, by_similar_words, fuzzily
 from codecompass.store.query.names import Named, NameMatch, Reading, allowed, exactly
 from codecompass.store.query.tokens import name_parts, word_bag
@@ -57,8 +58,17 @@ NAME_MATCH: Final[dict[Reading, NameMatch]] = {
 """The readings as an answer tells them apart: as written, but for case, the same words, or a guess."""
 
 
-def find_named(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:
-    """Returns the definitions that `text` may mean, the most likely first. Empty where nothing resembles it."""
+def find_named(
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    is_expired: Callable[[], bool] = never,
+) -> list[Named]:
+    """Returns the definitions that `text` may mean, the most likely first. Empty where nothing resembles it.
+
+    `is_expired` is asked before each looser reading, none of which is tried any more then.
+    """
     text = well_formed(text).strip()
     found = exactly(snapshot, text, where, kinds)
     if found:
@@ -69,10 +79,12 @@ def find_named(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[Sy
         return [Named(row, "frame") for row in rows]
     names = [frame.name for frame in places if frame.name] or [declared_name(text)]
     for name in names:
+        if is_expired():
+            return []
         found = exactly(snapshot, name, where, kinds) if name else []
         if found:
             return _like_the_signature(found, text)
-    return _loosely(snapshot, names[0] or text, where, kinds)
+    return _loosely(snapshot, names[0] or text, where, kinds, is_expired)
 
 
 def _like_the_signature(found: list[Named], text: str) -> list[Named]:
@@ -86,9 +98,15 @@ def _like_the_signature(found: list[Named], text: str) -> list[Named]:
     return sorted(found, key=lambda named: -likeness(named))
 
 
-def _loosely(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:
+def _loosely(
+    snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None, is_expired: Callable[[], bool]
+) -> list[Named]:
+    if is_expired():
+        return []
     parts = name_parts(name)
     in_scope, elsewhere = by_scope(snapshot, parts, where, kinds)
+    if is_expired():
+        return []
     same_words, with_words = by_parts(snapshot, name, where, kinds)
     found = [
         *(Named(row, "words") for row in same_words),
@@ -96,9 +114,9 @@ def _loosely(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symb
         *(Named(row, "parts") for row in with_words),
         *(Named(row, "bare") for row in elsewhere),
     ]
-    if not found:
+    if not found and not is_expired():
         found = [Named(row, "fuzzy") for row in fuzzily(snapshot, parts, where, kinds)]
-    if not found:
+    if not found and not is_expired():
         found = [Named(row, "similar") for row in by_similar_words(snapshot, name, where, kinds)]
     return _once(found)
 

@@ -1,5 +1,6 @@
 """`get_symbol_hierarchy`: what encloses a symbol, or what it encloses."""
 
+from collections.abc import Callable
 from typing import Final
 
 from codecompass.protocol.encode import encoded_size
@@ -11,6 +12,7 @@ from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.handles import symbol_handle
+from codecompass.store.query.hits import never
 from codecompass.store.query.settings import MAX_HIERARCHY_BYTES
 from codecompass.store.query.shaping import stable_handle
 from codecompass.store.query.tokens import name_parts
@@ -26,14 +28,19 @@ _METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
 
-def get_symbol_hierarchy(snapshot: Snapshot, request: GetSymbolHierarchy, state: AnswerState) -> SymbolHierarchyReply:
+def get_symbol_hierarchy(
+    snapshot: Snapshot,
+    request: GetSymbolHierarchy,
+    state: AnswerState,
+    is_expired: Callable[[], bool] = never,
+) -> SymbolHierarchyReply:
     """Returns the chain outwards, or the tree inwards.
 
     `impl` and extension blocks count as inside their type, and so do methods that stand outside it (Go, C++).
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = the_symbol(snapshot, request.symbol_name, request.path)
+    anchor = the_symbol(snapshot, request.symbol_name, request.path, is_expired)
     if request.direction == "ancestors":
         nodes = tuple(_node(snapshot, row, depth, ()) for depth, row in enumerate(_ancestors(snapshot, anchor)))
         return SymbolHierarchyReply(
@@ -42,7 +49,7 @@ def get_symbol_hierarchy(snapshot: Snapshot, request: GetSymbolHierarchy, state:
             chain_length=len(nodes),
             metadata=answer_metadata(snapshot, state),
         )
-    tree = _Tree(snapshot, anchor)
+    tree = _Tree(snapshot, anchor, is_expired)
     warnings = (f"only the upper {tree.size} symbols are shown; ask for one of them to see more",) if tree.is_cut else ()
     return SymbolHierarchyReply(
         hierarchy=(tree.root(),),
@@ -67,9 +74,10 @@ def _ancestors(snapshot: Snapshot, anchor: SymbolRow) -> list[SymbolRow]:
 class _Tree:
     """What a symbol encloses, gathered level by level, so that what does not fit is missing at the lower end."""
 
-    def __init__(self, snapshot: Snapshot, anchor: SymbolRow) -> None:
+    def __init__(self, snapshot: Snapshot, anchor: SymbolRow, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
         self._anchor = anchor
+        self._is_expired = is_expired
         self._inside: dict[int, list[SymbolRow]] = {}
         self.size = 1
         self.is_cut = False
@@ -86,6 +94,9 @@ class _Tree:
         for depth in range(1, MAX_DEPTH + 1):
             below = []
             for parent in level:
+                if self._is_expired():
+                    self.is_cut = True
+                    return
                 for row in self._members(parent, depth):
                     if row.id in seen:
                         continue

@@ -1,6 +1,6 @@
 """`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for; what stands at a line."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -15,8 +15,10 @@ from codecompass.store.path_roles import role_of
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.asked_lines import AskedLines, asked_lines, places_of_lines
 from codecompass.store.query.filters import filter_warnings, index_filter, symbol_kinds
+from codecompass.store.query.finding import TIME_WAS_UP
 from codecompass.store.query.guessed_names import NAME_MATCH, READING_SCORE, find_named
 from codecompass.store.query.handles import is_handle, outdated, symbol_of_handle
+from codecompass.store.query.hits import never
 from codecompass.store.query.imported import import_name
 from codecompass.store.query.known_words import listed
 from codecompass.store.query.names import SAME_NAME_LIMIT, Named, NameMatch, allowed, find_exactly, ordered
@@ -46,11 +48,12 @@ def locate_symbol(
     request: LocateSymbol,
     state: AnswerState,
     settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
 ) -> LocateSymbolReply:
     """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error.
 
     The name may be a `symbol_id`, or the place of a line (`src/x.py:120`). Guesses are marked as such; where there is nothing
-    better there are few of them, and a warning.
+    better there are few of them, and a warning. `is_expired` is asked between the readings of the name.
 
     Raises SymbolNotFound for a `symbol_id` that means nothing any more.
     """
@@ -58,7 +61,10 @@ def locate_symbol(
     request = relative_request(request, state.workspace)
     where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
-    found, warnings = _found(snapshot, request, state.workspace, where, kinds)
+    found, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
+    is_partial = is_expired()
+    if is_partial:
+        warnings = (*warnings, TIME_WAS_UP)
     shown = found[:limit]
     page = shape(
         snapshot,
@@ -73,7 +79,7 @@ def locate_symbol(
         ),
     )
     level = request.ranking_explain_level or settings.ranking_explain_level
-    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut)
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=is_partial)
     return LocateSymbolReply(
         results=page.results,
         total_candidates=len(found),
@@ -87,7 +93,12 @@ def locate_symbol(
 
 
 def _found(
-    snapshot: Snapshot, request: LocateSymbol, root: str, where: Filter, kinds: frozenset[SymbolKind] | None
+    snapshot: Snapshot,
+    request: LocateSymbol,
+    root: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    is_expired: Callable[[], bool],
 ) -> tuple[list[Shown], tuple[str, ...]]:
     """All hits in their order, and what has to be said of them."""
     if kinds == ONLY_IMPORTS:
@@ -99,7 +110,7 @@ def _found(
     if places:
         return [Shown(place=place, match="exact") for place in places], _of_short_files(asked, places)
     known = symbol_of_handle(snapshot, request.name)
-    named = [Named(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds)
+    named = [Named(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
     if not named and kinds == ONLY_TESTS:
         named = _tests_titled(snapshot, request.name, where)
     matches = {NAME_MATCH[each.reading] for each in named}

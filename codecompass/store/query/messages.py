@@ -18,6 +18,7 @@ from codecompass.store.analyzer import index_tokens
 from codecompass.store.index import Snapshot
 from codecompass.store.path_roles import PathReader, is_history, role_of
 from codecompass.store.query.alignment import Alignment, Wanted, align
+from codecompass.store.query.hits import never
 from codecompass.store.query.message_text import Message, read_message, read_source, sub_tokens
 from codecompass.store.query.places import as_symbol, enclosing_symbol, narrowest
 from codecompass.store.query.ranking import RankedPlace, Signals
@@ -102,8 +103,16 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
     is_exact: bool
 
 
-def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMessage]:
-    """Returns where `text` stands in the source, best first; nothing for a name or a few words."""
+def find_messages(
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    is_expired: Callable[[], bool] = never,
+) -> list[FoundMessage]:
+    """Returns where `text` stands in the source, best first; nothing for a name or a few words, nor where the time is up.
+
+    `is_expired` is asked before each piece of text that is looked into or compared, which take up to a millisecond each.
+    """
     message = read_message(well_formed(text))
     if message.word_count < MIN_WORDS:
         return []
@@ -122,6 +131,8 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
     others: list[_Part] = []
     is_settled = False
     for number in _in_order(snapshot, chunks.hits):
+        if is_expired():
+            return []
         has_all = chunks.hits[number].score > most * ALL_OF_IT
         if is_settled and (len(exact) >= COMPARED_EXACT or not has_all):
             break
@@ -134,11 +145,12 @@ def find_messages(snapshot: Snapshot, text: str, where: Filter) -> list[FoundMes
         # A test or a document may only show what a template in product code makes.
         others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
         parts += others[: COMPARED - len(parts)]
-    found = [
-        (part.hit, alignment.moved(part.lines_before))
-        for part in parts
-        for alignment in align(wanted, read_source(part.text), LEAST_SHARE * HALF_SHOWN)
-    ]
+    found = []
+    for part in parts:
+        if is_expired():
+            return []
+        alignments = align(wanted, read_source(part.text), LEAST_SHARE * HALF_SHOWN)
+        found += [(part.hit, alignment.moved(part.lines_before)) for alignment in alignments]
     found.sort(key=lambda item: (-item[1].score, item[0].file_id, item[0].line_start))
     return _ranked(snapshot, message, wanted, _joined(snapshot, wanted, found))
 

@@ -17,10 +17,7 @@ from msgspec import Struct, structs
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
-from codecompass.protocol.requests import LocateSymbol, SearchCode
-
-MAX_FILTER: Final = 4096
-"""Characters of a path filter."""
+from codecompass.protocol.requests import MAX_PATH_LENGTH, LocateSymbol, SearchCode
 
 MAX_GLOBS: Final = 64
 """Alternatives of a path filter: globs between commas, and what stands in their braces."""
@@ -54,8 +51,8 @@ class PathGlobs(Struct, frozen=True):
 
 def path_globs(text: str) -> PathGlobs:
     """Returns the globs of a filter. Raises InvalidInput for one that is too large, or that has nothing in it."""
-    if len(text) > MAX_FILTER:
-        raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_FILTER} characters")
+    if len(text) > MAX_PATH_LENGTH:
+        raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_PATH_LENGTH} characters")
     parts = [part.strip() for part in split_outside_braces(text)]
     wanted = tuple(part for part in parts if part and not part.startswith("!"))
     unwanted = tuple(part[1:].strip() for part in parts if part.startswith("!") and part[1:].strip())
@@ -161,6 +158,7 @@ class _Translation:
 
     def __init__(self, glob: str) -> None:
         self._tokens = _TOKEN.findall(glob)
+        self._closed = _closed_braces(self._tokens)
         self._at = 0
 
     def expression(self) -> str:
@@ -172,7 +170,7 @@ class _Translation:
             if depth and token in (",", "}"):
                 return
             self._at += 1
-            if token == "{" and depth < MAX_BRACES and self._is_closed():
+            if token == "{" and depth < MAX_BRACES and self._at - 1 in self._closed:
                 yield self._alternatives(depth + 1)
             else:
                 yield _piece(token)
@@ -185,14 +183,17 @@ class _Translation:
         self._at += 1
         return f"(?:{'|'.join(found)})"
 
-    def _is_closed(self) -> bool:
-        """Whether the brace before the current token has its counterpart."""
-        depth = 1
-        for token in self._tokens[self._at :]:
-            depth += (token == "{") - (token == "}")
-            if depth == 0:
-                return True
-        return False
+
+def _closed_braces(tokens: Sequence[str]) -> frozenset[int]:
+    """Returns the numbers of the opening braces that have their counterpart."""
+    closed: set[int] = set()
+    opened: list[int] = []
+    for number, token in enumerate(tokens):
+        if token == "{":
+            opened.append(number)
+        elif token == "}" and opened:
+            closed.add(opened.pop())
+    return frozenset(closed)
 
 
 def _piece(token: str) -> str:

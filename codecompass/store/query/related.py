@@ -1,6 +1,6 @@
 """`find_related_symbols`: what stands near a symbol, and what its file imports."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
 from codecompass.protocol.metadata import AnswerState
@@ -11,6 +11,7 @@ from codecompass.store.index import Snapshot
 from codecompass.store.query.anchors import the_symbol
 from codecompass.store.query.answer import answer_metadata
 from codecompass.store.query.handles import symbol_handle
+from codecompass.store.query.hits import never
 from codecompass.store.query.names import ordered
 from codecompass.store.query.shaping import stable_handle
 
@@ -24,15 +25,24 @@ _OUTER_DIRECTORIES: Final = frozenset({"src", "lib", "packages", "crates", "apps
 """First directories that hold packages and are none themselves."""
 
 
-def find_related_symbols(snapshot: Snapshot, request: FindRelatedSymbols, state: AnswerState) -> RelatedSymbolsReply:
+def find_related_symbols(
+    snapshot: Snapshot,
+    request: FindRelatedSymbols,
+    state: AnswerState,
+    is_expired: Callable[[], bool] = never,
+) -> RelatedSymbolsReply:
     """Returns related symbols: of the same file, directory, package (as far as the scope goes), then imported ones.
 
     Within a relation they come by path and line. Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = the_symbol(snapshot, request.symbol_name, request.path)
+    anchor = the_symbol(snapshot, request.symbol_name, request.path, is_expired)
     seen = {anchor.id}
     related: list[RelatedSymbol] = []
+    is_partial = False
     for relation, rows in _relations(snapshot, anchor, request.scope):
+        if related and is_expired():
+            is_partial = True
+            break
         fresh = [row for row in rows if row.id not in seen and row.kind not in ("use", "impl")]
         seen.update(row.id for row in fresh)
         related += [_related(snapshot, row, relation) for row in _by_place(fresh)]
@@ -49,7 +59,7 @@ def find_related_symbols(snapshot: Snapshot, request: FindRelatedSymbols, state:
         related=shown,
         scope_used=request.scope,
         total_found=len(related),
-        metadata=answer_metadata(snapshot, state, is_truncated=len(shown) < len(related)),
+        metadata=answer_metadata(snapshot, state, is_truncated=len(shown) < len(related), is_partial=is_partial),
     )
 
 

@@ -23,6 +23,9 @@ from codecompass.store.query.shaping import Shape, ranking_reasons, shape
 NEAR_MISS_LOOKS: Final = 1_000
 """Pieces of text that are looked through for something to suggest."""
 
+NEAR_MISS_LENGTH: Final = 1_000
+"""Characters of what is looked for in another case: longer ones are pasted, and pasted as they are."""
+
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
@@ -85,7 +88,7 @@ def _next_actions(
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
     """The same literal or pattern whatever its case, where that would find something."""
-    if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query:
+    if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)

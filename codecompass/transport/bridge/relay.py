@@ -35,6 +35,7 @@ from codecompass.transport.mcp.jsonrpc import (
     encode_request,
     encode_result,
     parse,
+    without_half_pairs,
 )
 from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
 from codecompass.transport.mcp.protocol import (
@@ -142,7 +143,8 @@ class Bridge:
             nursery.start_soon(until_stopped)
             try:
                 while (incoming := await receive()) is not None:
-                    message = incoming.malformed or parse(incoming.frame, max_bytes=self._limits.frame_bytes)
+                    frame = without_half_pairs(incoming.frame)
+                    message = incoming.malformed or parse(frame, max_bytes=self._limits.frame_bytes)
                     match message:
                         case Malformed():
                             if message.is_answerable:
@@ -150,9 +152,9 @@ class Bridge:
                         case Response():
                             await self._take_response(message)
                         case Notification():
-                            await self._take_notification(message, incoming.frame)
+                            await self._take_notification(message, frame)
                         case Request():
-                            await self._take_request(message, incoming.frame)
+                            await self._take_request(message, frame)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
                 pass
             nursery.cancel_scope.cancel()

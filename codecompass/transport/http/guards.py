@@ -5,14 +5,22 @@ it has rebound its own name to 127.0.0.1, its `Host` does. WebSockets know no sa
 """
 
 import ipaddress
+import re
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Refusal = Literal["host", "origin"]
+
+_AUTHORITY: Final = r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]/\\:@?#]+))(?::(?P<port>[0-9]{0,5}))?"
+_HOST: Final = re.compile(_AUTHORITY, re.IGNORECASE)
+_ORIGIN: Final = re.compile(f"https?://{_AUTHORITY}", re.IGNORECASE)
+"""What a browser writes, and nothing that a lenient reader of URLs makes of other text: `http://[::1]evil.com` is no address of
+this machine."""
+
+_MAX_PORT: Final = 65_535
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -51,11 +59,8 @@ class Guard(Struct, frozen=True, kw_only=True):
     def _is_origin_allowed(self, origin: str) -> bool:
         if self.names(origin):
             return True
-        try:
-            parts = urlsplit(origin)
-            return parts.scheme in ("http", "https") and is_loopback(parts.hostname or "")
-        except ValueError:
-            return False
+        name = _name(_ORIGIN.fullmatch(origin))
+        return name is not None and is_loopback(name)
 
 
 def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str, ...]) -> Guard:
@@ -69,14 +74,14 @@ def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str,
 
 def host_name(host: str) -> str | None:
     """Returns the name in a Host header, without port and brackets, in lower case; None where it is none."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port
-    except ValueError:
+    name = _name(_HOST.fullmatch(host))
+    return None if name is None else name.rstrip(".") or None
+
+
+def _name(authority: re.Match[str] | None) -> str | None:
+    if authority is None or int(authority["port"] or 0) > _MAX_PORT:
         return None
-    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
-        return None
-    return (parts.hostname or "").rstrip(".") or None
+    return (authority["address"] or authority["name"]).lower()
 
 
 def is_loopback(name: str) -> bool:

@@ -1,8 +1,31 @@
 """The bounds of the HTTP server, each with its reason. Sizes in bytes, times in seconds."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from msgspec import Struct
 
+from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH
 from codecompass.units import KIB, MIB, MINUTES, SECONDS
+
+HEADER_LENGTHS: Final[Mapping[str, int]] = {
+    "host": 300,
+    "origin": 1_000,
+    "accept": 4_000,
+    "content-type": 1_000,
+    "content-length": 20,
+    "content-encoding": 100,
+    "access-control-request-method": 100,
+    "mcp-session-id": 128,
+    "mcp-protocol-version": 100,
+    "mcp-method": MAX_NAME_LENGTH,
+    "mcp-name": 12_000,
+}
+"""Every header that is read, and how many characters it may have; `head_bytes` holds for all of them together."""
+
+PARAMETER_LENGTHS: Final[Mapping[str, int]] = {"project_path": MAX_PATH_LENGTH, "sessionId": 128}
+"""The same for the parameters of the query, decoded."""
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):

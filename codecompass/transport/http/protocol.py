@@ -21,6 +21,7 @@ from wsproto.events import CloseConnection
 from wsproto.frame_protocol import CloseReason
 
 _FIRST_FINAL: Final = 200
+_BAD_REQUEST: Final = 400
 _HEAD_TOO_LARGE: Final = 431
 _NO_METHOD: Final = b"UNKNOWN"
 _UNSPECIFIED: Final = ("", 0)
@@ -70,8 +71,13 @@ class Http11(H11Protocol):
         n_bytes = len(request.target) + sum(len(name) + len(value) for name, value in request.headers)
         if n_bytes > self.config.h11_max_incomplete_size:
             # h11 looks at the size only as long as the head is not complete, and it can come in one piece.
-            await self._send_error_response(_HEAD_TOO_LARGE)
-            await self.send(Closed())
+            await self._refuse(_HEAD_TOO_LARGE)
+            return
+        names = {name for name, _ in request.headers}
+        if b"transfer-encoding" in names and b"content-length" in names:
+            # Somebody between the client and us may have taken the other one of the two lengths: what follows on this connection
+            # could be a request that nobody has sent. RFC 9112, section 6.1.
+            await self._refuse(_BAD_REQUEST)
             return
         # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.
         headers = [(name, value) for name, value in request.headers if name != b"sec-websocket-extensions"]
@@ -80,6 +86,10 @@ class Http11(H11Protocol):
         if len(headers) != len(request.headers) or method != request.method:
             request = h11.Request(method=method, target=request.target, headers=headers, http_version=request.http_version)
         await super()._create_stream(request)
+
+    async def _refuse(self, status: int) -> None:
+        await self._send_error_response(status)
+        await self.send(Closed())
 
 
 def _is_conversing(stream: WSStream) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebsocketScope
 
-from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
 
 JSON_TYPE: Final = "application/json"
 EVENT_STREAM_TYPE: Final = "text/event-stream"
@@ -28,6 +28,7 @@ UNSUPPORTED_TYPE: Final = 415
 MISDIRECTED: Final = 421
 SERVER_ERROR: Final = 500
 UPGRADE_REQUIRED: Final = 426
+HEADER_TOO_LARGE: Final = 431
 UNAVAILABLE: Final = 503
 
 Header = tuple[str, str]
@@ -60,12 +61,22 @@ class Heading:
         self._headers: Final = _joined(scope["headers"])
 
     def header(self, name: str) -> str | None:
-        """Returns the value; several of one name are joined with commas, as HTTP has it."""
-        return self._headers.get(name)
+        """Returns the value; several of one name are joined with commas, as HTTP has it.
+
+        Raises HttpRefusal for one that is longer than HEADER_LENGTHS allows; KeyError for one that is not in there.
+        """
+        value, bound = self._headers.get(name), HEADER_LENGTHS[name]
+        if value is not None and len(value) > bound:
+            raise HttpRefusal(
+                HEADER_TOO_LARGE, f"the header {name} has {len(value):,} characters, at most {bound:,}. Send a shorter one."
+            )
+        return value
 
     def parameter(self, name: str) -> str | None:
-        """Returns a parameter of the query. Raises HttpRefusal where it is there more than once."""
-        values = self.query.get(name, ())
+        """Returns a parameter of the query. Raises HttpRefusal where it is there more than once, or is too long."""
+        values, bound = self.query.get(name, ()), PARAMETER_LENGTHS[name]
+        if any(len(value) > bound for value in values):
+            raise HttpRefusal(BAD_REQUEST, f"?{name}= is longer than {bound:,} characters. Send a shorter one.")
         if len(values) > 1:
             raise HttpRefusal(BAD_REQUEST, f"?{name}= is given more than once. Give it once.")
         return values[0] if values else None

@@ -32,6 +32,7 @@ from codecompass.transport.http.request import (
 from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import HttpHeaders
+from codecompass.transport.mcp.jsonrpc import without_half_pairs
 from codecompass.transport.mcp.nesting import nests_too_deeply
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
@@ -210,6 +211,7 @@ class StreamableEndpoint:
 
 
 def _peek(body: bytes) -> _Peeked:
+    body = without_half_pairs(body)
     if nests_too_deeply(body):
         return _Peeked()
     try:

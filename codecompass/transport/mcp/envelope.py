@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, field
 
+from codecompass.transport.mcp.bounds import MAX_ID_LENGTH
 from codecompass.transport.mcp.jsonrpc import Fault, Request, decode_params, shown
 from codecompass.transport.mcp.protocol import (
     ASSUMED_REVISION,
@@ -190,6 +191,12 @@ def _progress_token(value: object) -> ProgressToken | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise Fault(INVALID_PARAMS, "_meta.progressToken must be a string or an integer.", field=META_PROGRESS_TOKEN)
+    if isinstance(value, str) and len(value) > MAX_ID_LENGTH:
+        raise Fault(
+            INVALID_PARAMS,
+            f"_meta.progressToken has {len(value):,} characters, at most {MAX_ID_LENGTH:,}. Use a short one.",
+            field=META_PROGRESS_TOKEN,
+        )
     return value
 
 

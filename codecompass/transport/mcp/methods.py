@@ -6,7 +6,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, Struct
 
+from codecompass.protocol.requests import MAX_QUERY_LENGTH
 from codecompass.transport.mcp import listening, subscribing
+from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH, MAX_OPENING_BYTES
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import Agreement, missing_capability
 from codecompass.transport.mcp.exchange import Exchange, Inputs
@@ -89,6 +91,10 @@ _INPUT_CAPABILITIES: Final[Mapping[str, str]] = {
 
 async def initialize(core: Core, exchange: Exchange) -> Result:
     """Settles the revision: the client's where we have it, else our newest of the handshake era."""
+    if len(bytes(exchange.params)) > MAX_OPENING_BYTES:
+        raise Fault(
+            INVALID_PARAMS, f"params of initialize are larger than {MAX_OPENING_BYTES:,} bytes. Declare less.", field="params"
+        )
     params = decode_params(_INITIALIZE, exchange.params)
     wanted = params.protocol_version
     revision = wanted if wanted in HANDSHAKE_REVISIONS else LATEST_HANDSHAKE_REVISION
@@ -193,13 +199,24 @@ async def read_resource(core: Core, exchange: Exchange) -> Result:
 async def get_prompt(core: Core, exchange: Exchange) -> Result:
     """Fills in a prompt."""
     params = decode_params(_GET_PROMPT, exchange.params)
-    arguments = {name: str(value) for name, value in (params.arguments or {}).items() if value is not None}
+    arguments = {name: _argument(name, value) for name, value in (params.arguments or {}).items() if value is not None}
     binding = _binding(exchange, params.name, arguments)
     _open_inputs(core, exchange, binding)
     outcome = await core.surface.prompts.get(params.name, arguments, exchange)
     if outcome is None:
         raise Fault(INVALID_PARAMS, f"unknown prompt {shown(params.name)}. prompts/list shows what there is.")
     return _ask_again(core, exchange, outcome, binding) if isinstance(outcome, InputRequired) else outcome
+
+
+def _argument(name: str, value: object) -> str:
+    text = str(value) if isinstance(value, str | int | float) else ""
+    if not isinstance(value, str | int | float) or len(text) > MAX_QUERY_LENGTH:
+        raise Fault(
+            INVALID_PARAMS,
+            f"the argument {shown(name)} must be a text of at most {MAX_QUERY_LENGTH:,} characters. Correct it and call again.",
+            field=name[:MAX_NAME_LENGTH],
+        )
+    return text
 
 
 async def complete(core: Core, exchange: Exchange) -> Result:

@@ -5,14 +5,16 @@ that does not answer in time has no roots until it does.
 """
 
 import os
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
 import trio
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from codecompass.log import get_logger
+from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.transport.mcp.bounds import MAX_ROOTS_LISTED, MAX_URI_LENGTH
 from codecompass.transport.mcp.client_requests import ClientRefused, ClientRequests, Pending
 from codecompass.transport.mcp.outgoing import Outgoing
 from codecompass.transport.mcp.protocol import ROOTS_LIST
@@ -28,7 +30,7 @@ class _Root(Struct, frozen=True):
 
 
 class _Roots(Struct, frozen=True):
-    roots: tuple[_Root, ...] = ()
+    roots: Annotated[tuple[_Root, ...], Meta(max_length=MAX_ROOTS_LISTED)] = ()
 
 
 _ROOTS: Final = msgspec.json.Decoder(_Roots)
@@ -70,7 +72,7 @@ class Roots:
 
 
 def root_paths(result: Raw) -> tuple[str, ...]:
-    """Returns the paths of this machine in a result of `roots/list`; what is none is left out."""
+    """Returns the paths of this machine in a result of `roots/list`; what is none, or too long to be one, is left out."""
     try:
         roots = _ROOTS.decode(result).roots
     except msgspec.DecodeError:
@@ -81,6 +83,8 @@ def root_paths(result: Raw) -> tuple[str, ...]:
 
 def path_of_uri(uri: str) -> str | None:
     """Returns the absolute path of a `file:` URI of this machine, percent-decoded; None for anything else."""
+    if len(uri) > MAX_URI_LENGTH:
+        return None
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -88,4 +92,4 @@ def path_of_uri(uri: str) -> str | None:
     if parts.scheme != "file" or parts.netloc not in _LOCAL_HOSTS:
         return None
     path = os.fsdecode(unquote_to_bytes(parts.path))
-    return path if path.startswith("/") and "\0" not in path else None
+    return path if path.startswith("/") and "\0" not in path and len(path) <= MAX_PATH_LENGTH else None

@@ -1,23 +1,28 @@
 """Parameters and results as they stand on the wire, one Struct each. Which revision has which member is in the handlers.
 
-Parameters are tolerant: unknown members are skipped. Members of a result that are UNSET or at their default are left out.
+Parameters are tolerant: unknown members are skipped. Texts and lists in them are bounded (`bounds`): what is longer is a fault.
+Members of a result that are UNSET or at their default are left out.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-ProgressToken = int | str
+from codecompass.transport.mcp.bounds import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, State, Text, Uri
+
+ProgressToken = int | Id
+Arguments = Annotated[dict[str, object], Meta(max_length=MAX_ARGUMENTS)]
+Responses = Annotated[dict[str, Raw], Meta(max_length=MAX_ARGUMENTS)]
 
 
 class Implementation(Struct, frozen=True, omit_defaults=True):
     """Who somebody is: name and version, and a title for people."""
 
-    name: str = ""
-    title: str = ""
-    version: str = ""
+    name: Name = ""
+    title: Name = ""
+    version: Name = ""
 
 
 class ClientCapabilities(Struct, frozen=True):
@@ -57,7 +62,7 @@ def is_declared(value: object) -> bool:
 class InitializeParams(Struct, frozen=True, rename="camel"):
     """Of `initialize`."""
 
-    protocol_version: str
+    protocol_version: Name
     capabilities: ClientCapabilities = ClientCapabilities()
     client_info: Implementation = Implementation()
 
@@ -65,48 +70,48 @@ class InitializeParams(Struct, frozen=True, rename="camel"):
 class PageParams(Struct, frozen=True):
     """Of every list."""
 
-    cursor: str | None = None
+    cursor: Name | None = None
 
 
 class CallToolParams(Struct, frozen=True):
     """Of `tools/call`."""
 
-    name: str
-    arguments: dict[str, object] | None = None
+    name: Name
+    arguments: Arguments | None = None
 
 
 class GetPromptParams(Struct, frozen=True):
     """Of `prompts/get`. The values are text by the schema; a number is taken for its text."""
 
-    name: str
-    arguments: dict[str, object] | None = None
+    name: Name
+    arguments: Arguments | None = None
 
 
 class UriParams(Struct, frozen=True):
     """Of `resources/read`, `subscribe` and `unsubscribe`."""
 
-    uri: str
+    uri: Uri
 
 
 class CompletionReference(Struct, frozen=True):
     """What an argument belongs to: a prompt by name or a resource template by URI."""
 
-    type: str
-    name: str = ""
-    uri: str = ""
+    type: Name
+    name: Name = ""
+    uri: Uri = ""
 
 
 class CompletionArgument(Struct, frozen=True):
     """The argument as far as it is typed."""
 
-    name: str
-    value: str
+    name: Name
+    value: Text
 
 
 class CompletionContext(Struct, frozen=True):
     """What other arguments have been given already."""
 
-    arguments: dict[str, str] | None = None
+    arguments: Annotated[dict[str, Text], Meta(max_length=MAX_ARGUMENTS)] | None = None
 
 
 class CompleteParams(Struct, frozen=True):
@@ -120,22 +125,21 @@ class CompleteParams(Struct, frozen=True):
 class CancelledParams(Struct, frozen=True, rename="camel"):
     """Of `notifications/cancelled`."""
 
-    request_id: int | str
-    reason: str | None = None
+    request_id: int | Id
 
 
 class TaskParams(Struct, frozen=True, rename="camel"):
     """Of `tasks/get`, `tasks/update` and `tasks/cancel`."""
 
-    task_id: str
-    input_responses: dict[str, Raw] | None = None
+    task_id: Id
+    input_responses: Responses | None = None
 
 
 class InputParams(Struct, frozen=True, rename="camel"):
     """What a client sends along when it calls again with what was asked of it (MRTR)."""
 
-    input_responses: dict[str, Raw] | None = None
-    request_state: str | None = None
+    input_responses: Responses | None = None
+    request_state: State | None = None
 
 
 class SubscriptionFilter(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -144,8 +148,8 @@ class SubscriptionFilter(Struct, frozen=True, rename="camel", omit_defaults=True
     tools_list_changed: bool | None = None
     prompts_list_changed: bool | None = None
     resources_list_changed: bool | None = None
-    resource_subscriptions: tuple[str, ...] | None = None
-    task_ids: tuple[str, ...] | None = None
+    resource_subscriptions: Annotated[tuple[Uri, ...], Meta(max_length=MAX_WATCHED)] | None = None
+    task_ids: Annotated[tuple[Id, ...], Meta(max_length=MAX_WATCHED)] | None = None
 
 
 class ListenParams(Struct, frozen=True):

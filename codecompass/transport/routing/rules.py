@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
+from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.settings import ServerSettings
 from codecompass.store.identity import canonical_root
 
@@ -61,7 +62,8 @@ def routing_rules(
     `workspaces` are the paths of `--workspace`, `cwd` is None where the current directory is gone.
 
     Raises InvalidInput for `--auto-workspace` without roots, for a root that is no directory, for a workspace that does
-    not exist, for `--project-from-cwd` without a current directory, for a peer that is no URL.
+    not exist, for `--project-from-cwd` without a current directory, for a peer that is no URL,
+    for a variable that is longer than a path.
     """
     if settings.auto_workspace and not settings.allowed_roots:
         raise InvalidInput("--allowed-root is required when --auto-workspace is enabled", field="allowed_roots")
@@ -69,6 +71,13 @@ def routing_rules(
         raise InvalidInput(
             "--project-from-cwd: the current directory does not exist. Start the server in another.", field="project_from_cwd"
         )
+    for name in PROJECT_VARIABLES:
+        if len(environment.get(name, "")) > MAX_PATH_LENGTH:
+            raise InvalidInput(
+                f"the variable {name} is longer than a path may be ({MAX_PATH_LENGTH:,} characters). Correct it.",
+                field=name,
+                constraint=f"at most {MAX_PATH_LENGTH} characters",
+            )
     allowed = tuple(_directory("--allowed-root", path) for path in settings.allowed_roots)
     return RoutingRules(
         pinned=tuple(_directory("--workspace", path) for path in workspaces),

@@ -14,6 +14,7 @@ TOOL: Final = Tool(
         "imports. Use it to learn the surroundings of code that you have found. Not a list of callers or references."
     ),
     arguments=arguments(
+        "find_related_symbols",
         {"symbol_name": text()},
         {
             "path": text("Picks among same-named ones"),

@@ -18,6 +18,7 @@ TOOL: Final = Tool(
         "(breadth) or bodies (depth). For one symbol use locate_symbol."
     ),
     arguments=arguments(
+        "get_code_context",
         {"query": text()},
         {
             "max_tokens": integer(1, requests.MAX_MAX_TOKENS, default=requests.DEFAULT_MAX_TOKENS),

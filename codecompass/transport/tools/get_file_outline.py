@@ -14,6 +14,7 @@ TOOL: Final = Tool(
         "Not for finding files: search_code takes paths."
     ),
     arguments=arguments(
+        "get_file_outline",
         {"path": text()},
         {
             "depth": choice(*requests.OUTLINE_DEPTHS),

@@ -14,6 +14,7 @@ TOOL: Final = Tool(
         "tree below it. About nesting: not for inheritance, and not for who calls it."
     ),
     arguments=arguments(
+        "get_symbol_hierarchy",
         {"symbol_name": text()},
         {
             "path": text("Picks among same-named ones"),

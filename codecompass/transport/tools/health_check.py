@@ -32,7 +32,7 @@ TOOL: Final = Tool(
         "How this server is: its version, running jobs, which projects it knows and which are failing. Use it when several "
         "calls fail, or to see what is indexed. For one repository's index, index_status says more."
     ),
-    arguments=arguments({}, {}),
+    arguments=arguments("health_check", {}, {}),
     output=answer(status=STRING, projects=ROWS, total_projects=INTEGER, active_job=OBJECT_OR_NULL),
     meta=shown_by_hosts("is the code search server well"),
     is_read_only=True,

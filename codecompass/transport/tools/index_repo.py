@@ -49,6 +49,7 @@ TOOL: Final = Tool(
         "index_status, or waits up to wait_seconds. Searches index by themselves what has changed: no need to call it then."
     ),
     arguments=arguments(
+        "index_repo",
         {},
         {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
     ),

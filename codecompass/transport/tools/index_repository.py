@@ -55,7 +55,7 @@ TOOL: Final = Tool(
         "Index the directory repo_path, under the name project_id if one is given, and wait for the end (at most 50 s, then "
         "the job goes on). Later calls can name it by that project_id. In other cases index_repo does the same."
     ),
-    arguments=arguments({"repo_path": text("Absolute path")}, {"project_id": NEW_NAME}),
+    arguments=arguments("index_repository", {"repo_path": text("Absolute path")}, {"project_id": NEW_NAME}),
     output=answer(
         status=STRING,
         repository_id=INTEGER,

@@ -12,7 +12,7 @@ TOOL: Final = Tool(
         "Whether a repository is indexed and up to date, how far a job is, what was skipped and why; with path, what became of "
         "that file. For answers that look incomplete, not before a search."
     ),
-    arguments=arguments({}, {"path": text("A file")}),
+    arguments=arguments("index_status", {}, {"path": text("A file")}),
     output=answer(index_status=STRING),
     meta=shown_by_hosts("is the code index fresh"),
     is_read_only=True,

@@ -1,7 +1,7 @@
 """Which tools there are, which of them a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from codecompass.errors import InvalidInput
 from codecompass.settings import AnswerForm
@@ -43,6 +43,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
+NOT_FOR_MODELS: Final = frozenset({"ref", "compact", "freshness_policy", "ranking_explain_level"})
+"""Arguments that `core` does not list, so that it states the bounds of all others in 5 kB. They are taken all the same."""
+
 
 def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
     """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
@@ -50,7 +53,9 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     Raises InvalidInput as `listed_names` does.
     """
     names = listed_names(listing)
-    return tuple(_describe(tool, answers) for tool in TOOLS if tool.name in names)
+    groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
+    left_out = NOT_FOR_MODELS if groups == {"core"} else frozenset()
+    return tuple(_describe(tool, answers, left_out) for tool in TOOLS if tool.name in names)
 
 
 def listed_names(listing: str) -> frozenset[str]:
@@ -74,12 +79,14 @@ def listed_names(listing: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _describe(tool: Tool, answers: AnswerForm) -> ToolDescription:
+def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str]) -> ToolDescription:
+    arguments = cast("Mapping[str, object]", tool.arguments["properties"])
+    listed = {name: schema for name, schema in arguments.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=tool.arguments,
+        input_schema={**tool.arguments, "properties": listed},
         output_schema=tool.output if answers == "json" else {},
         is_read_only=tool.is_read_only,
         is_idempotent=tool.is_idempotent,

@@ -14,6 +14,7 @@ TOOL: Final = Tool(
         "the end of a qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
     ),
     arguments=arguments(
+        "locate_symbol",
         {"name": text()},
         {
             "kind": text(),

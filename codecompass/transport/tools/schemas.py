@@ -7,7 +7,7 @@ what was meant.
 from collections.abc import Mapping
 from typing import Final
 
-from codecompass.protocol.decode import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
+from codecompass.protocol.decode import PROJECT_ID_PATTERN, argument_length
 from codecompass.protocol.kinds import SYMBOL_KINDS
 
 Schema = Mapping[str, object]
@@ -39,17 +39,25 @@ def boolean(description: str = "") -> Schema:
     return {"type": "boolean", **_described(description)}
 
 
-def arguments(required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
-    """The arguments of a tool.
+def arguments(tool: str, required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
+    """The arguments of a tool. Texts get the length that `protocol.requests` allows them as `maxLength`.
 
     Others are not forbidden here: a host that checks (Gemini CLI) would tell the model no more than that one is wrong, where our
     own error names the argument that was meant.
     """
+    properties = {**required, **WHERE, **optional}
     return {
         "type": "object",
-        "properties": {**required, **WHERE, **optional},
+        "properties": {name: _bounded(schema, argument_length(tool, name)) for name, schema in properties.items()},
         **({"required": list(required)} if required else {}),
     }
+
+
+def _bounded(schema: Schema, length: int) -> Schema:
+    """The schema with its length, unless it is a list of values or no text."""
+    if schema["type"] != "string" or "enum" in schema:
+        return schema
+    return {"type": "string", "maxLength": length, **schema}
 
 
 def answer(**types: Schema) -> Schema:
@@ -73,7 +81,7 @@ ROWS: Final[Schema] = {"type": "array"}
 
 WHERE: Final[Mapping[str, Schema]] = {
     "workspace": text(),
-    "project_id": {"type": "string", "maxLength": MAX_PROJECT_ID_LENGTH},
+    "project_id": text(),
     "ref": text(),
 }
 """What every tool takes. Stands last because the functions above make it."""
@@ -82,5 +90,5 @@ PATHS: Final = "src/**,!test/**"
 KINDS: Final = f"{' '.join(SYMBOL_KINDS)}; or fn,class"
 """What filters take: lists with commas, therefore no `enum`."""
 
-NEW_NAME: Final[Schema] = {"type": "string", "pattern": PROJECT_ID_PATTERN, "maxLength": MAX_PROJECT_ID_LENGTH}
+NEW_NAME: Final[Schema] = {"type": "string", "pattern": PROJECT_ID_PATTERN}
 """`project_id` of a tool that gives a project its name; the others take what is there, and an error says the pattern."""

@@ -14,6 +14,7 @@ TOOL: Final = Tool(
         "literal or regex; mode files lists files by glob or words. For a known symbol name locate_symbol is exact."
     ),
     arguments=arguments(
+        "search_code",
         {"query": text()},
         {
             "limit": integer(1, requests.MAX_LIMIT, default=10),

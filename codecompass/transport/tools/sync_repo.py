@@ -53,6 +53,7 @@ TOOL: Final = Tool(
         "needed, as searches do so by themselves: use it after an index_stale error. For a first index use index_repo."
     ),
     arguments=arguments(
+        "sync_repo",
         {},
         {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
     ),

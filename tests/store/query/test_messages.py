@@ -6,8 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codecompass.protocol.requests import SearchCode
-from codecompass.store.query import search_code
+from codecompass.protocol.requests import FindRelatedSymbols, GetCodeContext, GetSymbolHierarchy, LocateSymbol, SearchCode
+from codecompass.store.query import (
+    find_related_symbols,
+    get_code_context,
+    get_symbol_hierarchy,
+    locate_symbol,
+    search_code,
+)
 from codecompass.store.words import word_set
 
 FILES = {
@@ -327,3 +333,62 @@ def test_any_literal_of_a_repository_pasted_as_it_stands_is_first(index_of, stat
     first = search_code(snapshot, SearchCode(query=literals[chosen]), state).results[0]
 
     assert any(holds(first, (f"src/file_{number}.py", 3)) for number in within)
+
+
+# the time of a question
+
+
+QUESTION = "account 7 was closed on 2024-01-02, nothing can be posted"
+
+
+def counted(n_looks):
+    """A deadline that has come after so many looks at it, and the list of looks."""
+    looks = []
+
+    def is_expired():
+        looks.append(None)
+        return len(looks) > n_looks
+
+    return is_expired, looks
+
+
+def test_a_question_whose_time_is_up_stops_comparing_messages_and_says_so(bank, state):
+    """Each look stands before a piece of text that is looked into: after the deadline there is no further one in this lane."""
+    whole = search_code(bank, SearchCode(query=QUESTION), state)
+    assert whole.metadata.result_completeness == "complete"
+    everything, all_looks = counted(10_000)
+    search_code(bank, SearchCode(query=QUESTION), state, is_expired=everything)
+    assert len(all_looks) > 3
+
+    for n_looks in range(3):
+        is_expired, looks = counted(n_looks)
+        reply = search_code(bank, SearchCode(query=QUESTION), state, is_expired=is_expired)
+
+        assert reply.metadata.result_completeness == "partial"
+        assert any("time was up" in warning for warning in reply.metadata.warnings)
+        assert len(looks) <= n_looks + 2
+
+
+class Left(BaseException):
+    """What a thread is told whose question nobody waits for any more."""
+
+
+@pytest.mark.parametrize(
+    ("query", "request_"),
+    [
+        (search_code, SearchCode(query=QUESTION)),
+        (search_code, SearchCode(query="e", mode="regex")),
+        (get_code_context, GetCodeContext(query=QUESTION)),
+        (locate_symbol, LocateSymbol(name="no_such.name_of_anything")),
+        (get_symbol_hierarchy, GetSymbolHierarchy(symbol_name="no_such.name_of_anything")),
+        (find_related_symbols, FindRelatedSymbols(symbol_name="no_such.name_of_anything")),
+        (get_symbol_hierarchy, GetSymbolHierarchy(symbol_name="Ledger", direction="descendants")),
+        (find_related_symbols, FindRelatedSymbols(symbol_name="Ledger")),
+    ],
+)
+def test_every_kind_of_question_ends_at_once_when_nobody_waits_for_it(bank, state, query, request_):
+    def is_expired():
+        raise Left
+
+    with pytest.raises(Left):
+        query(bank, request_, state, is_expired=is_expired)

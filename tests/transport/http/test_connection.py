@@ -138,6 +138,24 @@ async def test_garbage_costs_its_own_connection_alone(garbage):
         await server.wait_load(requests=0)
 
 
+@pytest.mark.parametrize(
+    "lengths", [("transfer-encoding: chunked", "content-length: 5"), ("Content-Length: 5", "Transfer-Encoding: chunked")]
+)
+@pytest.mark.parametrize("method", ["POST /", "GET /health", "POST /mcp"])
+async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(lengths, method):
+    """RFC 9112, section 6.1: what one of the two hides may be a request of somebody else."""
+    core, _tools = sample_core()
+    hidden = b"0\r\n\r\nPOST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(call("echo")) + call("echo")
+    async with serving(core) as server, connect(server.port) as client:
+        head = f"{method} HTTP/1.1\r\nhost: localhost\r\n{lengths[0]}\r\n{lengths[1]}\r\n\r\n"
+        await client.stream.send_all(head.encode() + hidden)
+        said = await client.wait_closed()
+        await server.wait_load(connections=0)
+
+    assert said.startswith(b"HTTP/1.1 400")
+    assert said.count(b"HTTP/1.1") == 1
+
+
 async def test_a_wish_for_another_protocol_is_ignored():
     core, _tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:

@@ -29,6 +29,12 @@ def test_a_local_server_answers_to_the_names_of_this_machine(host):
         "localhost:port",
         "2130706433",
         "[::1",
+        "[::1]evil.example",
+        "[::1]evil.example:80",
+        "localhost:99999",
+        "localhost:80:80",
+        "localhost\\evil.example",
+        "localhost\n",
         "",
         " ",
         None,
@@ -39,7 +45,7 @@ def test_a_local_server_answers_to_no_other_name(host):
     assert LOCAL.check(host, None) == "host"
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"])
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443", "HTTP://LocalHost"])
 def test_pages_of_this_machine_may_ask(origin):
     assert LOCAL.check("localhost", origin) is None
 
@@ -56,6 +62,18 @@ def test_pages_of_this_machine_may_ask(origin):
         "chrome-extension://localhost",
         "http://localhost@evil.example",
         "http://[::1",
+        "http://[::1]evil.com",
+        "http://[::1].evil.com:80",
+        "http://localhost:evil",
+        "http://localhost:evil.com",
+        "http://localhost:80evil",
+        "http://localhost:99999",
+        "http://localhost:\N{ARABIC-INDIC DIGIT ONE}",
+        "http://localhost/",
+        "http://localhost\\@evil.com",
+        "http://localhost\n",
+        " http://localhost",
+        "http:localhost",
     ],
 )
 def test_pages_from_elsewhere_may_not_ask(origin):

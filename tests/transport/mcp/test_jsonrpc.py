@@ -62,7 +62,6 @@ def test_a_response_carries_one_of_result_and_error():
         (b'{"jsonrpc":"2.0","id":1,"method":"x"} trailing', -32700, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\xff"}}', -32700, None),
         (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"x"}', -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', -32700, None),
         (b"[" * 5_000, -32600, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 4_000 + b"]" * 4_000 + b"}}", -32700, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 99 + b"]" * 99 + b"}}", -32700, None),
@@ -97,6 +96,64 @@ def test_what_is_no_message_is_answered_with_the_right_code(frame, code, id_):
     assert isinstance(message, Malformed)
     assert (message.fault.code, message.id, message.is_answerable) == (code, id_, True)
     assert message.fault.data["code"] == "invalid_input"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (rb"\ud83d", "\ufffd"),
+        (rb"\uD83D!", "\ufffd!"),
+        (rb"\ude00", "\ufffd"),
+        (rb"\ude00\ud83d", "\ufffd\ufffd"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\ud83d\u0041", "\ufffdA"),
+        (rb"\ud83d\n", "\ufffd\n"),
+        (rb"\\ud83d", "\\ud83d"),
+        (rb"\\\ud83d", "\\\ufffd"),
+        (rb"\"\ud83d\"", '"\ufffd"'),
+        (rb"\ud83d\ude00", "\U0001f600"),
+        (rb"\ufffd", "\ufffd"),
+        (b"\xed\xa0\xbd", "\ufffd"),
+        (b"\xed\xa0\xbd\xed\xb8\x80", "\ufffd\ufffd"),
+        ("\ud7ff퟿힣".encode(), "\ud7ff퟿힣"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_a_replacement_character(written, read):
+    """A client that cuts a text between the halves of an emoji waited for its time limit: the fault had no id."""
+    message = parsed(
+        b'{"jsonrpc":"2.0","id":"'
+        + written
+        + b'","method":"'
+        + written
+        + b'","params":{"'
+        + written
+        + b'":["'
+        + written
+        + b'"]}}'
+    )
+
+    assert isinstance(message, Request)
+    assert (message.id, message.method, json.loads(bytes(message.params))) == (read, read, {read: [read]})
+
+
+@pytest.mark.parametrize("unit", [rb"\ud83d", rb"\\ud83d", rb"\ud8", rb"\ud83d\ude00", b"\\", rb"\ud83d ", b"\xed\xa0\xbd"])
+def test_surrogates_are_read_in_time_that_grows_with_the_message(unit):
+    """Quadratic, 4 MiB would take hours: the test would be ended."""
+    message = parse(b'{"jsonrpc":"2.0","id":1,"method":"' + unit * (4 * MIB // len(unit) - 20) + rb'\ud83d"}', max_bytes=4 * MIB)
+
+    assert isinstance(message, Request | Malformed)
+
+
+@given(
+    text=st.text(alphabet=st.sampled_from(["\\", "u", "d", "8", "3", "c", "D", '"', "n", "\ud83d", "\ude00", "é"]), max_size=30)
+)
+def test_whatever_text_json_can_write_is_read(text):
+    written = json.dumps({"jsonrpc": "2.0", "id": 1, "method": text}).encode()
+
+    message = parse(written, max_bytes=LIMIT)
+
+    assert isinstance(message, Request)
+    assert message.method == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @pytest.mark.parametrize(

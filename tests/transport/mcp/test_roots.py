@@ -29,6 +29,11 @@ def payload(result):
         ("/srv/repo", None),
         ("file://[broken", None),
         ("", None),
+        ("file:///" + "a/" * 2047, "/" + "a/" * 2047),
+        ("file:///" + "%61" * 4095, "/" + "a" * 4095),
+        ("file:///" + "a" * 4096, None),
+        ("file:///" + "a/" * 2_000_000, None),
+        ("file:///" + "%61" * 4096, None),
     ],
 )
 def test_file_uris_of_this_machine_are_paths(uri, path):

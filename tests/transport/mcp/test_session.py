@@ -11,6 +11,7 @@ from codecompass.transport.mcp.protocol import (
     META_REVISION,
     MODERN_REVISION,
     STRUCTURED_REVISION,
+    TASKS_EXTENSION,
 )
 from tests.transport.harness import connected, modern, settled
 from tests.transport.sample_tools import sample_core
@@ -287,3 +288,53 @@ async def test_odd_capabilities_are_as_good_as_none(capabilities):
         await line.initialize(**capabilities)
 
         assert (await line.tool("where"))["isError"]
+
+
+TOO_LONG = "a/" * 500_000
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("initialize", {"protocolVersion": TOO_LONG, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+        ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {"experimental": {"x": TOO_LONG}}}),
+        ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x" * 1001, "version": "1"}}),
+        ("tools/list", {"cursor": TOO_LONG}),
+        ("tools/call", {"name": TOO_LONG}),
+        ("tools/call", {"name": "echo", "arguments": dict.fromkeys(map(str, range(101)))}),
+        ("tools/call", {"name": "echo", "_meta": {"progressToken": TOO_LONG}}),
+        ("resources/read", {"uri": TOO_LONG}),
+        ("resources/subscribe", {"uri": TOO_LONG}),
+        ("resources/unsubscribe", {"uri": TOO_LONG}),
+        ("prompts/get", {"name": TOO_LONG}),
+        ("prompts/get", {"name": "greet", "arguments": {"text": TOO_LONG}}),
+        ("prompts/get", {"name": "greet", "arguments": {"text": [[]]}}),
+        ("completion/complete", {"ref": {"type": TOO_LONG}, "argument": {"name": "a", "value": "b"}}),
+        ("completion/complete", {"ref": {"type": "ref/prompt", "name": TOO_LONG}, "argument": {"name": "a", "value": "b"}}),
+        ("completion/complete", {"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "a", "value": TOO_LONG}}),
+        ("completion/complete", {"ref": {"type": "ref/resource", "uri": TOO_LONG}, "argument": {"name": "a", "value": "b"}}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_is_too_long_in_a_message_is_a_fault_under_its_id(line, method, params):
+    fault = await line.fault(method, params)
+
+    assert (fault["code"], fault["data"]["code"]) == (-32602, "invalid_input")
+    assert len(json.dumps(fault)) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tasks/get", {"taskId": TOO_LONG}),
+        ("subscriptions/listen", {"notifications": {"taskIds": [TOO_LONG]}}),
+        ("subscriptions/listen", {"notifications": {"resourceSubscriptions": [TOO_LONG]}}),
+        ("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a"] * 1001}}),
+        ("tools/call", {"name": "echo", "requestState": TOO_LONG}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_so_is_it_in_the_modern_era(line, method, params):
+    fault = await line.fault(method, modern(params, capabilities={"extensions": {TASKS_EXTENSION: {}}}))
+
+    assert (fault["code"], fault["data"]["code"]) == (-32602, "invalid_input")

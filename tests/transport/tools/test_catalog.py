@@ -23,13 +23,14 @@ from codecompass.protocol.replies import (
     SymbolHierarchyReply,
     SyncRepoReply,
 )
+from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH
 from codecompass.settings import ServerSettings
 from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
 from codecompass.transport.product.product_surface import INSTRUCTIONS
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import GROUPS, TOOLS, listed_names
+from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
 
@@ -199,6 +200,8 @@ def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool
         assert described["type"] in ("string", "integer", "boolean"), name
         if described["type"] == "integer":
             assert bounds_hold(tool.name, name, described["minimum"], described["maximum"])
+        if described["type"] == "string" and "enum" not in described:
+            assert described["maxLength"] == decoding.argument_length(tool.name, name)
         if "enum" in described:
             for value in described["enum"]:
                 decoding._FIELDS[tool.name][name](name, value)
@@ -209,6 +212,16 @@ def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool
             default = fields[name].default
             assert default is None or default == described["default"], name
     assert schema["properties"]["project_id"]["maxLength"] == MAX_ALIAS_LENGTH
+
+
+def test_the_list_for_models_leaves_out_what_only_programs_use():
+    whole = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("ten")}
+    short = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("core")}
+
+    assert {name: whole[name] - short[name] for name in short} == {name: whole[name] & NOT_FOR_MODELS for name in short}
+    for tool in encoded("core") + encoded("ten"):
+        texts = [each for each in tool["inputSchema"]["properties"].values() if each["type"] == "string" and "enum" not in each]
+        assert all(each["maxLength"] > 0 for each in texts)
 
 
 def bounds_hold(tool, name, lowest, highest):
@@ -222,7 +235,7 @@ def bounds_hold(tool, name, lowest, highest):
 
 def test_the_name_of_a_project_is_what_the_registry_takes():
     assert f"^{ALIAS.pattern.replace('(?:', '(')}$" == decoding.PROJECT_ID_PATTERN
-    assert decoding.MAX_PROJECT_ID_LENGTH == MAX_ALIAS_LENGTH
+    assert MAX_PROJECT_ID_LENGTH == MAX_ALIAS_LENGTH
     index_repository = next(tool for tool in TOOLS if tool.name == "index_repository")
     assert index_repository.arguments["properties"]["project_id"]["pattern"] == decoding.PROJECT_ID_PATTERN
 

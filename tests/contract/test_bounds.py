@@ -1,0 +1,183 @@
+"""Every argument of every tool has a bound, and up to it every text is answered, whatever its shape.
+
+The arguments are taken from the definitions of the tools, so that a new one is tested as soon as it is there.
+"""
+
+import json
+from typing import Final
+
+import pytest
+import trio
+
+from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.protocol import requests
+from codecompass.protocol.decode import argument_length, decode
+from codecompass.transport.tools.listing import TOOLS
+from tests.support.sample import SAMPLE
+from tests.support.served import serving as serving_process
+from tests.support.serving import open_serving
+
+HANG_SECONDS: Final = 60
+"""Guards against a call that never ends. It is no measure: each of them takes a fraction of a second."""
+
+TEXTS: Final = [
+    (tool.name, name)
+    for tool in TOOLS
+    for name, schema in tool.arguments["properties"].items()
+    if schema["type"] == "string" and "enum" not in schema
+]
+"""Arguments with a bound of their own; a list of values is its own bound."""
+
+SHAPES: Final = {
+    "dots": "a.",
+    "question marks": "?",
+    "any directories": "**/",
+    "parentheses": "(",
+    "braces": "{",
+    "brackets": "[",
+    "slashes": "a/",
+    "humps": "aB",
+    "underscores": "a_",
+    "colons": "a::",
+    "words": "a ",
+    "commas": "a,",
+    "exclamation marks": "!a,",
+    "lines": "a\n",
+    "one letter": "a",
+    "any characters": ".",
+    "backslashes": "\\",
+    "letters of a class": "\\w",
+    "large classes": "\\pL",
+    "options": "a?",
+    "repeated choices": "(a|b)*",
+    "quotes": '"',
+    "generics": "<a",
+    "calls": "a(",
+    "frames": "at a.b(c.py:1)\n",
+    "lambdas": "lambda$a$1",
+    "log lines": "12:00:00 INFO a.b - ",
+    "dashes": "-",
+    "NULs": "\0",
+    "lone surrogates": "\ud83d",
+    "right to left": "\u202e",
+    "combining characters": "e\u0301",
+    "marks alone": "\u0301",
+    "ideographs": "\u4e2d",
+    "letters with a strange case": "\u017f",
+    "pairs of surrogates": "\N{GRINNING FACE}",
+}
+
+
+def filled(unit, length):
+    return (unit * (length // len(unit) + 1))[:length]
+
+
+def with_required(tool, name, value):
+    """The arguments of a call that differs from a harmless one in a single argument."""
+    required = next(each for each in TOOLS if each.name == tool).arguments.get("required", ())
+    return {**dict.fromkeys(required, "main"), name: value}
+
+
+@pytest.mark.parametrize(("tool", "name"), TEXTS)
+def test_one_character_above_the_bound_is_refused_with_the_bound_before_anything_is_done_with_it(tool, name):
+    bound = argument_length(tool, name)
+    for unit in ("a", "a/", "\0", "\ud83d", "\u4e2d"):
+        for length in (bound + 1, 4_000_000):
+            with pytest.raises(InvalidInput) as caught:
+                decode(tool, with_required(tool, name, filled(unit, length)))
+
+            assert caught.value.data["field"] == name
+            assert f"{bound:,} " in caught.value.message
+            assert len(caught.value.message) < 1_000
+            json.dumps(caught.value.data).encode()
+
+
+@pytest.mark.parametrize(("tool", "name"), TEXTS)
+def test_a_list_counts_as_the_text_that_it_makes(tool, name):
+    for value in (["a"] * (requests.MAX_WORDS + 1), [""] * 1_000_000, ["a" * argument_length(tool, name), "b"]):
+        with pytest.raises(CodeCompassError) as caught:
+            decode(tool, with_required(tool, name, value))
+
+        assert caught.value.code == "invalid_input"
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+def test_names_of_arguments_and_values_of_other_types_are_bounded_too(tool):
+    for arguments in (
+        {"a" * 4_000_000: 1},
+        {"workspac" * 500_000: 1},
+        dict.fromkeys(("limit", "wait_seconds", "max_tokens", "force", "docs"), "0" * 1000000 + "x"),
+        {"limit": " " * 1_000_000 + "x"},
+    ):
+        with pytest.raises(CodeCompassError) as caught:
+            decode(tool, arguments)
+
+        assert caught.value.code == "invalid_input"
+        assert len(caught.value.message) < 1_000
+        assert len(json.dumps(caught.value.data)) < 2_000
+
+
+@pytest.mark.parametrize("name", ["limit", "timeout_ms"])
+@pytest.mark.parametrize("unit", ["0", " ", "9", ".0", "0 "])
+def test_a_number_as_text_is_read_in_one_pass(name, unit):
+    """Quadratic, a text of this length took seconds."""
+    value = filled(unit, 16_383) + "x"
+
+    with pytest.raises(InvalidInput):
+        decode("search_code", {"query": "x", name: value})
+
+
+@pytest.fixture
+async def small(repository):
+    repository.write(SAMPLE)
+    async with open_serving(repository.home) as serving:
+        project = await serving.ledger.register(repository.root)
+        await serving.ledger.adopt(project.project_id, as_default=True)
+        await serving.call("index_repo", wait_seconds=50)
+        yield serving
+
+
+@pytest.mark.parametrize("mode", requests.SEARCH_MODES)
+async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
+    for shape, unit in SHAPES.items():
+        query = filled(unit, argument_length("search_code", "query"))
+        with trio.fail_after(HANG_SECONDS):
+            answer = await small.answer("search_code", query=query, mode=mode)
+
+        assert answer.error is None or answer.error.code == "invalid_input", (shape, answer.error)
+
+
+@pytest.mark.parametrize(("tool", "name"), TEXTS)
+async def test_every_shape_of_every_argument_is_answered_at_the_bound(small, tool, name):
+    bound = argument_length(tool, name)
+    for shape, unit in SHAPES.items():
+        with trio.fail_after(HANG_SECONDS):
+            answer = await small.answer(tool, **with_required(tool, name, filled(unit, bound)))
+
+        assert answer.error is None or answer.error.code != "internal_error", (shape, answer.error)
+        json.loads(answer.payload)
+
+
+async def test_a_server_answers_all_of_them_and_a_ping_between_them(tmp_path):
+    """Through the real bytes: each text at its bound and above it, lone surrogates and the largest message among them."""
+    async with serving_process(tmp_path) as client:
+        answer = await client.answer(client.ask("initialize", OPENING))
+        assert "result" in answer
+        client.send(method="notifications/initialized")
+        for tool, name in TEXTS:
+            bound = argument_length(tool, name)
+            for value, is_refused in (
+                (filled("\ud83d", bound), False),
+                (filled("a.", bound + 1), True),
+                (filled("a/", 3_800_000), True),
+            ):
+                id_ = client.ask("tools/call", {"name": tool, "arguments": with_required(tool, name, value)})
+                ping = client.ask("ping")
+                assert "result" in await client.answer(ping)
+                result = (await client.answer(id_))["result"]
+                if is_refused:
+                    error = json.loads(result["content"][0]["text"])["error"]
+                    assert (error["code"], error["data"]["field"]) == ("invalid_input", name)
+
+
+OPENING: Final = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -1,0 +1,85 @@
+"""Every header and parameter that is read has a bound, and a request beyond it is refused before anything is done with it."""
+
+import json
+
+import pytest
+
+from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS
+from tests.transport.harness import modern
+from tests.transport.http.client import JSON, call, connect
+from tests.transport.http.serving import serving
+from tests.transport.sample_tools import sample_core
+
+BY_THE_LIBRARY = {"content-length"}
+"""h11 takes no more than 20 digits."""
+
+NEEDED = {"access-control-request-method": ("OPTIONS", {"origin": "https://app.example"})}
+"""How a request has to be for a header to be read at all."""
+
+MODERN = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": modern({"name": "echo", "arguments": {}})}
+).encode()
+
+
+@pytest.mark.parametrize("name", sorted(HEADER_LENGTHS.keys() - BY_THE_LIBRARY))
+@pytest.mark.parametrize("unit", ["a.", "?", "(", "a/", ",", "a,", ";", "=?base64?", "\xe9"])
+async def test_a_header_beyond_its_bound_is_refused_and_one_at_it_is_read(name, unit):
+    bound = HEADER_LENGTHS[name]
+    core, _tools = sample_core()
+    method, more = NEEDED.get(name, ("POST", {}))
+    async with serving(core, origins=("https://app.example",)) as server:
+        for length, statuses in ((bound, {200, 202, 204, 400, 403, 404, 405, 406, 415, 421}), (bound + 1, {431})):
+            async with connect(server.port) as client:
+                given = {**(JSON if method == "POST" else {}), **more}
+                value = (unit * (length // len(unit) + 1))[:length]
+                if name == "content-encoding" and length == bound:
+                    value = "identity"
+                answer = await client.request(
+                    method,
+                    "/mcp",
+                    MODERN if method == "POST" else b"",
+                    **{**given, name.replace("-", "_"): value.encode("latin-1")},
+                )
+
+            assert answer.status in statuses, (length, answer.body[:300])
+
+
+@pytest.mark.parametrize("name", sorted(PARAMETER_LENGTHS))
+@pytest.mark.parametrize("path", ["/", "/mcp"])
+async def test_a_parameter_beyond_its_bound_is_refused_with_the_bound(name, path):
+    bound = PARAMETER_LENGTHS[name]
+    seen = []
+
+    async def check(project_path):
+        seen.append(project_path)
+
+    core, _tools = sample_core()
+    async with serving(core, check=check) as server:
+        for unit in ("a.", "a/", "aB", "%ff"):
+            n_units = bound // len(unit.replace("%ff", "x"))
+            async with connect(server.port) as client:
+                fits = await client.request("POST", f"{path}?{name}=/{unit * (n_units - 1)}", call("echo"), **JSON)
+            async with connect(server.port) as client:
+                refused = await client.request("POST", f"{path}?{name}=/{unit * n_units}x", call("echo"), **JSON)
+
+            assert fits.status in {200, 202, 400, 404}
+            if name == "project_path" or path == "/mcp":
+                assert refused.status == 400
+                assert f"{bound:,}" in refused.json()["error"]["message"]
+    assert all(len(each) <= bound for each in seen)
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp"])
+async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request(path):
+    core, _tools = sample_core()
+    body = (
+        rb'{"jsonrpc":"2.0","id":"\ud83d1","method":"tools/call","params":{"name":"echo","arguments":{"text":"a\ud83d"},"_meta":'
+    )
+    body += json.dumps(modern()["_meta"]).encode() + b"}}"
+    async with serving(core) as server, connect(server.port) as client:
+        headers = {} if path == "/" else {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call", "mcp_name": "echo"}
+        answer = await client.request("POST", path, body, **JSON, **headers)
+
+    assert answer.status == 200
+    assert answer.json()["id"] == "\ufffd1"
+    assert "error" not in answer.json()
