@@ -8,10 +8,12 @@ from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.tracking import DEBOUNCE_SECONDS, Tracking
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy
-from codecompass.units import SECONDS
+from codecompass.units import MILLISECONDS, SECONDS
 
 LONGEST_BREATH_SECONDS: Final = 1 * SECONDS
 """Between two jobs for changes that nobody has asked about, the workspace rests as long as the last job took, at most this."""
+
+LOOK_SECONDS: Final = 100 * MILLISECONDS
 
 
 class Freshness:
@@ -35,17 +37,19 @@ class Freshness:
     async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
         """Lets changes land. Returns `fresh` only if the index holds all that had changed when this was called."""
         is_fresh = False
-        with trio.move_on_at(deadline):
-            is_fresh = await self._become_fresh(may_start=policy != "best_effort")
+        # Asking the watcher takes a thread for a tenth of a millisecond, also for those who want to wait for nothing.
+        with trio.CancelScope(deadline=max(deadline, trio.current_time() + LOOK_SECONDS)) as scope:
+            is_fresh = await self._become_fresh(scope, deadline, may_start=policy != "best_effort")
         return "fresh" if is_fresh else self._otherwise
 
     @property
     def _otherwise(self) -> FreshnessStatus:
         return "syncing" if self._jobs.is_running else "stale"
 
-    async def _become_fresh(self, *, may_start: bool) -> bool:
+    async def _become_fresh(self, scope: trio.CancelScope, deadline: float, *, may_start: bool) -> bool:
         while True:
             look = await self._tracking.look()
+            scope.deadline = deadline
             if look == "same" or self._changes.is_current:
                 return True
             if not may_start:
