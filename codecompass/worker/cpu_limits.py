@@ -7,6 +7,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+from codecompass.units import SECONDS
+
+AGAIN_SECONDS: Final = 0.2 * SECONDS
 
 
 class CpuTimeExceeded(Exception):
@@ -34,11 +39,17 @@ def interrupting_limit(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGVTALRM, _interrupt)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
-        yield
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     finally:
+        # Again: the signal may have come just before the first one, and has set the timer anew.
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    # An exception that is raised while an object is finalized is lost: then the next signal ends the block.
+    signal.setitimer(signal.ITIMER_VIRTUAL, AGAIN_SECONDS)
     raise CpuTimeExceeded

@@ -99,8 +99,9 @@ def test_a_limit_that_a_project_raises_is_said_and_not_used(cli, shop):
 
 def test_a_limit_that_the_user_raises_is_a_projects_to_use(cli, shop):
     write(shop, {".codecompass/config.toml": "[index]\nmax_file_size = 2000000\n", "big.txt": "word\n" * 300_000})
+    write(cli.user, {"config/codecompass/config.toml": "index.max_file_size = 3000000\n"})
 
-    done = cli("index", "--json", CODECOMPASS_INDEX_MAX_FILE_SIZE="3000000")
+    done = cli("index")
 
-    assert done.code == 0
-    assert cli("status", "--json", CODECOMPASS_INDEX_MAX_FILE_SIZE="3000000").json["skipped"] == {}
+    assert "is not used" not in done.err
+    assert "skipped" not in cli("status", "--json").json

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.store.imports.endings import MAX_ALIKE
 from codecompass.store.imports.index import PathIndex
 from codecompass.store.imports.places import nearest
 from codecompass.store.records import Import
@@ -31,16 +32,22 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file of the module, or of the module that it is nested in."""
     parts = _parts(item)
-    found = _named(parts, [path for tail in tails(item, from_path) for path in paths.files_with_tail(tail)], from_path)
+    found = _named(parts, [path for tail in tails(item, from_path) for path in _files(paths, tail)], from_path)
     if found or parts[:2] == _TASKS:
         return found
     if "test" in from_path:
         # Helpers of tests have the name of the application but not its directory.
-        support = [path for path in paths.files_with_tail(parts[-1]) if _is_support(path, parts[-1])]
+        support = [path for path in _files(paths, parts[-1]) if _is_support(path, parts[-1])]
         if support:
             return nearest(support, from_path)
     # `MyApp.Error` is not in `my_app.ex`: that a whole application is one file is too rare.
-    return _named(parts[:-1], paths.files_with_tail(parts[-2]), from_path) if len(parts) > 2 else ""
+    return _named(parts[:-1], _files(paths, parts[-2]), from_path) if len(parts) > 2 else ""
+
+
+def _files(paths: PathIndex, tail: str) -> Sequence[str]:
+    """Returns the files of a name; none of so many that they can only be copies of a template."""
+    found = paths.files_with_tail(tail)
+    return found if len(found) <= MAX_ALIKE else ()
 
 
 def _parts(item: Import) -> list[str]:

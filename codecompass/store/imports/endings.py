@@ -34,11 +34,14 @@ class Endings:
         """Returns the paths under `tail` that are `suffix` or end in it at a directory boundary; none of more than MAX_ALIKE."""
         paths = self._paths_of(tail)
         if len(paths) > _GROUPED_FROM:
-            n_names = min(suffix.rstrip("/").count("/") + 1, _MAX_NAMES)
+            n_in_suffix = suffix.rstrip("/").count("/") + 1
+            n_names = min(n_in_suffix, _MAX_NAMES)
             groups = self._groups.get((tail, n_names))
             if groups is None:
                 groups = self._groups[tail, n_names] = self._grouped(paths, n_names)
             paths = groups.get(_last_names(suffix, n_names), ())
+            if n_names == n_in_suffix:
+                return tuple(paths) if len(paths) <= MAX_ALIKE else ()
         normal = self._normal
         found = [path for path in paths if ending((normal(path),), suffix)]
         return found if len(found) <= MAX_ALIKE else ()
