@@ -47,8 +47,8 @@ MAX_PATH_LENGTH: Final = 4096
 MAX_QUERY_LENGTH: Final = 16_384
 """Of a question, a pasted message with its stack trace, a literal or a pattern."""
 
-MAX_NAME_LENGTH: Final = 4096
-"""Of a symbol's name, which may be qualified, a signature, or a path with a line behind it."""
+MAX_NAME_LENGTH: Final = MAX_QUERY_LENGTH
+"""Of a symbol's name, which may be qualified, a signature, a path with a line behind it, or a pasted stack trace."""
 
 MAX_PROJECT_ID_LENGTH: Final = 50
 """A test holds it equal to what the registry takes as the name of a project."""

@@ -7,6 +7,7 @@ from typing import Final
 import tantivy
 from msgspec import Struct
 
+from codecompass.store.address_space import require_address_space
 from codecompass.store.analyzer import NAMES, WORDS, name_analyzer, word_analyzer
 from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
@@ -47,7 +48,11 @@ class TextWriter:
     """
 
     def __init__(self, directory: Path, previous: Path | None) -> None:
-        """Starts from the generation in `previous` (its immutable segments are hard-linked), or from nothing."""
+        """Starts from the generation in `previous` (its immutable segments are hard-linked), or from nothing.
+
+        Raises PermissionDenied where a limit of the process leaves too little memory.
+        """
+        require_address_space()
         self._directory = directory
         directory.mkdir(parents=True)
         if previous is not None:

@@ -209,3 +209,22 @@ def test_a_stderr_that_takes_nothing_changes_neither_answer_nor_exit_code(cli, a
 
     assert done.returncode == code
     assert bool(done.stdout) is (code == 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of address space is only known to hold there")
+def test_a_limit_of_memory_that_is_too_small_for_an_index_is_said_and_ends_nothing(cli):
+    """tantivy aborted the process: exit code 134."""
+    root = cli.tree("shop")
+    limited = ["bash", "-c", 'ulimit -v 500000; exec "$@"', "limited"]
+
+    done = subprocess.run(
+        [*limited, *cli.command(["index"])], cwd=root, env=cli.environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "ulimit -v" in done.stderr
+    assert cli("index").code == 0
+    asked = subprocess.run(
+        [*limited, *cli.command(["search", "cart"])], cwd=root, env=cli.environment, capture_output=True, check=False
+    )
+    assert asked.returncode == 0

@@ -165,6 +165,8 @@ def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) ->
     if qualified[-len(parts) :] == parts:
         return True
     path = name_parts((row.path.lower() if fold else row.path).rpartition(".")[0] or row.path)
+    if len(parts) > len(qualified) + len(path) + 1:
+        return False
     return any(parts[-count:] == qualified[-count:] and _is_tail(path, parts[:-count]) for count in range(1, len(parts)))
 
 

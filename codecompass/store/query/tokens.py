@@ -41,7 +41,7 @@ _RUN: Final = re.compile(r"[^\W_]+")
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
 _SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
 
-_ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(].*[>\])]$")
+_ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(]")
 
 _SUFFIXES: Final = tuple(
     sorted(
@@ -125,8 +125,16 @@ def identifiers(query: str) -> tuple[str, ...]:
 
 def name_parts(name: str) -> tuple[str, ...]:
     """Returns the parts of a qualified name, whatever the language's separators: `a::B#m` and `a.B.m` are the same."""
-    parts = (_ARGUMENTS.sub("", part).strip("()*&@$!? ") for part in _SEPARATOR.split(name))
+    parts = (_without_arguments(part).strip("()*&@$!? ") for part in _SEPARATOR.split(name))
     return tuple(part for part in parts if part)
+
+
+def _without_arguments(part: str) -> str:
+    """The part of a name without the arguments, of a type or a call, at its end."""
+    if not part.endswith((">", "]", ")")):
+        return part
+    found = _ARGUMENTS.search(part, part.rfind("\n") + 1)
+    return part if found is None else part[: found.start()]
 
 
 def is_code_name(name: str) -> bool:

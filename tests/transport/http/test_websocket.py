@@ -225,3 +225,13 @@ async def test_compressed_frames_are_not_agreed_to():
 
     assert head.status == 101
     assert "sec-websocket-extensions" not in head.headers
+
+
+async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request():
+    core, _tools = sample_core()
+    async with serving(core) as server, open_socket(server) as socket:
+        await socket.send_message(call("echo", {"text": "x"}, id_="a").decode().replace('"x"', r'"x\ud83d"'))
+        answer = await received(socket)
+
+    assert answer["id"] == "a"
+    assert json.loads(answer["result"]["content"][0]["text"]) == {"text": "x\ufffd"}
