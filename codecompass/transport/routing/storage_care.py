@@ -22,7 +22,7 @@ from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError
 from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, reserve
 from codecompass.transport.routing.eviction import AutoWorkspaces
 from codecompass.transport.routing.known import root_presence
 from codecompass.units import DAYS, HOURS, MINUTES
@@ -137,7 +137,7 @@ class StorageCare:
             sizes=sizes,
             gone=gone,
             orphans=orphans(self._home, frozenset(sizes)),
-            others=_size(self._home.registry),
+            others=_size(self._home.registry) + _size(reserve(self._home.registry)),
         )
 
 
