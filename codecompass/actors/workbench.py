@@ -196,9 +196,10 @@ class IndexWorkbench:
             is_waiting_for_other = active is not None and active.status == "running" and _is_queued(view.active_job)
             if view.active_job is not None and not is_waiting_for_other:
                 jobs = msgspec.structs.replace(jobs, active_job=active_job(view.active_job))
-            compared = await self._compare() if view.refusal and view.freshness != "fresh" else None
-            ref = ""
-            if view.standing.meta is None:
+            compared, ref = None, ""
+            if view.standing.meta is not None and view.refusal and view.freshness != "fresh":
+                compared = await self._compare()
+            elif view.standing.meta is None:
                 ref = (await self._look_at_tree(lambda _call: read_head(str(self._project.root)))).ref
             return await trio.to_thread.run_sync(
                 _tamed(self._status), query, view, jobs, ref, compared, limiter=self._limits.queries

@@ -43,9 +43,11 @@ def _marks(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
 
 def _modified_ns(path: Path) -> int:
     try:
-        return path.stat().st_mtime_ns
+        status = path.stat()
     except OSError:
         return 0
+    # An empty log is made by whoever reads, and says as much as none.
+    return status.st_mtime_ns if status.st_size else 0
 
 
 def _meta(layout: ProjectLayout, found: Compatibility) -> IndexMeta | None:

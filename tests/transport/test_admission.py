@@ -104,6 +104,8 @@ async def test_nothing_outside_of_the_allowed_roots_is_taken_however_it_is_named
     expected = {"workspace_not_allowed"}
     if not path.startswith(("/", "~/")) and how in ("repo_path", "project_path"):
         expected = {"invalid_input"}  # relative ones are refused before anything is looked at
+    if shape == "long" and how in ("argument", "repo_path"):
+        expected = {"invalid_input"}  # longer than any path
     if shape == "other home" and how in ("argument", "roots", "environment"):
         expected = {"workspace_not_registered", "project_not_found"}  # a directory called ~root in the allowed root
     assert error.code in expected

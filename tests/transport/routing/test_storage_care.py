@@ -14,7 +14,7 @@ from codecompass.transport.routing.storage_care import GONE_SECONDS, HALF_MADE_S
 from codecompass.units import KIB, MIB
 from tests.support.routing import open_world
 
-SIZE = 100 * KIB
+SIZE = 1000 * KIB
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ async def test_an_index_that_lost_its_project_goes_first_but_only_over_the_quota
     fill(world.home.project("lost"), age=2 * GONE_SECONDS)
     fill(world.home.project("fresh"))
 
-    await care(world, max_bytes=MIB).look_around()
+    await care(world, max_bytes=10 * MIB).look_around()
     assert await left(world) == {project.project_id, "lost", "fresh"}
     await care(world, max_bytes=3 * SIZE).look_around()
 
