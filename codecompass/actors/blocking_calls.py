@@ -143,6 +143,12 @@ class BlockingCalls:
         result: T = running.result.unwrap()
         return result
 
+    async def wait_returned(self, seconds: float) -> None:
+        """Waits for the calls that were left behind, for so long at most: they are well, and end soon, or they never do."""
+        with trio.move_on_after(seconds):
+            while any(not each.is_silent for each in self._suspects):
+                await self._changed.wait()
+
     async def _take_turn(self, running: _Running) -> None:
         """Returns once the call may begin. Raises FileSystemUnresponsive."""
         path = running.call.place

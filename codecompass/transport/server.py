@@ -49,6 +49,9 @@ from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
+LEFT_SECONDS: Final = 1 * SECONDS
+"""How long an end waits for looks at files that nobody waits for any more."""
+
 SURVEY_SECONDS: Final = 0.7 * SECONDS
 """How often the known projects are looked at again: another process may have registered or indexed one, or died at it, and
 within a second that is to be seen. A look costs about 10 us of CPU a project where nothing has changed."""
@@ -178,6 +181,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     )
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
+            _calls_that_end(limits.blocking),
             open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
         ):
@@ -215,6 +219,16 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _calls_that_end(blocking: BlockingCalls) -> AsyncIterator[None]:
+    """Nothing that was begun in the block is left behind it, but for calls into a file system that does not answer."""
+    try:
+        yield
+    finally:
+        with trio.CancelScope(shield=True):
+            await blocking.wait_returned(LEFT_SECONDS)
 
 
 def _settings_of(launch: Launch, root: Path) -> Settings:
