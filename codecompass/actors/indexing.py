@@ -258,8 +258,13 @@ class IndexJob:
     async def _scan(self, *, is_fresh: bool = False) -> ScanResult:
         token = trio.lowlevel.current_trio_token()
 
+        def report(count: int) -> None:
+            # A scan that was left behind goes on for a while, and its job has ended.
+            if is_waited_for:
+                self._report(stage="discovery", files_scanned=count)
+
         def discovered(count: int) -> None:
-            token.run_sync_soon(lambda: self._report(stage="discovery", files_scanned=count))
+            token.run_sync_soon(report, count)
             if is_fresh:
                 # All these files will be read: the workers come up while the scan goes on.
                 token.run_sync_soon(many_found.set)
@@ -269,16 +274,20 @@ class IndexJob:
             await self._pool.warm_up()
 
         many_found = trio.Event()
+        is_waited_for = True
         self._report(stage="discovery")
-        with ungrouped():
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(warm_up)
-                scanned, self._scan_memory = await self._look_at_tree(
-                    lambda call: scan_and_remember(
-                        str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=call.is_over
+        try:
+            with ungrouped():
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(warm_up)
+                    scanned, self._scan_memory = await self._look_at_tree(
+                        lambda call: scan_and_remember(
+                            str(self._root), self._limits.rules, on_progress=discovered, is_cancelled=call.is_over
+                        )
                     )
-                )
-                nursery.cancel_scope.cancel()
+                    nursery.cancel_scope.cancel()
+        finally:
+            is_waited_for = False
         for warning in scanned.warnings:
             self._log.warning("scan_warning", warning=warning)
         return scanned
