@@ -65,7 +65,7 @@ class Call:
 
 
 class _Running:
-    """A call as the event loop sees it. `began_at` is when its last sign was seen."""
+    """A call as the event loop sees it. `sign_at` is when it began, or its last sign was seen."""
 
     def __init__(self, call: Call, patience: float) -> None:
         self.call = call
@@ -132,7 +132,12 @@ class BlockingCalls:
             await self._take_turn(running)
         if waiting.cancelled_caught:
             raise unresponsive(path)
-        self._start(running, work)
+        try:
+            self._start(running, work)
+        except BaseException:
+            # No more threads are to be had: the turn is somebody else's.
+            self._at_work.release_on_behalf_of(running)
+            raise
         try:
             await self._wait(running, lend)
         finally:
@@ -158,7 +163,7 @@ class BlockingCalls:
                     await self._changed.wait()
             self.require_answering(path)
             await self._at_work.acquire_on_behalf_of(running)
-            if len(self._waiting_at(path)) < MAX_SUSPECTS and not self._is_silent(path):
+            if not self._is_silent(path) and not self._is_doubtful(path):
                 return
             # Those that came before have shown meanwhile what it is like there.
             self._at_work.release_on_behalf_of(running)
@@ -172,6 +177,7 @@ class BlockingCalls:
 
     def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
         token = trio.lowlevel.current_trio_token()
+        running.sign_at = time.monotonic()
 
         def deliver(result: outcome.Outcome[object]) -> None:
             running.result = result

@@ -14,6 +14,7 @@ LONGEST_BREATH_SECONDS: Final = 1 * SECONDS
 """Between two jobs for changes that nobody has asked about, the workspace rests as long as the last job took, at most this."""
 
 LOOK_SECONDS: Final = 100 * MILLISECONDS
+"""What asking the watcher may take, also for those who want to wait for nothing: nearly always a tenth of a millisecond."""
 
 
 class Freshness:
@@ -37,7 +38,6 @@ class Freshness:
     async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
         """Lets changes land. Returns `fresh` only if the index holds all that had changed when this was called."""
         is_fresh = False
-        # Asking the watcher takes a thread for a tenth of a millisecond, also for those who want to wait for nothing.
         with trio.CancelScope(deadline=max(deadline, trio.current_time() + LOOK_SECONDS)) as scope:
             is_fresh = await self._become_fresh(scope, deadline, may_start=policy != "best_effort")
         return "fresh" if is_fresh else self._otherwise

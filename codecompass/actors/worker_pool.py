@@ -173,9 +173,10 @@ class WorkerPool:
         A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
         that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
         file: it is tried once more before it is reported so, or in `killed_reading` where even reading it ends the worker.
-        Cancelling kills the worker. Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, and
-        InternalError where workers end whatever they are given, so that a broken
-        installation fails and does not make an index without files.
+        Cancelling kills the worker.
+
+        Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, InternalError where workers end
+        whatever they are given, so that a broken installation fails and does not make an index without files.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
