@@ -5,7 +5,6 @@
 Nothing here looks at a disk or waits, so it answers under any load.
 """
 
-from collections.abc import Mapping
 from typing import Final, Literal, Protocol
 
 from msgspec import Struct
@@ -33,17 +32,11 @@ from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.routing.known import Known, KnownProject, RootPresence
+from codecompass.transport.routing.known import Known, KnownProject
 from codecompass.transport.routing.storage_care import StorageState
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
-
-_PRESENCE_ERRORS: Final[Mapping[RootPresence, str]] = {
-    "there": "",
-    "gone": "the directory is gone",
-    "unresponsive": "the file system of the directory does not answer",
-}
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
 IndexState = Literal["ready", "indexing", "stale", "error"]
@@ -195,8 +188,6 @@ def _of_disk(known: KnownProject) -> _Standing:
     state: IndexState
     if job is not None:
         state = "indexing"
-    elif known.presence == "unresponsive":
-        state = "error"
     elif not known.exists:
         # A directory that is gone is not the server's failure, and nobody will ever repair it from here.
         state = "stale"
@@ -220,7 +211,7 @@ def _of_disk(known: KnownProject) -> _Standing:
             ref="" if meta is None else meta.ref,
             file_count=0 if meta is None else meta.file_count,
             symbol_count=0 if meta is None else meta.symbol_count,
-            last_error=_PRESENCE_ERRORS[known.presence],
+            last_error="" if known.exists else "the directory is gone",
         ),
         job=job,
         interruption=known.interruption,

@@ -177,7 +177,7 @@ BUSY = live("b", active_job=job("b"))
         (replace(CALM, known=Known(registry_error="locked")), "error"),
         (with_known(known("a", schema_status="corrupt_manifest", meta=None)), "error"),
         (with_known(known("a", schema_status="reindex_required", meta=None)), "error"),
-        (with_known(known("a", presence="gone", schema_status="corrupt_manifest", meta=None)), "ready"),
+        (with_known(known("a", exists=False, schema_status="corrupt_manifest", meta=None)), "ready"),
         (with_known(known("a", schema_status="not_indexed", meta=None)), "ready"),
     ],
 )
@@ -192,7 +192,7 @@ def test_the_worst_state_is_that_of_the_server(moment, status):
         (known("a", schema_status="not_indexed", meta=None), "stale", "stale"),
         (known("a", schema_status="reindex_required", meta=None), "error", "stale"),
         (known("a", schema_status="compatible", meta=None), "error", "stale"),
-        (known("a", presence="gone"), "stale", "stale"),
+        (known("a", exists=False), "stale", "stale"),
     ],
 )
 def test_a_project_that_is_not_live_stands_as_its_files_do(entry, index_status, freshness):

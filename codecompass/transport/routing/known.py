@@ -4,10 +4,10 @@ Whoever answers for the state of the server reads what is published and never wa
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import trio
 from msgspec import Struct
@@ -29,15 +29,14 @@ SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
 """Grammars that the pack takes from a package of their own."""
 
 
-RootPresence = Literal["there", "gone", "unresponsive"]
-
 PRESENCE_SECONDS: Final = 2 * SECONDS
 
 
 class KnownProject(Struct, frozen=True, kw_only=True):
     """A registered project as its files and the log of jobs tell. `meta` is None without a readable index.
 
-    `active_job` may be one of another process, then it is `is_elsewhere`. `presence` is that of its directory.
+    `active_job` may be one of another process, then it is `is_elsewhere`. `exists` is false where its
+    directory is gone.
     """
 
     project: Project
@@ -47,12 +46,7 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     active_job: Job | None = None
     is_elsewhere: bool = False
     interruption: Interruption | None = None
-    presence: RootPresence = "there"
-
-    @property
-    def exists(self) -> bool:
-        """Whether its directory is there and can be looked at."""
-        return self.presence == "there"
+    exists: bool = True
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -82,10 +76,8 @@ class Survey:
         try:
             await self._ledger.recover()
             standings = await self._ledger.standings()
-            presence: dict[str, RootPresence] = {
-                each.project.project_id: await root_presence(self._blocking, each.project.root) for each in standings
-            }
-            known = await trio.to_thread.run_sync(lambda: self._look(standings, presence), limiter=self._limiter)
+            gone = {each.project.project_id for each in standings if await is_gone(self._blocking, each.project.root)}
+            known = await trio.to_thread.run_sync(lambda: self._look(standings, gone), limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = Known(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
@@ -94,25 +86,26 @@ class Survey:
             self._latest = Known(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _look(self, standings: Sequence[ProjectStanding], presence: Mapping[str, RootPresence]) -> tuple[KnownProject, ...]:
+    def _look(self, standings: Sequence[ProjectStanding], gone: Collection[str]) -> tuple[KnownProject, ...]:
         seen: dict[str, Peek] = {
             each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
             for each in standings
         }
         self._seen = seen
-        return tuple(_known(each, seen[each.project.project_id], presence[each.project.project_id]) for each in standings)
+        return tuple(
+            _known(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in standings
+        )
 
 
-async def root_presence(blocking: BlockingCalls, root: Path) -> RootPresence:
-    """Returns whether the directory of a project is there, as far as its file system says."""
+async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
+    """Returns whether the directory of a project is no more; false where its file system does not say."""
     try:
-        is_there = await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
+        return not await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
     except FileSystemUnresponsive:
-        return "unresponsive"
-    return "there" if is_there else "gone"
+        return False
 
 
-def _known(standing: ProjectStanding, seen: Peek, presence: RootPresence) -> KnownProject:
+def _known(standing: ProjectStanding, seen: Peek, *, exists: bool) -> KnownProject:
     job = standing.active_job
     return KnownProject(
         project=standing.project,
@@ -122,7 +115,7 @@ def _known(standing: ProjectStanding, seen: Peek, presence: RootPresence) -> Kno
         active_job=job,
         is_elsewhere=job is not None and job.process.pid != os.getpid(),
         interruption=standing.interruption,
-        presence=presence,
+        exists=exists,
     )
 
 

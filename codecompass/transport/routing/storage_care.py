@@ -24,7 +24,7 @@ from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quo
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, reserve
 from codecompass.transport.routing.eviction import AutoWorkspaces
-from codecompass.transport.routing.known import root_presence
+from codecompass.transport.routing.known import is_gone
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES
@@ -92,8 +92,7 @@ class StorageCare:
     async def look_around(self) -> StorageState:
         """Removes what may be, and returns how the store is then."""
         projects = await self._ledger.projects()
-        presence = [(project.project_id, await root_presence(self._blocking, project.root)) for project in projects]
-        gone = frozenset(project_id for project_id, is_there in presence if is_there == "gone")
+        gone = frozenset([project.project_id for project in projects if await is_gone(self._blocking, project.root)])
         found = await trio.to_thread.run_sync(self._look, projects, gone, limiter=self._limiter)
         now = time.time()
         used = found.used_bytes
