@@ -3,6 +3,7 @@
 import os
 import resource
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -23,6 +24,10 @@ def pytest_configure() -> None:
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
+    # A suite that a script runs in its background ignores the keyboard, and so would every server that it starts.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
