@@ -239,8 +239,8 @@ LOWERED_KEYS: Final = frozenset(
 """Limits of what a project may cost. Its own file may lower them below what the user's file or the default says, never raise
 them; a higher value is left out, and said."""
 
-ADDED_KEYS: Final = frozenset({"index.exclude"})
-"""Lists that a project's own file may only add to: what the user leaves out stays out."""
+EXCLUDE, INCLUDE = "index.exclude", "index.include"
+"""Lists of a project's own file that come before the user's patterns: what the user leaves out stays out."""
 
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"

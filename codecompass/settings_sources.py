@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
 
@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.settings import (
-    ADDED_KEYS,
     ENVIRONMENT_PREFIX,
+    EXCLUDE,
+    INCLUDE,
     LOWERED_KEYS,
     MAX_ITEMS,
     MAX_TEXT_LENGTH,
@@ -131,7 +132,7 @@ def load_settings(sources: Sources) -> Loaded:
 
 def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], known: Mapping[str, Setting]) -> tuple[str, ...]:
     """Takes out of `project` what a project's own file may not say, for what the user says; returns that in sentences."""
-    refused = []
+    refused = list(_put_behind_the_users(project, user))
     for key, found in list(project.items()):
         theirs = user[key].value if key in user else known[key].default
         if key in LOWERED_KEYS and found.value > theirs:  # type: ignore[operator]
@@ -140,10 +141,23 @@ def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], know
                 f"{found.where}: {key} = {found.value} is not used, {theirs} is: a project's own file may only lower it. Put it "
                 "into your user file, or pass --config."
             )
-        elif key in ADDED_KEYS:
-            merged = tuple(dict.fromkeys((*theirs, *found.value)))  # type: ignore[misc]
-            project[key] = _Found(merged, found.layer, found.where)
     return tuple(refused)
+
+
+def _put_behind_the_users(project: dict[str, _Found], user: Mapping[str, _Found]) -> Iterator[str]:
+    """What the user leaves out stays out: of patterns the last one counts, so the user's come last, and a project's `include`
+    becomes what it is in an ignore file, a pattern with `!` before them."""
+    theirs = user.get(EXCLUDE)
+    own = project.get(EXCLUDE) or project.get(INCLUDE)
+    if theirs is None or own is None:
+        return
+    excludes = project[EXCLUDE].value if EXCLUDE in project else ()
+    includes = project.pop(INCLUDE).value if INCLUDE in project else ()
+    patterns: tuple[str, ...] = (*excludes, *(f"!{pattern}" for pattern in includes))  # type: ignore[misc,attr-defined]
+    n_left = MAX_ITEMS - len(theirs.value)  # type: ignore[arg-type]
+    if len(patterns) > n_left:
+        yield f"{own.where}: only the first {n_left} patterns are used: with yours, {MAX_ITEMS} are the most."
+    project[EXCLUDE] = _Found((*patterns[:n_left], *theirs.value), own.layer, own.where)  # type: ignore[misc]
 
 
 def _from_environment(environment: Mapping[str, str], known: Mapping[str, Setting]) -> tuple[dict[str, _Found], tuple[str, ...]]:

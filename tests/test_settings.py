@@ -7,11 +7,14 @@ import msgspec
 import pytest
 
 from codecompass import settings as settings_module
+from codecompass.actors.index_limits import index_limits
 from codecompass.errors import InvalidInput
 from codecompass.protocol import requests
 from codecompass.settings import (
-    ADDED_KEYS,
+    EXCLUDE,
+    INCLUDE,
     LOWERED_KEYS,
+    MAX_ITEMS,
     PROJECT_SECTIONS,
     USER_KEYS,
     Settings,
@@ -20,6 +23,7 @@ from codecompass.settings import (
     wants_color,
 )
 from codecompass.settings_sources import EffectiveValue, Loaded, Sources, load_settings
+from codecompass.store.scan.walk import scan
 
 
 def load(
@@ -384,19 +388,46 @@ def test_what_the_user_says_is_the_bound_of_what_a_project_says(tmp_path, key):
 
 def test_every_setting_is_decided_to_be_a_projects_or_not():
     """A new limit must not be a repository's to raise because nobody thought of it."""
-    of_taste = {"query.freshness_policy", "query.ranking_explain_level", "query.default_limit", "index.include"}
+    of_taste = {"query.freshness_policy", "query.ranking_explain_level", "query.default_limit", EXCLUDE, INCLUDE}
     projects = {setting.key for setting in known_settings() if setting.key.partition(".")[0] in PROJECT_SECTIONS}
 
-    assert projects == of_taste | USER_KEYS | LOWERED_KEYS | ADDED_KEYS
+    assert projects == of_taste | USER_KEYS | LOWERED_KEYS
     assert set(LOWERED) == LOWERED_KEYS
 
 
-def test_a_projects_excludes_are_added_to_the_users(tmp_path):
-    loaded = load(tmp_path, user="index.exclude = ['a', 'b']", project="index.exclude = ['b', 'c']")
+def test_the_users_patterns_come_after_a_projects_own(tmp_path):
+    loaded = load(tmp_path, user="index.exclude = ['a', 'b']", project="index.exclude = ['c', '!a']\nindex.include = ['b', 'd']")
     emptied = load(tmp_path / "2", user="index.exclude = ['a']", project="index.exclude = []")
+    both = load(tmp_path / "3", user="index.exclude = ['a']\nindex.include = ['u']", project="index.include = ['a']")
+    alone = load(tmp_path / "4", user="", project="index.exclude = ['a']\nindex.include = ['b']")
 
-    assert loaded.settings.index.exclude == ("a", "b", "c")
+    assert loaded.settings.index.exclude == ("c", "!a", "!b", "!d", "a", "b")
+    assert loaded.settings.index.include == ()
     assert emptied.settings.index.exclude == ("a",)
+    assert (both.settings.index.exclude, both.settings.index.include) == (("!a", "a"), ("u",))
+    assert (alone.settings.index.exclude, alone.settings.index.include) == (("a",), ("b",))
+
+
+def test_what_the_user_leaves_out_no_project_takes_in(tmp_path):
+    root = tmp_path / "project"
+    for path in ("private/a.py", "vendor/b.py", "src/c.py"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("x = 1\n")
+    taken_in = "index.exclude = ['!private', '!private/a.py']\nindex.include = ['private/**', 'private/', 'vendor/**']"
+
+    settings = load(tmp_path, user="index.exclude = ['private/']", project=taken_in).settings
+
+    found = {file.path for file in scan(str(root), index_limits(settings.index).rules).files}
+    assert found == {"vendor/b.py", "src/c.py"}
+
+
+def test_of_a_projects_patterns_as_many_are_used_as_there_is_room_for(tmp_path):
+    many = [f"p{number}" for number in range(MAX_ITEMS)]
+
+    loaded = load(tmp_path, user="index.exclude = ['a']", project=f"index.exclude = {many}\nindex.include = {many}")
+
+    assert loaded.settings.index.exclude == (*many[:-1], "a")
+    assert any(f"only the first {MAX_ITEMS - 1} patterns" in sentence for sentence in loaded.refused)
 
 
 @pytest.mark.timeout(60)

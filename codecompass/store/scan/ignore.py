@@ -10,7 +10,7 @@ are bytes, as git's are. Case matters.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -35,11 +35,18 @@ MAX_WILDCARDS: Final = 100
 """Wildcards of one pattern; a UUID written with `?` has 32."""
 
 MAX_GLOBS: Final = 2_000
-"""Patterns of one file with wildcards, but for `*.ext`. Every path that git does not track is compared with each of them, at
-0.15 us; the longest ignore files that people use have 300."""
+"""Patterns with wildcards, but for `*.ext`, of one file and of those above it that hold in the same directory. Every path that
+git does not track is compared with each of them, at 0.15 us; the longest ignore files that people use have 300."""
 
 MAX_GLOB_BYTES: Final = 64 * KIB
 """The same in bytes: translating and compiling so many takes half a second."""
+
+
+Rank = tuple[int, int]
+"""Of a pattern among those of the settings and of our own ignore files: how deep its file lies, and its place in the file."""
+
+NO_RANK: Final[Rank] = (-1, -1)
+MAX_RANK: Final = 1 << 30
 
 
 class Rule(Struct, frozen=True):
@@ -83,11 +90,12 @@ def parse(content: bytes, source: str) -> tuple[Pattern, ...]:
     return parse_bounded(content, source)[0]
 
 
-def parse_bounded(content: bytes, source: str) -> tuple[tuple[Pattern, ...], bool]:
-    """As `parse`, and whether patterns are left out because they are too long or too many."""
+def parse_bounded(content: bytes, source: str, above: Sequence["IgnoreFile"] = ()) -> tuple[tuple[Pattern, ...], bool]:
+    """As `parse`, and whether patterns are left out because they are too long or too many together with those `above`."""
     patterns = []
     has_more = False
-    n_globs = n_bytes = 0
+    n_globs = sum(file.n_globs for file in above)
+    n_bytes = sum(file.n_glob_bytes for file in above)
     for number, line in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), start=1):
         # git cuts a line at NUL because it holds it as a C string.
         text = line.removesuffix(b"\r").partition(b"\0")[0]
@@ -99,7 +107,7 @@ def parse_bounded(content: bytes, source: str) -> tuple[tuple[Pattern, ...], boo
         pattern = _parse_line(_without_trailing_blanks(text), source, number)
         if _is_glob(pattern):
             n_wildcards = sum(map(pattern.glob.count, (b"*", b"?", b"[")))
-            is_beyond = n_globs == MAX_GLOBS or n_bytes + len(pattern.glob) > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS
+            is_beyond = n_globs >= MAX_GLOBS or n_bytes + len(pattern.glob) > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS
             if is_beyond:
                 has_more = True
                 continue
@@ -145,16 +153,21 @@ class IgnoreFile:
     with a trailing slash; `lead` is what stands before the root when the file lies above it (`sub/dir/`).
     """
 
-    def __init__(self, patterns: tuple[Pattern, ...], *, base: str = "", lead: str = "") -> None:
+    def __init__(self, patterns: tuple[Pattern, ...], *, base: str = "", lead: str = "", outranks_files: bool = False) -> None:
         self._patterns = patterns
+        self._rank = MAX_RANK if outranks_files else base.count("/")
         self._skip = len(encode_path(base))
         self._lead = encode_path(lead)
+        globs = [len(pattern.glob) for pattern in patterns if _is_glob(pattern)]
+        self.n_globs, self.n_glob_bytes = len(globs), sum(globs)
         self._for_files = _Table((i, p) for i, p in enumerate(patterns) if not p.is_directory_only)
         self._for_directories = _Table(enumerate(patterns))
 
-    def match(self, path: bytes, *, is_directory: bool) -> Pattern | None:
+    def match(self, path: bytes, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
         """Returns the last pattern that matches `path` (encoded with surrogateescape), None where none does."""
-        return self.find(self._lead + path[self._skip :], is_directory=is_directory)
+        table = self._for_directories if is_directory else self._for_files
+        index = table.last(self._lead + path[self._skip :])
+        return (None, NO_RANK) if index < 0 else (self._patterns[index], (self._rank, index))
 
     def find(self, subject: bytes, *, is_directory: bool) -> Pattern | None:
         """As `match`, for a path relative to the directory of the ignore file."""

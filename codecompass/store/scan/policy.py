@@ -23,16 +23,17 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.store.scan import builtin
-from codecompass.store.scan.ignore import IgnoreFile, Pattern, Rule, encode_path
+from codecompass.store.scan.ignore import NO_RANK, IgnoreFile, Pattern, Rank, Rule, encode_path
 from codecompass.store.scan.workspace import GIT_IGNORE_FILE, OWN_IGNORE_FILE, Workspace
 
 
 class Closure(Struct, frozen=True):
     """Why a directory that is entered is nevertheless left out. `admits_tracked` is false where the rule outranks
-    git."""
+    git. `rank` is that of the pattern: only one that outranks it takes something in the directory back."""
 
     rule: Rule
     admits_tracked: bool
+    rank: Rank = NO_RANK
 
 
 class Place:
@@ -68,19 +69,19 @@ class Place:
         if rule is not None:
             return rule
         if GIT_IGNORE_FILE in names:
-            self._git_rules = self._load(GIT_IGNORE_FILE) + self._git_rules
+            self._git_rules = self._load(GIT_IGNORE_FILE, self._git_rules) + self._git_rules
         if OWN_IGNORE_FILE in names:
             # The settings stay in front: they are what somebody said last.
             n_settings = len(self._workspace.settings_rules)
             own = self._own_rules
-            self._own_rules = own[:n_settings] + self._load(OWN_IGNORE_FILE) + own[n_settings:]
+            self._own_rules = own[:n_settings] + self._load(OWN_IGNORE_FILE, own) + own[n_settings:]
         return None
 
     def judge_file(self, path: str, name: str) -> Rule | Literal["secret"] | None:
         """Returns why anything but a directory is left out, None where it is in. `path` is the prefix and the name."""
         if name == ".git":
             return builtin.GIT_DIRECTORY
-        own = self._own_match(path, is_directory=False)
+        own = self._own_match(path, is_directory=False)[0]
         if own is not None and not own.is_negated:
             return own.rule
         is_secret = builtin.is_secret(name)
@@ -99,10 +100,10 @@ class Place:
         """Returns the place to go on in, or the rule that leaves the directory out with all that it holds."""
         if name == ".git":
             return builtin.GIT_DIRECTORY
-        own = self._own_match(path, is_directory=True)
+        own, rank = self._own_match(path, is_directory=True)
         if own is not None and own.is_negated:
             return Place(self._workspace, self, path, None)
-        closure = self._closure_of_child(path, name) if own is None else Closure(own.rule, admits_tracked=False)
+        closure = self._closure_of_child(path, name) if own is None else Closure(own.rule, admits_tracked=False, rank=rank)
         if isinstance(closure, Closure) and not self._is_entered_closed(path):
             return closure.rule
         return Place(self._workspace, self, path, closure)
@@ -150,7 +151,7 @@ class Place:
     def _rule_of_content(self, names: Container[str]) -> Rule | None:
         if isinstance(self._closure, Closure):
             return None
-        own = self._own_match(self.path, is_directory=True)
+        own = self._own_match(self.path, is_directory=True)[0]
         is_asked_for = own is not None and own.is_negated
         if ".git" in names:
             repository = self._workspace.repository_at(self.path)
@@ -169,15 +170,19 @@ class Place:
         return self._git_rule(path, is_directory=is_directory)
 
     def _git_rule(self, path: str, *, is_directory: bool) -> Rule | None:
-        found = _first_match(self._git_rules, path, is_directory=is_directory)
+        found, _ = _first_match(self._git_rules, path, is_directory=is_directory)
         return None if found is None or found.is_negated else found.rule
 
-    def _own_match(self, path: str, *, is_directory: bool) -> Pattern | None:
-        return _first_match(self._own_rules, path, is_directory=is_directory)
+    def _own_match(self, path: str, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
+        """What the settings and our own ignore files say of what lies here; not what this place is closed to."""
+        found, rank = _first_match(self._own_rules, path, is_directory=is_directory)
+        if found is not None and found.is_negated and isinstance(self._closure, Closure) and self._closure.rank > rank:
+            return None, NO_RANK
+        return found, rank
 
-    def _load(self, name: str) -> tuple[IgnoreFile, ...]:
+    def _load(self, name: str, above: tuple[IgnoreFile, ...]) -> tuple[IgnoreFile, ...]:
         path = self.prefix + name
-        return self._workspace.load(f"{self._workspace.root}/{path}", path, base=self.prefix)
+        return self._workspace.load(f"{self._workspace.root}/{path}", path, base=self.prefix, above=above)
 
 
 def root_place(workspace: Workspace) -> Place:
@@ -188,11 +193,11 @@ def root_place(workspace: Workspace) -> Place:
     return place
 
 
-def _first_match(files: tuple[IgnoreFile, ...], path: str, *, is_directory: bool) -> Pattern | None:
+def _first_match(files: tuple[IgnoreFile, ...], path: str, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
     if files:
         raw = encode_path(path)
         for file in files:
-            found = file.match(raw, is_directory=is_directory)
+            found, rank = file.match(raw, is_directory=is_directory)
             if found is not None:
-                return found
-    return None
+                return found, rank
+    return None, NO_RANK

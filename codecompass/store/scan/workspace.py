@@ -28,6 +28,8 @@ OWN_IGNORE_FILE: Final = ".codecompassignore"
 MAX_IGNORE_FILE_BYTES: Final = 256 * KIB
 """An ignore file beyond this is not one; it is passed over with a warning."""
 
+MAX_IGNORE_BYTES: Final = 16 * MIB
+"""All of them in one scan, which are read at some 2 us a line."""
 
 MAX_NESTED_REPOSITORIES: Final = 1_000
 """Repositories below the root that git is asked about, at 4 ms each. In further ones nothing counts as tracked."""
@@ -118,6 +120,7 @@ class Workspace:
         self._tracks_root = memory is not None and memory.tracks_root
         self._has_git_failed = False
         self._nested_seconds = 0.0
+        self._n_ignore_bytes = 0
         self.tracked: AbstractSet[str] = self._tracked if memory is None else memory.tracked
         self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
 
@@ -168,9 +171,17 @@ class Workspace:
         return (is_ours or common.startswith(self.root + "/")) and not vcs.is_bare(repository)
 
     def load(
-        self, path: str, source: str, *, base: str = "", lead: str = "", follows_link: bool = False
+        self,
+        path: str,
+        source: str,
+        *,
+        base: str = "",
+        lead: str = "",
+        follows_link: bool = False,
+        above: tuple[IgnoreFile, ...] = (),
     ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file at the absolute `path`, nothing if it has no pattern, is missing or cannot be read.
+        `above` are those that hold in the same directory already.
 
         In the workspace a symbolic link in its place is not followed, as git does not since 2.32.
         """
@@ -187,7 +198,11 @@ class Workspace:
         if len(content) > MAX_IGNORE_FILE_BYTES:
             self._warn(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
             return ()
-        patterns, is_cut = parse_bounded(content, source)
+        self._n_ignore_bytes += len(content)
+        if self._n_ignore_bytes > MAX_IGNORE_BYTES:
+            self._warn(f"{source} was not used: all ignore files together are larger than {MAX_IGNORE_BYTES} bytes")
+            return ()
+        patterns, is_cut = parse_bounded(content, source, above)
         if is_cut:
             self._warn(f"{source} was used in part: some of its patterns are too long, or too many")
         return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
@@ -272,7 +287,7 @@ def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:
     excludes = parse(_lines(rules.extra_excludes), "index.exclude")
     includes = parse(_lines(rules.extra_includes), "index.include")
     patterns = excludes + tuple(msgspec.structs.replace(pattern, is_negated=True) for pattern in includes)
-    return (IgnoreFile(patterns),) if patterns else ()
+    return (IgnoreFile(patterns, outranks_files=True),) if patterns else ()
 
 
 def _is_ignored(rules: list[tuple[int, IgnoreFile]], components: tuple[str, ...]) -> bool:

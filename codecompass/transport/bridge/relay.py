@@ -35,7 +35,6 @@ from codecompass.transport.mcp.jsonrpc import (
     encode_request,
     encode_result,
     parse,
-    without_half_pairs,
 )
 from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
 from codecompass.transport.mcp.protocol import (
@@ -47,6 +46,7 @@ from codecompass.transport.mcp.protocol import (
     SESSION_BUSY,
 )
 from codecompass.transport.mcp.session import RETRY_MS
+from codecompass.transport.mcp.surrogates import without_half_pairs
 from codecompass.transport.mcp.wire import CancelledParams
 from codecompass.transport.stdio import Pipes, open_frames
 

@@ -33,8 +33,8 @@ UNAVAILABLE: Final = 503
 
 Header = tuple[str, str]
 
-_BODY_PLACES: Final = 100
-"""Parameters that a query string may have."""
+MAX_PARAMETERS: Final = 100
+"""Of a query string."""
 
 
 class HttpRefusal(Exception):
@@ -57,7 +57,7 @@ class Heading:
 
     def __init__(self, scope: HTTPScope | WebsocketScope) -> None:
         self.path: Final = scope["path"]
-        self.query: Final = _parsed_query(scope["query_string"])
+        self._query: Final = _parsed_query(scope["query_string"])
         self._headers: Final = _joined(scope["headers"])
 
     def header(self, name: str) -> str | None:
@@ -73,13 +73,25 @@ class Heading:
         return value
 
     def parameter(self, name: str) -> str | None:
-        """Returns a parameter of the query. Raises HttpRefusal where it is there more than once, or is too long."""
-        values, bound = self.query.get(name, ()), PARAMETER_LENGTHS[name]
+        """Returns a parameter of the query. Raises HttpRefusal where it is there more than once, or is too long, and for a query
+        that cannot be read."""
+        values, bound = self._values(name), PARAMETER_LENGTHS[name]
         if any(len(value) > bound for value in values):
             raise HttpRefusal(BAD_REQUEST, f"?{name}= is longer than {bound:,} characters. Send a shorter one.")
         if len(values) > 1:
             raise HttpRefusal(BAD_REQUEST, f"?{name}= is given more than once. Give it once.")
         return values[0] if values else None
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether the query has the parameter. Raises HttpRefusal for one that cannot be read."""
+        return bool(self._values(name))
+
+    def _values(self, name: str) -> Sequence[str]:
+        if self._query is None:
+            raise HttpRefusal(
+                BAD_REQUEST, f"the query cannot be read: at most {MAX_PARAMETERS} parameters, in ASCII, other bytes as %XX."
+            )
+        return self._query.get(name, ())
 
     @property
     def media_type(self) -> str | None:
@@ -196,11 +208,11 @@ class HttpRequest(Heading):
         return HttpRefusal(TOO_LARGE, f"the message is larger than {self._limits.body_bytes} bytes. Send less.")
 
 
-def _parsed_query(query: bytes) -> Mapping[str, list[str]]:
+def _parsed_query(query: bytes) -> Mapping[str, list[str]] | None:
     try:
-        return parse_qs(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape", max_num_fields=_BODY_PLACES)
+        return parse_qs(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape", max_num_fields=MAX_PARAMETERS)
     except ValueError:
-        return {}
+        return None
 
 
 def _joined(headers: object) -> dict[str, str]:

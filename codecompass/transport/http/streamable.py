@@ -32,11 +32,12 @@ from codecompass.transport.http.request import (
 from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import HttpHeaders
-from codecompass.transport.mcp.jsonrpc import without_half_pairs
+from codecompass.transport.mcp.jsonrpc import LARGE_BYTES, LARGE_MESSAGES
 from codecompass.transport.mcp.nesting import nests_too_deeply
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
+from codecompass.transport.mcp.surrogates import without_half_pairs
 
 SESSION_HEADER: Final = "mcp-session-id"
 REVISION_HEADER: Final = "mcp-protocol-version"
@@ -81,7 +82,7 @@ class StreamableEndpoint:
             await request.answer(NO_CONTENT)
         elif request.method == "GET":
             await self._get(request, path)
-        elif "sessionId" in request.query:
+        elif request.has_parameter("sessionId"):
             require_json(request, may_be_missing=False)
             await self._legacy.post(request, await request.body())
         else:
@@ -89,7 +90,10 @@ class StreamableEndpoint:
             await self._post(request, path, await request.body())
 
     async def _post(self, request: HttpRequest, path: str | None, body: bytes) -> None:
-        peeked = _peek(body)
+        if len(body) <= LARGE_BYTES:
+            peeked = _peek(body)
+        else:
+            peeked = await trio.to_thread.run_sync(_peek, body, limiter=LARGE_MESSAGES)
         revision = request.header(REVISION_HEADER)
         if revision is None:
             is_modern = peeked.params.meta.revision is not None or peeked.method in MODERN_ONLY_METHODS

@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 without input and output: bytes -> one message or one fault, and back. The only module that frames JSON.
+"""JSON-RPC 2.0: bytes -> one message or one fault, and back. The only module that frames JSON.
 
-    parse(frame)  -> Request | Notification | Response | Malformed      never raises, whatever the bytes
-                     nothing in what it returns is nested deeper than MAX_DEPTH, so that any decoder can take it
+    read, parse   -> Request | Notification | Response | Malformed      never raise, whatever the bytes
+                     nothing in what they return is nested deeper than MAX_DEPTH, so that any decoder can take it
     decode_params -> the typed parameters of a method, or raises Fault
 
 What is decided here: batches are refused (no client sends them; rule R9). Of members that occur twice the last one counts,
@@ -10,16 +10,19 @@ is no id. A fault whose id could not be read goes out without `id`, as the schem
 pair, which clients cut off where they cut a text, is read as U+FFFD.
 """
 
-import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
+import trio
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from codecompass.transport.mcp.bounds import MAX_ID_LENGTH
 from codecompass.transport.mcp.nesting import MAX_DEPTH, nests_too_deeply
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
+from codecompass.transport.mcp.surrogates import without_half_pairs
+from codecompass.units import KIB
 
 RequestId = int | str
 
@@ -115,21 +118,11 @@ class _CallFrame(Struct, frozen=True, kw_only=True):
     params: object = UNSET
 
 
-_HEX: Final = rb"[0-9a-fA-F]"
-_PERHAPS_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
-_HALF_PAIR: Final = re.compile(
-    rb"((?:[^\\]++"
-    rb"|\\u[dD][89abAB]" + _HEX + _HEX + rb"\\u[dD][c-fC-F]" + _HEX + _HEX + rb"|\\(?!u[dD][89a-fA-F]" + _HEX + _HEX + rb").)*+)"
-    rb"\\u[dD][89a-fA-F]" + _HEX + _HEX,
-    re.DOTALL,
-)
-"""Everything before half of a pair, and that half. Escapes are taken one after the other: in `\\\\ud800` there is none of it."""
+LARGE_BYTES: Final = 64 * KIB
+"""The largest message that a tool has a use for is twice this, if all of it is escaped."""
 
-_HALF_PAIR_IN_BYTES: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
-"""What writes it without an escape, as if it were a character."""
-
-_END: Final = rb"\ud800"
-_REPLACEMENT: Final = rb"\ufffd"
+LARGE_MESSAGES: Final = trio.CapacityLimiter(1)
+"""Turns of messages above that, of all clients together: it is the interpreter that they share."""
 
 _ENVELOPES: Final = msgspec.json.Decoder(_Envelope)
 _ANY_IDS: Final = msgspec.json.Decoder(_AnyId)
@@ -138,7 +131,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def parse(frame: bytes, *, max_bytes: int) -> Message:
-    """Returns the one message in `frame`, which may end with white space. Never raises."""
+    """Returns the one message in `frame`, which may end with white space. Never raises.
+
+    Takes up to a second for some frames of 4 MiB: for those of clients there is `read`.
+    """
     if len(frame) > max_bytes:
         return oversized(max_bytes)
     frame = without_half_pairs(frame)
@@ -158,16 +154,11 @@ def parse(frame: bytes, *, max_bytes: int) -> Message:
     return _message(envelope)
 
 
-def without_half_pairs(frame: bytes) -> bytes:
-    """Returns the frame with U+FFFD for each half of a surrogate pair that stands alone, which no decoder takes.
-
-    Linear, whatever the bytes; 4 MiB of nothing else take up to a second.
-    """
-    if _PERHAPS_SURROGATE.search(frame) is None or not frame.rstrip().endswith(b"}"):
-        return frame
-    frame = _HALF_PAIR_IN_BYTES.sub(b"\xef\xbf\xbd", frame)
-    # With one at the very end the pattern matches to the end, instead of being tried at each byte behind the last one.
-    return _HALF_PAIR.sub(rb"\1\\ufffd", frame + _END).removesuffix(_REPLACEMENT)
+async def read(frame: bytes, *, max_bytes: int) -> Message:
+    """As `parse`. What may take long is done in a thread, piece by piece, so that others are served meanwhile."""
+    if len(frame) <= LARGE_BYTES or len(frame) > max_bytes:
+        return parse(frame, max_bytes=max_bytes)
+    return await trio.to_thread.run_sync(partial(parse, frame, max_bytes=max_bytes), limiter=LARGE_MESSAGES)
 
 
 def oversized(max_bytes: int) -> Malformed:

@@ -1,6 +1,6 @@
 """ClientSession: one client, any transport. A message comes in as bytes, what it leads to goes out as frames.
 
-    bytes --parse--> Response      -> whoever asked the client
+    bytes --read--> Response      -> whoever asked the client
                      Notification  -> cancel, roots
                      Request       -> envelope -> method -> admitted -> task -> result | fault -> Outgoing
 
@@ -32,7 +32,7 @@ from codecompass.transport.mcp.jsonrpc import (
     encode_result,
     internal_error,
     method_not_found,
-    parse,
+    read,
 )
 from codecompass.transport.mcp.methods import Method, find_method
 from codecompass.transport.mcp.outgoing import HTTP_OK, Frame, Outgoing, OutgoingClosed
@@ -126,7 +126,7 @@ class ClientSession:
 
         Messages take effect in the order in which this is called. Waits while the client does not read its answers.
         """
-        message = parse(frame, max_bytes=self._core.limits.frame_bytes)
+        message = await read(frame, max_bytes=self._core.limits.frame_bytes)
         match message:
             case Malformed():
                 await self.refuse(message, delivery.out)

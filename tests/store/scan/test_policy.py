@@ -267,3 +267,35 @@ def test_what_is_left_out_is_counted(tmp_path: Path):
     result = scan(str(tmp_path), ScanRules())
 
     assert (result.ignored_files, result.ignored_directories, result.linked_worktrees) == (2, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("!/private/a.py\n/private/\n", set()),
+        ("/private/\n!/private/a.py\n", {"private/a.py"}),
+        ("!/private/sub/\n/private/\n!/private/a.py\n", {"private/a.py"}),
+    ],
+)
+def test_of_our_own_patterns_the_last_one_counts_for_a_directory_too(tmp_path: Path, content: str, kept: set[str]):
+    write(tmp_path, {".codecompassignore": content, "private/a.py": "", "private/b.py": "", "private/sub/c.py": ""})
+
+    assert set(indexed(tmp_path)) == {".codecompassignore", *kept}
+
+
+@pytest.mark.parametrize("pattern", ["!/private/a.py", "!/private/", "!/private/**", "!a.py"])
+def test_no_file_of_a_repository_takes_back_what_the_settings_leave_out(tmp_path: Path, pattern: str):
+    write(
+        tmp_path,
+        {
+            ".codecompassignore": f"{pattern}\n!/private/b.py\n",
+            "private/.codecompassignore": "!a.py\n!b.py\n",
+            "private/a.py": "",
+            "private/b.py": "",
+            "src/a.py": "",
+        },
+    )
+
+    found = scan(str(tmp_path), ScanRules(extra_excludes=("private/",)))
+
+    assert {file.path for file in found.files} == {".codecompassignore", "src/a.py"}

@@ -111,7 +111,7 @@ def deciding_line(file: IgnoreFile, path: str, *, is_directory: bool) -> str:
     line = ""
     for depth in range(1, len(components) + 1):
         is_last = depth == len(components)
-        found = file.match("/".join(components[:depth]).encode(), is_directory=is_directory if is_last else True)
+        found, _ = file.match("/".join(components[:depth]).encode(), is_directory=is_directory if is_last else True)
         line = "" if found is None else str(found.rule.line)
         if found is not None and not found.is_negated:
             break

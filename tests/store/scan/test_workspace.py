@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import MAX_IGNORE_FILE_BYTES, ScanRules
+from codecompass.store.scan.workspace import MAX_IGNORE_BYTES, MAX_IGNORE_FILE_BYTES, ScanRules
 
 from .trees import git, indexed, paths, repository, write
 
@@ -290,3 +290,32 @@ def test_an_enormous_ignore_file_is_passed_over_with_a_warning(tmp_path: Path):
 
     assert paths(result) == ["a.py"]
     assert result.warnings == (f".codecompassignore was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes",)
+
+
+def test_ignore_files_one_in_the_other_have_one_bound_together(tmp_path: Path):
+    globs = "".join(f"x{number}*y\n" for number in range(300))
+    directories = [tmp_path.joinpath(*["d"] * depth) for depth in range(20)]
+    directories[-1].mkdir(parents=True)
+    for depth, directory in enumerate(directories):
+        (directory / ".gitignore").write_text(globs + f"out{depth}\nin{depth}_*.py\n")
+        (directory / f"out{depth}").write_text("")
+        (directory / f"in{depth}_.py").write_text("")
+
+    result = scan(str(tmp_path), ScanRules())
+
+    names = {os.path.basename(file.path) for file in result.files}
+    assert not any(name.startswith("out") for name in names)
+    assert "in0_.py" not in names
+    assert "in19_.py" in names
+    assert any("too many" in warning for warning in result.warnings)
+
+
+def test_all_ignore_files_have_one_bound_together(tmp_path: Path):
+    content = "#" * MAX_IGNORE_FILE_BYTES
+    for number in range(MAX_IGNORE_BYTES // MAX_IGNORE_FILE_BYTES + 3):
+        write(tmp_path, {f"d{number:03}/.gitignore": content[:-5] + "\n*.x\n", f"d{number:03}/a.x": "", f"d{number:03}/b.py": ""})
+
+    result = scan(str(tmp_path), ScanRules())
+
+    assert len([file for file in result.files if file.path.endswith(".x")]) == 3
+    assert any(f"larger than {MAX_IGNORE_BYTES} bytes" in warning for warning in result.warnings)

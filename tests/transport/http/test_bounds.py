@@ -5,6 +5,7 @@ import json
 import pytest
 
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS
+from codecompass.transport.http.request import MAX_PARAMETERS
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, call, connect
 from tests.transport.http.serving import serving
@@ -67,6 +68,27 @@ async def test_a_parameter_beyond_its_bound_is_refused_with_the_bound(name, path
                 assert refused.status == 400
                 assert f"{bound:,}" in refused.json()["error"]["message"]
     assert all(len(each) <= bound for each in seen)
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp"])
+async def test_a_query_of_too_many_parameters_is_refused_and_none_of_it_is_used(path):
+    core, _tools = sample_core()
+
+    async def check(project_path):
+        pass
+
+    async with serving(core, check=check) as server:
+        for n_others, status in ((MAX_PARAMETERS - 1, 200), (MAX_PARAMETERS, 400), (5_000, 400)):
+            query = "project_path=/a&" + "a=&" * n_others
+            headers = (
+                {} if path == "/" else {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call", "mcp_name": "echo"}
+            )
+            async with connect(server.port) as client:
+                answer = await client.request("POST", f"{path}?{query}"[:-1], MODERN, **JSON, **headers)
+
+            assert answer.status == status, answer.body
+            if status == 400:
+                assert f"{MAX_PARAMETERS} parameters" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])

@@ -41,6 +41,15 @@ def test_a_string_without_an_end_is_looked_through_once(piece):
     assert nests_too_deeply(b"[" + frame)
 
 
+@pytest.mark.parametrize("lead", range(1, 14))
+@pytest.mark.parametrize("text", ['["]', "\\\\[", '\\"[', '\\\\\\"['])
+def test_a_long_message_is_looked_through_as_a_short_one_is(text, lead):
+    strings = json.dumps({"a" * lead: [text] * 30_000}).encode()
+
+    assert not nests_too_deeply(strings)
+    assert nests_too_deeply(b"[" + strings + b"," + nested(MAX_DEPTH) + b"]")
+
+
 def depth_of(value):
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
