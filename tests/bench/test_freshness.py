@@ -1,6 +1,7 @@
 """The driver that holds answers against the disk: each kind of edit once, and that it would notice a wrong answer."""
 
-from bench.freshness import KINDS, Driver, World
+from bench.freshness import EDITS, Driver
+from bench.world import World
 
 N_FILES = 60
 
@@ -8,11 +9,11 @@ N_FILES = 60
 def test_after_each_kind_of_edit_the_first_answer_is_right_or_says_that_it_may_not_be(tmp_path):
     world = World(tmp_path, seed=1, n_files=N_FILES)
 
-    report = Driver(world, tmp_path / "home").run(len(KINDS))
+    report = Driver(world, tmp_path / "home").run(len(EDITS))
 
     assert report.lies == ()
-    assert sum(report.right.values()) > len(KINDS)
-    assert set(report.seconds) == set(KINDS)
+    assert sum(report.right.values()) > len(EDITS)
+    assert set(report.seconds) == set(EDITS)
 
 
 class ForgetfulWorld(World):

@@ -3,11 +3,15 @@
 `make soak` scales it; 1,000 edits take some minutes. A seed that fails says what was asked, what was on disk, and what came.
 """
 
+import os
+
 import pytest
 
-from bench.freshness import KINDS, Driver, World
+from bench.freshness import EDITS, Driver
+from bench.world import World
+from tests.support.loop_mounts import ext4_of_whole_seconds
 
-N_EDITS = 3 * len(KINDS)
+N_EDITS = 3 * len(EDITS)
 
 
 @pytest.mark.soak
@@ -21,4 +25,16 @@ def test_no_answer_after_an_edit_is_wrong_and_calls_itself_fresh_or_complete(wai
 
     assert report.lies == ()
     assert sum(report.right.values()) + sum(report.late.values()) + sum(report.refused.values()) == report.questions
-    assert set(report.seconds) == set(KINDS)
+    assert set(report.seconds) == set(EDITS)
+
+
+@pytest.mark.soak
+def test_nor_on_a_disk_whose_clock_counts_in_seconds(tmp_path, soak_scale):
+    with ext4_of_whole_seconds(tmp_path) as disk:
+        world = World(disk, seed=1, n_files=200)
+        assert os.stat(world.root).st_mtime_ns % 10**9 == 0
+
+        report = Driver(world, tmp_path / "home").run(len(EDITS) * soak_scale)
+
+    assert report.lies == ()
+    assert set(report.seconds) == set(EDITS)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 
-def workers() -> list[int]:
-    """Returns the process ids of our worker processes."""
+def workers(server: int | None = None) -> list[int]:
+    """Returns the process ids of a server's worker processes, or of our own."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with contextlib.suppress(OSError, IndexError):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == os.getpid() and b"codecompass.worker" in (entry / "cmdline").read_bytes():
+                if parent == (server or os.getpid()) and b"codecompass.worker" in (entry / "cmdline").read_bytes():
                     found.append(int(entry.name))
     return found
 

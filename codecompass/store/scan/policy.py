@@ -5,7 +5,8 @@ on whole paths: an entry is judged where it stands, and a directory that is left
 the strongest rule to the weakest:
 
 1. `.git` is never looked into.
-2. The settings, then `.codecompassignore` from the deepest up: in and out, for tracked files and secrets too.
+2. The settings, then `.codecompassignore` from the deepest up: in and out, for tracked files and secrets too. What lies in
+   a directory that one of their patterns leaves out is taken back by a later or stronger one alone.
 3. Directories of `builtin.ALWAYS`: out, tracked or not.
 4. Tracked by git, or holding something that is: in, hidden or not, whatever `.gitignore` says, unless it is a secret.
 5. In a directory that is left out: out.
