@@ -4,6 +4,7 @@ Everything user-typed becomes Query objects built from our own tokens; tantivy's
 half of what people type, or matches everything). A damaged index surfaces as IndexDamaged, whatever form it takes below.
 """
 
+import errno
 import os
 import re
 import sys
@@ -100,8 +101,18 @@ class FileHit(Struct, frozen=True):
     score: float
 
 
+_REFUSALS: Final = frozenset(
+    {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM, errno.EROFS}
+)
+"""What a system answers that has no room, no file handle or no right left: nothing is wrong with the index."""
+
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
+"""How Rust writes it."""
+
+
 class DamageGuard:
-    """A block that turns the ways in which a damaged index shows itself into IndexDamaged; one serves any number of threads.
+    """A block that turns the ways in which a damaged index shows itself into IndexDamaged, and what the system refuses into
+    OSError. One serves any number of threads.
 
     tantivy reports everything as ValueError, except where it panics: pyo3's PanicException derives from BaseException and
     cannot be imported, so it is known by its name.
@@ -116,8 +127,19 @@ class DamageGuard:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None or error is None:
             return
+        if (number := _refused_by_system(error)) is not None:
+            raise OSError(number, os.strerror(number), str(self._directory)) from error
         if isinstance(error, (ValueError, OSError)) or kind.__name__ == "PanicException":
             raise IndexDamaged(damage_message(self._directory, error), path=str(self._directory)) from error
+
+
+def _refused_by_system(error: BaseException) -> int | None:
+    if isinstance(error, OSError):
+        number = error.errno
+    else:
+        found = _OS_ERROR.search(str(error)) if isinstance(error, ValueError) else None
+        number = int(found[1]) if found else None
+    return number if number in _REFUSALS else None
 
 
 def damage_message(directory: Path, error: BaseException) -> str:

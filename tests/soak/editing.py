@@ -1,0 +1,153 @@
+"""A client that edits a repository and asks about it at once, over every transport, and holds each answer against the disk.
+
+An answer is right, or says that it may be behind, or is refused with a code that asks to come again; and some time after
+each edit it must be right.
+"""
+
+import json
+import os
+from collections import Counter
+
+import trio
+
+from bench.freshness import asking, judge
+from bench.world import KINDS
+from tests.soak.faults import LOST
+from tests.soak.load import connected
+from tests.support.wire import PATIENCE, modern
+
+WAYS = ("POST /", "/mcp", "/mcp, modern", "SSE", "/ws", "/ws, modern", "bridge", "stdio")
+RECOVERY_SECONDS = 180
+"""All faults pass within seconds; after that many an answer that is still late is late for ever."""
+
+REFUSALS = {"permission_denied", "index_not_ready", "workspace_busy", "session_busy", "deadline_exceeded"}
+
+BRIDGE_LOST = {"server_gone", "server_unavailable"}
+"""What a bridge says while there is no server: it stays, and finds the next one."""
+
+KINDS_AND_FAULTS = {**KINDS, "revoked directory": 3, "damaged times": 3}
+
+
+class Lost(Exception):
+    """The connection broke because the server was killed; the question is put again."""
+
+
+class Editor:
+    """Works on one `World` until it is told to end. `outcomes` counts answers, `lies` has those that were wrong."""
+
+    def __init__(self, server, world):
+        self.server, self.world = server, world
+        self.outcomes = Counter()
+        self.kinds = Counter()
+        self.lies = []
+        self.n_answered = 0
+        self._is_over = False
+        self._kind = ""
+
+    def end(self):
+        """The edit that is under way is the last one."""
+        self._is_over = True
+
+    async def run(self):
+        """Edits and asks. Raises AssertionError for an answer that never comes or never becomes right."""
+        kinds, weights = zip(*KINDS_AND_FAULTS.items(), strict=True)
+        first = list(kinds)
+        self.world.random.shuffle(first)
+        while not self._is_over:
+            way = self.world.random.choice(WAYS)
+            life = self.server.n_lives
+            try:
+                async with connected(way.partition(",")[0], self.server.url, self.server.home, is_modern="," in way) as client:
+                    for _ in range(self.world.random.randrange(3, 12)):
+                        if self._is_over:
+                            break
+                        kind = first.pop() if first else self.world.random.choices(kinds, weights)[0]
+                        await self._edit_and_ask(client, way, kind)
+            except* (Lost, *LOST):
+                await self.server.next_life(life, way)
+            self.outcomes["connections"] += 1
+
+    async def _edit_and_ask(self, client, way, kind):
+        world = self.world
+        self._kind = kind
+        match kind:
+            case "revoked directory":
+                words = await self._revoke(client, way)
+            case "damaged times":
+                words = world.edit(2)
+                for word in words[::2]:
+                    (path,) = world.where(word)
+                    os.utime(world.root / path, (seconds := world.random.choice([0, 1, 2**31, 2**33]), seconds))
+            case "two edits of one size":
+                words = world.edit(1)
+                await self._ask(client, way, words[0])
+                (path,) = world.where(words[0])
+                words = [*world.rewrite(path), *words]
+            case _:
+                words = await trio.to_thread.run_sync(world.change, kind, lambda word: None)
+        self.kinds[kind] += 1
+        asked = world.some(words)
+        for word in asked:
+            await self._ask(client, way, word)
+        deadline = trio.current_time() + RECOVERY_SECONDS
+        for word in asked:
+            while not await self._ask(client, way, word):
+                assert trio.current_time() < deadline, f"{kind}: never right about {word} in {world.root}"
+                await trio.sleep(0.2)
+
+    async def _revoke(self, client, way):
+        """Takes the right to read a directory away, asks about another, and gives it back."""
+        world = self.world
+        words = list(world.words.values())
+        inside = world.random.choice(list(world.words)).rpartition("/")[0]
+        elsewhere = [word for path, word in world.words.items() if not path.startswith(inside + "/")]
+        (world.root / inside).chmod(0)
+        try:
+            for word in world.random.sample(elsewhere, 2):
+                await self._ask(client, way, word)
+        finally:
+            (world.root / inside).chmod(0o755)
+        return [word for path, word in world.words.items() if path.startswith(inside + "/")] or words
+
+    async def _ask(self, client, way, word):
+        """Asks for a word once; returns whether the answer was right. Raises Lost where the server was killed meanwhile."""
+        question = asking(word, self.world.random)
+        params = {"name": question.tool, "arguments": {**question.arguments, "workspace": str(self.world.root)}}
+        life = self.server.n_lives
+        expected = self.world.where(word)
+        message = None
+        with trio.move_on_after(PATIENCE) as waited:
+            try:
+                message = await client.call("tools/call", modern(params) if way == "/ws, modern" else params)
+            except LOST:
+                message = None
+        if message is None:
+            assert not waited.cancelled_caught, f"no answer over {way}: {params}"
+            await self.server.next_life(life, (way, params))
+            self.outcomes["cut off"] += 1
+            raise Lost
+        self.n_answered += 1
+        if "error" in message:
+            code = message["error"]["data"]["code"]
+            if way == "bridge" and code in BRIDGE_LOST:
+                await self.server.next_life(life, (way, params))
+            else:
+                assert code in REFUSALS, (way, message)
+            self.outcomes[code] += 1
+            return False
+        text = message["result"]["content"][0]["text"]
+        if message["result"]["isError"]:
+            code = json.loads(text)["error"]["code"]
+            assert code in REFUSALS, (way, params, text)
+            self.outcomes[code] += 1
+            return False
+        judgement = judge(question, text, expected)
+        if judgement.is_right:
+            self.outcomes["right"] += 1
+            return True
+        if judgement.says_so:
+            self.outcomes["late"] += 1
+            return False
+        self.outcomes["wrong"] += 1
+        self.lies.append((self._kind, way, question, expected, judgement.found, json.loads(text)["metadata"]))
+        return False

@@ -1,0 +1,123 @@
+"""One server under faults of every kind, and clients that hold each answer against the disk: nothing is lost, wrong or kept.
+
+`make soak` runs it for an hour.
+"""
+
+import os
+import random
+import sys
+from contextlib import ExitStack
+
+import pytest
+import trio
+
+from bench.world import World
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import open_registry
+from codecompass.units import MIB
+from tests.soak.editing import KINDS_AND_FAULTS, Editor
+from tests.soak.faults import HOSTILE, Faults, SoakedServer, clock_shim
+from tests.soak.growth import Allowance, growth, leaks, sample
+from tests.support.faults import small_file_system
+
+N_EDITORS = 4
+N_FILES = 120
+HOME_BYTES = "384m"
+SECONDS = 45
+"""In CI."""
+
+SECONDS_A_STEP = 180
+"""For each step of scale above that: `make soak` has 20, which make an hour."""
+
+LONG_LIFE = 0.75
+"""The share of the time in which the server is not killed: what it holds can be watched for so long."""
+
+LIVES_AFTER_THAT = 4
+SHORT = Allowance(tasks=200, threads=30, handles=120)
+LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
+"""Floods come and go with forty connections each: in a short run the samples say little about them."""
+
+SEED = 8
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(5000)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of clients whose server was killed
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts file systems")
+async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then(tmp_path, soak_scale, capsys):
+    seconds = SECONDS if soak_scale == 1 else SECONDS_A_STEP * soak_scale
+    source = random.Random(SEED)
+    worlds = [World(tmp_path / f"world-{number}", seed=SEED + number, n_files=N_FILES) for number in range(N_EDITORS)]
+    dead_root = tmp_path / "dead"
+    dead_root.mkdir()
+    (dead_root / "a.py").write_text("def found_again():\n    return 1\n")
+    home = tmp_path / "home"
+    variables = {"WITHOUT_PRIVILEGES": "1", **clock_shim(tmp_path)}
+    samples = []
+    with ExitStack() as stack:
+        stack.enter_context(small_file_system(home, HOME_BYTES))
+        with open_registry(HomeLayout(home), busy_timeout_ms=5_000) as registry:
+            for root in (*(world.root for world in worlds), dead_root):
+                registry.register(root)
+        server = SoakedServer(home, tmp_path / "watch.json", **variables)
+        editors = [Editor(server, world) for world in worlds]
+        faults = Faults(
+            server, source, workspaces=[world.root for world in worlds], dead_root=dead_root, seconds=min(8, seconds / 20)
+        )
+
+        async def watch():
+            began = trio.current_time()
+            while server.n_lives == 1:
+                if server.watch_file.exists():
+                    samples.append(sample(server.pid, server.watch_file, round(1000 * (trio.current_time() - began))))
+                await trio.sleep(seconds / 200)
+
+        async def work():
+            await trio.sleep(seconds * LONG_LIFE)
+            watching.cancel()
+            for _ in range(LIVES_AFTER_THAT):
+                await server.kill()
+                await trio.sleep(seconds * (1 - LONG_LIFE) / LIVES_AFTER_THAT)
+            failing.cancel()
+            for editor in editors:
+                editor.end()
+
+        async def watched():
+            with watching:
+                await watch()
+
+        async def failed():
+            with failing:
+                await faults.run()
+
+        watching, failing = trio.CancelScope(), trio.CancelScope()
+        async with trio.open_nursery() as living:
+            await living.start(server.live)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(watched)
+                nursery.start_soon(failed)
+                nursery.start_soon(work)
+                for editor in editors:
+                    nursery.start_soon(editor.run)
+            health = await server.health()
+            assert await server.end() == 0
+
+    outcomes = sum((editor.outcomes for editor in editors), start=type(editors[0].outcomes)())
+    kinds = sum((editor.kinds for editor in editors), start=type(editors[0].kinds)())
+    with capsys.disabled():
+        print(
+            f"\nfaults: {seconds:.0f} s, {sum(editor.n_answered for editor in editors)} answers after {kinds.total()} edits: "
+            f"{dict(outcomes)}; grown by {', '.join(f'{value:.0f} {name}' for name, value in growth(samples).items())}; "
+            f"faults {dict(faults.counts)}; calls to the dead {dict(faults.outcomes)}; edits {dict(kinds)}"
+        )
+        for editor in editors:
+            for lie in editor.lies:
+                print(lie)
+    assert not any(editor.lies for editor in editors)
+    assert set(kinds) == set(KINDS_AND_FAULTS)
+    assert faults.counts.keys() >= {fault.__name__ for fault in HOSTILE} | {
+        "kills_a_worker", "stops_processes", "fills_the_disk", "moves_the_clock", "hides_a_workspace", "asks_the_worst", "floods",
+    }  # fmt: skip
+    assert health["status"] in ("ready", "indexing", "warming"), health
+    allowance = SHORT if soak_scale == 1 else LONG
+    assert not leaks(samples, allowance), samples
