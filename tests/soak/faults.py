@@ -120,13 +120,14 @@ class Faults:
     `counts` says how often each came, `outcomes` how calls to the workspace that does not answer ended.
     """
 
-    def __init__(self, server, source, *, workspaces, dead_root, seconds):
+    def __init__(self, server, source, *, workspaces, dead_root, seconds, only=()):
         self.server = server
         self.counts, self.outcomes = Counter(), Counter()
         self._random = source
         self._workspaces = workspaces
         self._dead_root = dead_root
         self._seconds = seconds
+        self._only = only
 
     async def run(self):
         """Makes all of them, over and over. Ends by being cancelled, and leaves none behind."""
@@ -141,7 +142,8 @@ class Faults:
                 self.asks_the_worst,
                 self.floods,
             ):
-                nursery.start_soon(self._again_and_again, fault)
+                if not self._only or fault.__name__ in self._only:
+                    nursery.start_soon(self._again_and_again, fault)
 
     async def _again_and_again(self, fault):
         is_hostile = fault in HOSTILE

@@ -4,7 +4,6 @@ WATCH_FILE gets what is counted, some times a second. LEAKS names what each few 
 WITHOUT_PRIVILEGES takes from a server of root's the right to read what its permissions forbid.
 """
 
-import ctypes
 import json
 import os
 import sys
@@ -15,15 +14,12 @@ import trio
 
 from codecompass.cli.main import main
 from codecompass.transport.http.app import HttpApp
+from tests.support.processes import obey_permissions
 
 PERIOD_SECONDS = 0.1
 LEAKED_BYTES = 300_000
 EVERY = 4
 """A leaked task, thread or descriptor for so many requests."""
-
-DROP_FROM_BOUNDING_SET = 24
-DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
-"""PR_CAPBSET_DROP of sys/prctl.h and two capabilities of linux/capability.h; a program that is begun anew is without them."""
 
 run = trio.run
 kept = []
@@ -72,17 +68,10 @@ def leaking(handle, leaks):
     return handle_and_leak
 
 
-def without_privileges():
-    libc = ctypes.CDLL(None, use_errno=True)
-    for capability in (DAC_OVERRIDE, DAC_READ_SEARCH):
-        if libc.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0):
-            sys.exit(os.strerror(ctypes.get_errno()))
-    os.execv(sys.executable, [sys.executable, "-m", "tests.soak.watched_server", *sys.argv[1:]])
-
-
 if __name__ == "__main__":
     if os.environ.pop("WITHOUT_PRIVILEGES", ""):
-        without_privileges()
+        obey_permissions()
+        os.execv(sys.executable, [sys.executable, "-m", "tests.soak.watched_server", *sys.argv[1:]])
     trio.run = watched_run
     HttpApp._http = leaking(HttpApp._http, os.environ.get("LEAKS", "").split())
     sys.exit(main())

@@ -62,8 +62,9 @@ class SkippedFile(Struct, frozen=True, gc=False):
 class ScanResult(Struct, frozen=True, kw_only=True):
     """What a scan found. Every tuple is sorted by code points; paths are relative to the root.
 
-    `directories` are those that were entered (empty for the root), which a watcher must watch; `repositories` the tops
-    of the work trees that were asked what they track (empty for the one around the root). `ignored_files` and
+    `directories` are those that were entered (empty for the root) and those that may not be read now, which a watcher must
+    watch; `repositories` the tops of the work trees that were asked what they track (empty for the one around the root).
+    `ignored_files` and
     `ignored_directories` count what rules left out, a directory as one whatever it holds, the `linked_worktrees`
     included. `linked` are those of `files` that have several names (hard links). `warnings` are sentences for people: git that
     failed, ignore files that could not be read.
@@ -126,7 +127,8 @@ def scan_and_remember(
 class Walk:
     """One pass over the places that it is sent to. What it found so far is in its attributes, unsorted.
 
-    `pending` holds the directories that are to be entered next: `visit` adds those that it came upon.
+    `pending` holds the directories that are to be entered next: `visit` adds those that it came upon. `closed` are those that
+    may not be read.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class Walk:
         self.skipped: list[SkippedFile] = []
         self.linked: list[LinkedFile] = []
         self.directories: list[str] = []
+        self.closed: list[str] = []
         self.pending: list[Place] = []
         self._began = time.time_ns()
         self._n_ignored_files = 0
@@ -157,7 +160,7 @@ class Walk:
         return ScanResult(
             files=tuple(sorted(self.files, key=_by_path)),
             skipped=tuple(sorted(self.skipped, key=_by_path)),
-            directories=tuple(sorted(self.directories)),
+            directories=tuple(sorted((*self.directories, *self.closed))),
             repositories=tuple(sorted(workspace.repositories)),
             ignored_files=self._n_ignored_files,
             ignored_directories=self._n_ignored_directories,
@@ -191,7 +194,10 @@ class Walk:
                 raise
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 return "gone"
-            self.skipped.append(SkippedFile(place.path, unreadable_reason(error)))
+            reason = unreadable_reason(error)
+            self.skipped.append(SkippedFile(place.path, reason))
+            if reason == "unreadable":
+                self.closed.append(place.path)
             return "unreadable"
         rule = place.arrive({entry.name for entry in entries})
         if rule is not None:
