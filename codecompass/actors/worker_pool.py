@@ -42,6 +42,9 @@ EXIT_SECONDS: Final = 2.0
 """A worker whose output has ended is gone within this, or is killed."""
 
 
+ATTEMPTS: Final = 3
+"""Workers that end over one file before it is taken for the cause."""
+
 FRUITLESS_DEATHS: Final = 20
 """So many workers in a row that end without a single answer: it is the installation that does not work, not the files."""
 
@@ -172,8 +175,8 @@ class WorkerPool:
 
         A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
         that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
-        file: it is tried once more before it is reported so, or in `killed_reading` where even reading it ends the worker.
-        Cancelling kills the worker.
+        file: it is tried ATTEMPTS times before it is reported so, or in `killed_reading` where even reading it ends the
+        worker. Cancelling kills the worker.
 
         Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, InternalError where workers end
         whatever they are given, so that a broken installation fails and does not make an index without files.
@@ -182,23 +185,24 @@ class WorkerPool:
         killed_parsing: list[str] = []
         killed_reading: list[str] = []
         tasks = batch.tasks
-        suspect = ""
+        suspect, n_deaths = "", 0
         async with self._tokens:
             while tasks:
                 death = await self._run_once(msgspec.structs.replace(batch, tasks=tasks), answers)
                 if death is None:
                     break
-                is_second = death.path == suspect
+                n_deaths = n_deaths + 1 if death.path == suspect else 1
                 suspect = death.path
+                is_last = n_deaths >= ATTEMPTS
                 rest = tasks[[task.path for task in tasks].index(suspect) :]
-                if death.was_parsing and (is_second or death.was_limit):
+                if death.was_parsing and (is_last or death.was_limit):
                     killed_parsing.append(death.path)
                     rest = rest[1:]
                 elif death.was_parsing:
                     answers.pop()
-                elif is_second and death.was_silent:
+                elif n_deaths > 1 and death.was_silent:
                     raise unresponsive(death.path)
-                elif is_second:
+                elif is_last:
                     killed_reading.append(death.path)
                     rest = rest[1:]
                 tasks = rest
@@ -206,7 +210,7 @@ class WorkerPool:
 
     async def _run_once(self, batch: Batch, answers: list[Answer]) -> _Death | None:
         """Runs on one worker until the batch ends (None) or the worker does."""
-        worker = self._idle.pop() if self._idle else await self._start()
+        worker = await self._living()
         parsing: str | None = None
         n_done = 0
         n_before = len(answers)
@@ -243,6 +247,15 @@ class WorkerPool:
         was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
         self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)
         return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent)
+
+    async def _living(self) -> _Worker:
+        """Returns a worker. One that ended while it had nothing to do was ended by somebody else, and is no file's fault."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.returncode is None:
+                return worker
+            await worker.end()
+        return await self._start()
 
     async def _start(self) -> _Worker:
         try:

@@ -6,7 +6,7 @@ each edit it must be right.
 
 import json
 import os
-from collections import Counter
+from collections import Counter, deque
 
 import trio
 
@@ -42,7 +42,7 @@ class Editor:
         self.lies = []
         self.n_answered = 0
         self._is_over = False
-        self._kind = ""
+        self._history = deque(maxlen=12)
 
     def end(self):
         """The edit that is under way is the last one."""
@@ -69,7 +69,7 @@ class Editor:
 
     async def _edit_and_ask(self, client, way, kind):
         world = self.world
-        self._kind = kind
+        self._history.append((kind, way, f"life {self.server.n_lives}"))
         match kind:
             case "revoked directory":
                 words = await self._revoke(client, way)
@@ -101,6 +101,7 @@ class Editor:
         words = list(world.words.values())
         inside = world.random.choice(list(world.words)).rpartition("/")[0]
         elsewhere = [word for path, word in world.words.items() if not path.startswith(inside + "/")]
+        self._history.append(inside)
         (world.root / inside).chmod(0)
         try:
             for word in world.random.sample(elsewhere, 2):
@@ -149,5 +150,14 @@ class Editor:
             self.outcomes["late"] += 1
             return False
         self.outcomes["wrong"] += 1
-        self.lies.append((self._kind, way, question, expected, judgement.found, json.loads(text)["metadata"]))
+        self.lies.append(
+            {
+                "history": list(self._history),
+                "asked": (way, question),
+                "expected": expected,
+                "found": judgement.found,
+                "metadata": json.loads(text)["metadata"],
+                "said": [line for line in self.server.said if str(self.world.root) in line][-20:],
+            }
+        )
         return False

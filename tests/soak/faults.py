@@ -59,6 +59,7 @@ class SoakedServer:
         self.n_lives = 0
         self.pid = 0
         self.exit_code = None
+        self.said = ()
         self._variables = {"WATCH_FILE": str(watch_file), "PYTHONPATH": str(ROOT), **variables}
         self._ended_by_us = trio.Event()
         self._begun = trio.Event()
@@ -69,7 +70,7 @@ class SoakedServer:
         while self._last is None:
             options = {"home": self.home, "port": self.port, "module": "tests.soak.watched_server"}
             async with http_server(**options, **self._variables) as server, trio.open_nursery() as nursery:
-                self.pid, self.n_lives = server.process.pid, self.n_lives + 1
+                self.pid, self.n_lives, self.said = server.process.pid, self.n_lives + 1, server.said
                 if self.n_lives == 1:
                     task_status.started()
                 is_ended_by_us = self._ended_by_us = trio.Event()

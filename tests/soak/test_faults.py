@@ -113,7 +113,7 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
             f"faults {dict(faults.counts)}; calls to the dead {dict(faults.outcomes)}; edits {dict(kinds)}"
         )
         for editor in editors:
-            for lie in editor.lies[:10]:
+            for lie in editor.lies[:3]:
                 print(lie)
     assert not any(editor.lies for editor in editors)
     assert set(kinds) == set(KINDS_AND_FAULTS)

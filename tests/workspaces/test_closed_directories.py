@@ -1,9 +1,9 @@
 """Rights to read that are taken away and given back: what lies behind them is neither lost nor forgotten."""
 
-import subprocess
 import sys
 
 import pytest
+import trio
 
 from tests.support.processes import ROOT
 
@@ -26,7 +26,7 @@ async def test_a_directory_that_was_closed_when_a_server_began_is_watched_once_i
     )
     if is_repository:
         for arguments in (("init", "-q"), ("add", "-A"), ("-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first")):
-            subprocess.run(["git", *arguments], cwd=root, check=True)
+            await trio.run_process(["git", *arguments], cwd=root)
     if is_indexed:
         machine.index(root)
     else:
