@@ -36,7 +36,7 @@ LIVES_AFTER_THAT = 4
 ONLY = os.environ.get("SOAK_FAULTS", "").split()
 """For whoever looks for the cause of a failure: the kinds of faults to make, of `Faults.run`."""
 
-SHORT = Allowance(tasks=200, threads=30, handles=120)
+SHORT = Allowance(memory=150 * MIB, tasks=200, threads=30, handles=120)
 LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
 """Floods come and go with forty connections each: in a short run the samples say little about them."""
 
@@ -45,7 +45,6 @@ SEED = 8
 
 @pytest.mark.soak
 @pytest.mark.timeout(5000)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of clients whose server was killed
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts file systems")
 async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then(tmp_path, soak_scale, capsys):
     seconds = SECONDS if soak_scale == 1 else SECONDS_A_STEP * soak_scale

@@ -10,13 +10,15 @@ from contextlib import asynccontextmanager
 
 import h11
 import trio
-from trio_websocket import open_websocket_url
+from trio_websocket import ConnectionClosed, wrap_client_stream
 
 from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
 from tests.support.live import Process
 
 PATIENCE = 60
 """Seconds after which a client gives up."""
+
+CLOSE_SECONDS = 5
 
 READ_BYTES = 1 << 16
 REVISION = "2025-11-25"
@@ -143,22 +145,30 @@ async def pipe_client(process: Process, *, roots=()) -> AsyncIterator[Duplex]:
 @asynccontextmanager
 async def websocket_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
     """Gives a client over `/ws`."""
-    async with open_websocket_url(f"{url.replace('http', 'ws', 1)}/ws", subprotocols=["mcp"], max_message_size=1 << 24) as socket:
-        client = Duplex(lambda frame: socket.send_message(frame.decode()), roots=roots)
-
-        async def read():
-            from trio_websocket import ConnectionClosed
-
-            try:
-                while True:
-                    await client.take((await socket.get_message()).encode())
-            except ConnectionClosed:
-                client.end()
-
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    stream = await trio.open_tcp_stream(host, int(port))
+    try:
         async with trio.open_nursery() as nursery:
+            socket = await wrap_client_stream(
+                nursery, stream, f"{host}:{port}", "/ws", subprotocols=["mcp"], max_message_size=1 << 24
+            )
+            client = Duplex(lambda frame: socket.send_message(frame.decode()), roots=roots)
+
+            async def read():
+                try:
+                    while True:
+                        await client.take((await socket.get_message()).encode())
+                except ConnectionClosed:
+                    client.end()
+
             nursery.start_soon(read)
             yield client
+            with trio.move_on_after(CLOSE_SECONDS):
+                await socket.aclose()
             nursery.cancel_scope.cancel()
+    finally:
+        # The library leaves the stream open where the opening handshake fails or is cancelled.
+        await trio.aclose_forcefully(stream)
 
 
 class Answer:
