@@ -14,6 +14,9 @@ from codecompass.store.words import split_identifier
 LOOSE_LIMIT: Final = 100
 MAX_NAME_WORDS: Final = 12
 MIN_FUZZY_LENGTH: Final = 3
+MAX_FUZZY_LENGTH: Final = 300
+"""Longer than names are. The automaton for a text of 16,384 characters takes half a second, in which nothing ends it."""
+
 TWO_ERRORS_FROM: Final = 6
 """Length from which two typing errors are forgiven instead of one."""
 
@@ -63,7 +66,7 @@ def by_parts(
 def fuzzily(snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
     """Returns the definitions that are one or two typing errors away from the last part, or begin with it."""
     bare = (parts or ("",))[-1].lower()
-    if len(bare) < MIN_FUZZY_LENGTH or not query_words(bare):
+    if not MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH or not query_words(bare):
         return []
     distance = 2 if len(bare) >= TWO_ERRORS_FROM else 1
     ids = snapshot.text.fuzzy_symbols(bare, distance, LOOSE_LIMIT) + snapshot.text.prefix_symbols(bare, LOOSE_LIMIT)

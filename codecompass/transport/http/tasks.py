@@ -9,6 +9,7 @@ connection is the end of the channel, which needs no room, and the channel close
 from collections.abc import Awaitable, Callable
 from typing import Final, Self
 
+import h11
 import trio
 from hypercorn.config import Config
 from hypercorn.typing import AppWrapper, ASGIReceiveEvent, ASGISendEvent, Scope
@@ -65,6 +66,10 @@ async def _handle(app: AppWrapper, scope: Scope, receiver: "trio.MemoryReceiveCh
     try:
         with receiver:
             await app(scope, receive, send, trio.to_thread.run_sync, trio.from_thread.run)
+        await send(None)
+    except h11.LocalProtocolError as error:
+        # What the client sent after the head has broken its connection: there is nobody to answer.
+        get_logger(__name__).info("http_client_lost", path=scope.get("path"), cause=str(error))
         await send(None)
     except Exception:  # noqa: BLE001 (the boundary of a request: it must not end the connections of others)
         get_logger(__name__).exception("http_handler_failed", path=scope.get("path"))

@@ -4,10 +4,12 @@ import json
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio_websocket import open_websocket_url
 
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.mcp.core import SessionLimits
+from tests.support import wire
 from tests.transport.harness import modern
 from tests.transport.http.client import UPGRADE, call, connect, masked, message
 from tests.transport.http.serving import serving, wait_holding
@@ -235,3 +237,16 @@ async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request():
 
     assert answer["id"] == "a"
     assert json.loads(answer["result"]["content"][0]["text"]) == {"text": "x\ufffd"}
+
+
+@pytest.mark.parametrize("more", [b"\xff" * 50, b"GET / HTTP/1.1\r\n\r\n"])
+async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_of_the_server(more):
+    core, _tools = sample_core()
+    with capture_logs() as entries:
+        async with serving(core) as server, await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
+            await stream.send_all(wire.UPGRADE + more)
+            with trio.fail_after(10):
+                while await stream.receive_some():
+                    pass
+
+    assert [entry for entry in entries if entry["log_level"] in ("error", "critical")] == []
