@@ -42,6 +42,7 @@ class Editor:
         self.lies = []
         self.n_answered = 0
         self._is_over = False
+        self._last = ""
         self._history = deque(maxlen=12)
 
     def end(self):
@@ -92,7 +93,11 @@ class Editor:
         deadline = trio.current_time() + RECOVERY_SECONDS
         for word in asked:
             while not await self._ask(client, way, word):
-                assert trio.current_time() < deadline, f"{kind}: never right about {word} in {world.root}"
+                assert trio.current_time() < deadline, (
+                    f"{kind}: never right about {word}",
+                    self.world.where(word),
+                    self._evidence(),
+                )
                 await trio.sleep(0.2)
 
     async def _revoke(self, client, way):
@@ -136,7 +141,7 @@ class Editor:
                 assert code in REFUSALS, (way, message)
             self.outcomes[code] += 1
             return False
-        text = message["result"]["content"][0]["text"]
+        self._last = text = message["result"]["content"][0]["text"]
         if message["result"]["isError"]:
             code = json.loads(text)["error"]["code"]
             assert code in REFUSALS, (way, params, text)
@@ -152,12 +157,15 @@ class Editor:
         self.outcomes["wrong"] += 1
         self.lies.append(
             {
-                "history": list(self._history),
                 "asked": (way, question),
                 "expected": expected,
                 "found": judgement.found,
                 "metadata": json.loads(text)["metadata"],
-                "said": [line for line in self.server.said if str(self.world.root) in line][-20:],
+                "evidence": self._evidence(),
             }
         )
         return False
+
+    def _evidence(self):
+        """What helps to find out why: the last edits, the last answer, and what the server has said about this workspace."""
+        return list(self._history), self._last[:2000], [line for line in self.server.said if str(self.world.root) in line][-15:]
