@@ -148,8 +148,10 @@ class Faults:
 
     async def _again_and_again(self, fault):
         is_hostile = fault in HOSTILE
+        # A job that fails is tried again after up to a minute: a disk that is full half of the time lets none through.
+        rest = 0.3 if is_hostile else self._seconds * (4 if fault == self.fills_the_disk else 1)
         while True:
-            await trio.sleep(self._random.uniform(0, 0.3 if is_hostile else self._seconds))
+            await trio.sleep(self._random.uniform(0, rest))
             if is_hostile:
                 with losing_the_connection():
                     await fault(self.server.url, self._random, str(self._random.choice(self._workspaces)))

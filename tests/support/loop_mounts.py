@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-IMAGE_BYTES = 32 << 20
+IMAGE_BYTES = 512 << 20
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def ext4_of_whole_seconds(place: Path) -> Iterator[Path]:
     point.mkdir()
     with image.open("wb") as file:
         file.truncate(IMAGE_BYTES)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-I", "128", image], check=True, capture_output=True, timeout=60)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-I", "128", "-i", "4096", image], check=True, capture_output=True, timeout=60)
     mounted = subprocess.run(["mount", "-o", "loop", image, point], capture_output=True, text=True, timeout=60, check=False)
     if mounted.returncode:
         pytest.skip(f"may not mount: {mounted.stderr.strip()}")
