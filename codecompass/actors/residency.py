@@ -41,14 +41,16 @@ def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None)
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:
     """Returns which workspaces to retire so that at most so many are left, the longest unused first.
 
-    Where too few are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again
+    For its memory alone the last one used is never retired: it would be opened again for the next question. Where too few are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again
     when they become idle.
     """
     count = len(residents)
     memory = sum(resident.memory for resident in residents)
     chosen: list[str] = []
-    for resident in sorted(residents, key=lambda each: (each.used_at, each.project_id)):
-        if count <= max_count and memory <= max_memory:
+    by_age = sorted(residents, key=lambda each: (each.used_at, each.project_id))
+    for resident in by_age:
+        is_too_much = memory > max_memory and resident is not by_age[-1]
+        if count <= max_count and not is_too_much:
             break
         if resident.is_idle:
             chosen.append(resident.project_id)

@@ -179,9 +179,10 @@ class WorkspaceSupervisor:
 
     def trim(self, room_for: int = 0) -> None:
         """Retires idle workspaces over the caps, and as many more as shall have room."""
-        if len(self._live) + room_for <= self._settings.max_live and not room_for:
+        # What was retired has not given its memory back before it has ended.
+        memory = 0 if self._draining else self._memory()
+        if len(self._live) + room_for <= self._settings.max_live and memory <= self._settings.max_memory:
             return
-        memory = self._memory()
         share = memory // max(1, len(self._live))
         residents = [Resident(child.project.project_id, child.used_at, child.is_idle, share) for child in self._live.values()]
         max_count = self._settings.max_live - room_for
@@ -221,6 +222,7 @@ class WorkspaceSupervisor:
                 child.move("stopped")
             child.opened.set()
             child.terminated.set()
+            self.trim()
 
     async def _incarnate(self, child: Child) -> bool:
         """Runs one incarnation and the pause after it. Returns whether it was the last one."""

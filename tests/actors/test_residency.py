@@ -31,6 +31,12 @@ def test_memory_counts_too():
     assert to_retire(residents(True, True, True, memory=10), max_count=99, max_memory=25) == ("p0",)
 
 
+def test_for_its_memory_alone_the_last_one_used_stays():
+    assert to_retire(residents(True, True, True, memory=10), max_count=99, max_memory=1) == ("p0", "p1")
+    assert to_retire(residents(True, False, True, memory=10), max_count=99, max_memory=1) == ("p0",)
+    assert to_retire(residents(True, memory=10), max_count=0, max_memory=1) == ("p0",)
+
+
 def test_equally_old_ones_go_by_their_ids():
     same = [Resident(name, 1.0, is_idle=True) for name in ("b", "a")]
 

@@ -176,13 +176,17 @@ async def test_a_job_that_is_held_ends_with_the_server_and_questions_behind_it_a
 
 
 async def test_servers_in_turn_open_no_more_files_than_one(tree, tmp_path):
-    counts = []
-    for _ in range(6):
+    async def serve_once():
         async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
             await asked(serving, tree)
-        counts.append(len(open_files()))
 
-    assert counts[1:] == [counts[1]] * 5, counts
+    await serve_once()
+    await serve_once()
+    count = len(open_files())
+    for _ in range(4):
+        await serve_once()
+        # A thread that looked at the tree when its server ended may take a moment to put away what it held.
+        await until(lambda: len(open_files()) <= count)
 
 
 async def test_two_servers_live_in_one_process_and_end_in_any_order(tree, tmp_path):
