@@ -41,8 +41,9 @@ def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None)
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:
     """Returns which workspaces to retire so that at most so many are left, the longest unused first.
 
-    For its memory alone the last one used is never retired: it would be opened again for the next question. Where too few are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again
-    when they become idle.
+    For its memory alone the last one used is never retired: it would be opened again for the next question. Where too few
+    are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again when they
+    become idle.
     """
     count = len(residents)
     memory = sum(resident.memory for resident in residents)
