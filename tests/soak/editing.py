@@ -33,13 +33,12 @@ class Lost(Exception):
 
 
 class Editor:
-    """Works on one `World` until it is told to end. `outcomes` counts answers, `lies` has those that were wrong."""
+    """Works on one `World` until it is told to end. `outcomes` counts its answers, `kinds` its edits."""
 
     def __init__(self, server, world):
         self.server, self.world = server, world
         self.outcomes = Counter()
         self.kinds = Counter()
-        self.lies = []
         self.n_answered = 0
         self._is_over = False
         self._last = ""
@@ -116,7 +115,10 @@ class Editor:
         return [word for path, word in world.words.items() if path.startswith(inside + "/")] or words
 
     async def _ask(self, client, way, word):
-        """Asks for a word once; returns whether the answer was right. Raises Lost where the server was killed meanwhile."""
+        """Asks for a word once; returns whether the answer was right, which it may not be where it says so.
+
+        Raises Lost where the server was killed meanwhile.
+        """
         question = asking(word, self.world.random)
         params = {"name": question.tool, "arguments": {**question.arguments, "workspace": str(self.world.root)}}
         life = self.server.n_lives
@@ -154,17 +156,7 @@ class Editor:
         if judgement.says_so:
             self.outcomes["late"] += 1
             return False
-        self.outcomes["wrong"] += 1
-        self.lies.append(
-            {
-                "asked": (way, question),
-                "expected": expected,
-                "found": judgement.found,
-                "metadata": json.loads(text)["metadata"],
-                "evidence": self._evidence(),
-            }
-        )
-        return False
+        raise AssertionError(("wrong, and does not say so", way, question, expected, judgement.found, self._evidence()))
 
     def _evidence(self):
         """What helps to find out why: the last edits, the last answer, and what the server has said about this workspace."""
