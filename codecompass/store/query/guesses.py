@@ -151,7 +151,7 @@ def trace_name(name: str) -> str:
 def _declared(text: str) -> str:
     words = text.split()
     is_declared = len(words) > 1 and any(word in _KEYWORDS for word in words[:4])
-    called = _CALLABLE.search(text)
+    called = _CALLABLE.search(text) if "(" in text else None
     defined = _after_keyword(text)
     if defined and (called is None or text.index(defined) <= called.start("name")):
         # In C `const` goes on with a type: `const char *name(int x)`.
