@@ -41,7 +41,6 @@ SLOW_READ_SECONDS: Final = 2.0
 EXIT_SECONDS: Final = 2.0
 """A worker whose output has ended is gone within this, or is killed."""
 
-
 ATTEMPTS: Final = 3
 """Workers that end over one file before it is taken for the cause."""
 

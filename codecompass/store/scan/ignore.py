@@ -150,7 +150,8 @@ class IgnoreFile:
     """The patterns of one file and the directory that they count from.
 
     A path is given relative to the workspace root. `base` is the directory of the file relative to the root, empty or
-    with a trailing slash; `lead` is what stands before the root when the file lies above it (`sub/dir/`).
+    with a trailing slash; `lead` is what stands before the root when the file lies above it (`sub/dir/`). `outranks_files` is
+    true for the settings.
     """
 
     def __init__(self, patterns: tuple[Pattern, ...], *, base: str = "", lead: str = "", outranks_files: bool = False) -> None:
@@ -165,15 +166,16 @@ class IgnoreFile:
 
     def match(self, path: bytes, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
         """Returns the last pattern that matches `path` (encoded with surrogateescape), None where none does."""
-        table = self._for_directories if is_directory else self._for_files
-        index = table.last(self._lead + path[self._skip :])
+        index = self._last(self._lead + path[self._skip :], is_directory=is_directory)
         return (None, NO_RANK) if index < 0 else (self._patterns[index], (self._rank, index))
 
     def find(self, subject: bytes, *, is_directory: bool) -> Pattern | None:
         """As `match`, for a path relative to the directory of the ignore file."""
-        table = self._for_directories if is_directory else self._for_files
-        index = table.last(subject)
+        index = self._last(subject, is_directory=is_directory)
         return None if index < 0 else self._patterns[index]
+
+    def _last(self, subject: bytes, *, is_directory: bool) -> int:
+        return (self._for_directories if is_directory else self._for_files).last(subject)
 
     def may_match_below(self, directory: bytes) -> bool:
         """Whether a `!` pattern with a fixed beginning could take back something inside `directory`.

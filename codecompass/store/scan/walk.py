@@ -64,10 +64,9 @@ class ScanResult(Struct, frozen=True, kw_only=True):
 
     `directories` are those that were entered (empty for the root) and those that may not be read now, which a watcher must
     watch; `repositories` the tops of the work trees that were asked what they track (empty for the one around the root).
-    `ignored_files` and
-    `ignored_directories` count what rules left out, a directory as one whatever it holds, the `linked_worktrees`
-    included. `linked` are those of `files` that have several names (hard links). `warnings` are sentences for people: git that
-    failed, ignore files that could not be read.
+    `ignored_files` and `ignored_directories` count what rules left out, a directory as one whatever it holds, the
+    `linked_worktrees` included. `linked` are those of `files` that have several names (hard links). `warnings` are sentences
+    for people: git that failed, ignore files that could not be read.
     """
 
     files: tuple[ScannedFile, ...]
