@@ -7,14 +7,14 @@ from collections import Counter
 import h11
 import pytest
 import trio
-from trio_websocket import ConnectionClosed, open_websocket_url
+from trio_websocket import ConnectionClosed
 
 from codecompass.transport.mcp.jsonrpc import Request, parse
 from codecompass.units import MIB
 from tests.fuzz.fuzzed import fuzzed
 from tests.fuzz.mutations import damaged, frame, http_request
 from tests.support.sample import SAMPLE
-from tests.support.wire import JSON_HEADERS, UPGRADE, http_connection, websocket_frame
+from tests.support.wire import JSON_HEADERS, UPGRADE, http_connection, open_websocket, websocket_frame
 
 SEED = 500
 N_FRAMES = 2_000
@@ -182,7 +182,7 @@ async def test_damaged_messages_over_a_websocket_leave_the_connection_as_it_was(
     n_in_one = 25
 
     async def converse(rng):
-        async with open_websocket_url(f"ws://127.0.0.1:{server.port}/ws", subprotocols=["mcp"]) as socket:
+        async with open_websocket(f"http://127.0.0.1:{server.port}") as socket:
             for _ in range(n_in_one):
                 data = damaged(rng, frame(rng))
                 try:

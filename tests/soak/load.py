@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import trio
 from trio_websocket import ConnectionClosed
+from wsproto.utilities import LocalProtocolError
 
 from codecompass.transport.http.limits import HttpLimits
 from tests.support.live import started
@@ -47,7 +48,7 @@ PROCESSES = ("stdio", "bridge")
 """Clients that stay as long as there is anything to ask: each takes a process."""
 
 RETRYABLE = {"session_busy", "workspace_busy"}
-GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, ConnectionClosed)
+GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, ConnectionClosed, LocalProtocolError)
 
 
 class Load:

@@ -1,11 +1,13 @@
 """`/ws`: one socket is one connection, with everything that a pipe has."""
 
 import json
+from functools import partial
 
 import pytest
 import trio
 from structlog.testing import capture_logs
-from trio_websocket import open_websocket_url
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, CloseConnection, Request
 
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.mcp.core import SessionLimits
@@ -19,7 +21,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "test", "v
 
 
 def open_socket(server, query="", **options):
-    return open_websocket_url(f"ws://127.0.0.1:{server.port}/ws{query}", **{"subprotocols": ["mcp"], **options})
+    return wire.open_websocket(f"http://127.0.0.1:{server.port}", f"/ws{query}", **options)
 
 
 async def received(socket):
@@ -42,7 +44,7 @@ async def test_a_message_is_a_frame_and_the_subprotocol_is_agreed_on():
 
 async def test_a_client_that_offers_no_subprotocol_is_given_none():
     core, _tools = sample_core()
-    async with serving(core) as server, open_socket(server, subprotocols=None) as socket:
+    async with serving(core) as server, open_socket(server, subprotocols=()) as socket:
         assert socket.subprotocol is None
         assert await result(socket, message("ping")) == {}
 
@@ -250,3 +252,27 @@ async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_
                     pass
 
     assert [entry for entry in entries if entry["log_level"] in ("error", "critical")] == []
+
+
+async def test_a_client_of_the_tests_closes_in_peace_when_a_ping_comes_after_its_closing_frame():
+    was_closed = trio.Event()
+
+    async def serve(stream):
+        server = WSConnection(ConnectionType.SERVER)
+        while data := await stream.receive_some(1 << 16):
+            server.receive_data(data)
+            for event in server.events():
+                if isinstance(event, Request):
+                    await stream.send_all(server.send(AcceptConnection(subprotocol="mcp")))
+                elif isinstance(event, CloseConnection):
+                    await stream.send_all(b"\x89\x00" + server.send(event.response()))  # an empty ping before it
+                    was_closed.set()
+
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, serve, 0, host="127.0.0.1"))
+        port = listener.socket.getsockname()[1]
+        async with wire.websocket_client(f"http://127.0.0.1:{port}") as client:
+            await client.send(method="notifications/initialized")
+        nursery.cancel_scope.cancel()
+
+    assert was_closed.is_set()
