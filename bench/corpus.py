@@ -16,8 +16,8 @@ from typing import Final
 from msgspec import Struct
 
 from bench import synthetic
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 
 OUT: Final = Path(__file__).resolve().parent / "out"
 """Everything that a measurement leaves behind. Ignored by git, removed by `make clean`."""

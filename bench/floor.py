@@ -18,9 +18,9 @@ from msgspec import Struct
 from tree_sitter_language_pack import get_language
 
 from bench.job import layout_for
-from codecompass.store.identity import canonical_root
+from codecompass.identity import canonical_root
+from codecompass.languages import SYMBOL_LANGUAGES, load
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.languages import SYMBOL_LANGUAGES, load
 
 
 class FloorRun(Struct, frozen=True, kw_only=True):

@@ -23,10 +23,10 @@ from bench.measure import cpu_seconds_of
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob, JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.identity import canonical_root, project_id
+from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.scan.workspace import ScanRules
 from codecompass.store.writer import Step
 
 SETTLE_SECONDS: Final = 0.05

@@ -17,14 +17,14 @@ import msgspec
 from msgspec import Struct
 
 from bench.job import layout_for
+from codecompass.identity import canonical_root, project_id
+from codecompass.languages.words import split_identifier
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode, SearchMode
+from codecompass.query import get_code_context, get_file_outline, locate_symbol, search_code
 from codecompass.store.facts import SymbolRow
-from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import get_code_context, get_file_outline, locate_symbol, search_code
-from codecompass.store.words import split_identifier
 from codecompass.units import NANOSECONDS_PER_MILLISECOND
 
 Query = Callable[[Snapshot], Struct]

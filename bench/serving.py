@@ -20,7 +20,7 @@ from bench.edits import Edit, edit_files, editable, undo
 from bench.indexing import EDITS
 from bench.job import UpdateLost, layout_for
 from bench.measure import MemorySampler, ProcessMemory, cpu_seconds_of, memory_of, python, run
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.identity import canonical_root, project_id
 from codecompass.store.index import WorkspaceIndex
 
 SETTLE_SECONDS: Final = 1.0

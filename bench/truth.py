@@ -23,11 +23,11 @@ from bench.definitions import CTAGS_PARSER, PYTHON, Definition, ctags_definition
 from bench.indexing import index
 from bench.job import layout_for
 from bench.table import plain_table
+from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.languages import SYMBOL_LANGUAGES
-from codecompass.store.languages.detect import HEAD_BYTES, language_of
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
 
 LINE_TOLERANCE: Final = 1
 NOT_COMPARED: Final = frozenset({"use", "impl"})

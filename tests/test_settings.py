@@ -10,6 +10,7 @@ from codecompass import settings as settings_module
 from codecompass.actors.index_limits import index_limits
 from codecompass.errors import InvalidInput
 from codecompass.protocol import requests
+from codecompass.scan.walk import scan
 from codecompass.settings import (
     EXCLUDE,
     INCLUDE,
@@ -23,7 +24,6 @@ from codecompass.settings import (
     wants_color,
 )
 from codecompass.settings_sources import EffectiveValue, Loaded, Sources, load_settings
-from codecompass.store.scan.walk import scan
 
 
 def load(

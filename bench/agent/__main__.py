@@ -26,8 +26,8 @@ from bench.corpus import OUT
 from bench.edits import editable
 from bench.quality.data import Repository, read_lines
 from bench.quality.harness import WorkTree, find_trees
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 
 PARTS: Final = (*SETS, "first", "freshness")
 

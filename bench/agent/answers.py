@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.store.words import word_set
+from codecompass.languages.words import word_set
 
 Lines = Callable[[str], Sequence[str]]
 """The lines of a file by its path; no lines for a path that is no file."""

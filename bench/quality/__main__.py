@@ -17,7 +17,7 @@ from bench.quality import halves, report
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
 from bench.quality.disguise import hidden, renamed
 from bench.quality.harness import Mode, Tool, WorkTree, ask, ask_ripgrep, ask_semble, build, find_trees
-from codecompass.store.query.plan import SIGNALS
+from codecompass.query.retrieval import SIGNALS
 
 SETS = ("search", "nav")
 

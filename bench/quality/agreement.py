@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from bench.job import layout_for
 from codecompass.errors import IndexNotReady
+from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.requests import SearchCode
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.query.search import find
+from codecompass.query.settings import QuerySettings
+from codecompass.query.source import chunk_lines
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.narrowing import Narrowing
-from codecompass.store.query.finding import find
-from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.source import chunk_lines
+from codecompass.store.text import Narrowing
 
 Mode = Literal["literal", "regex"]
 Line = tuple[str, int]

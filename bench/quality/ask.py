@@ -14,14 +14,14 @@ import msgspec
 
 from bench.job import layout_for
 from bench.quality.data import Answer, Hit, Question
+from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.query import QuerySettings, locate_symbol, search_code
+from codecompass.query.retrieval import SIGNALS
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import QuerySettings, locate_symbol, search_code
-from codecompass.store.query.plan import SIGNALS
 
 LIMIT = 10
 

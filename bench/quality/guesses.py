@@ -17,15 +17,15 @@ from bench.job import layout_for
 from bench.quality.data import Repository, read_lines
 from bench.quality.harness import find_trees
 from bench.table import plain_table
+from codecompass.identity import canonical_root, project_id
+from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.query import locate_symbol, search_code
+from codecompass.query.tokens import name_parts
+from codecompass.scan.path_roles import role_of
 from codecompass.store.facts import SymbolRow
-from codecompass.store.identity import canonical_root, project_id
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.path_roles import role_of
-from codecompass.store.query import locate_symbol, search_code
-from codecompass.store.query.tokens import name_parts
-from codecompass.store.words import split_identifier
 
 FIRST: Final = 5
 SHORTEST_NAME: Final = 5

@@ -22,11 +22,11 @@ from bench.job import layout_for
 from bench.quality.data import Answer, Hit, Repository, read_lines, write_lines
 from bench.quality.harness import WorkTree, find_trees
 from bench.table import plain_table
+from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import SearchCode
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.query import search_code
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import search_code
 
 LIMIT: Final = 10
 MAX_LINES: Final = 120

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.quality.data import Answer, Hit, Question
-from codecompass.store.words import word_set
+from codecompass.languages.words import word_set
 
 LIMIT: Final = 10
 SHORTEST_WORD: Final = 3

@@ -22,12 +22,12 @@ from bench.quality.data import Repository, Truth, read_lines
 from bench.quality.harness import find_trees
 from bench.table import plain_table
 from codecompass.errors import InvalidMaxTokens
+from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DETAIL_LEVELS, STRATEGIES, GetCodeContext, LocateSymbol, SearchCode
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.query import get_code_context, locate_symbol, search_code
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.query import get_code_context, locate_symbol, search_code
 
 FULL_PAGE: Final = 5
 """Functions from which a page is taken into the comparison of `compact`."""

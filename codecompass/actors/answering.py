@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import ActiveJob, Reply
@@ -17,15 +18,14 @@ from codecompass.protocol.requests import (
     SearchCode,
 )
 from codecompass.protocol.times import iso_time
+from codecompass.query.settings import QuerySettings
 from codecompass.settings import AnswerForm, Settings
-from codecompass.store import query as core
 from codecompass.store.index import Snapshot
 from codecompass.store.job_log import JobProgress
-from codecompass.store.query.settings import QuerySettings
 
 if TYPE_CHECKING:
     # The command line asks without an event loop.
-    from codecompass.actors.jobs import JobState
+    from codecompass.actors.job_model import JobState
     from codecompass.actors.messages import QueryRequest
 
 RETRY_AFTER_MS = 1000
@@ -39,7 +39,7 @@ def query(
     settings: QuerySettings,
     is_expired: Callable[[], bool],
 ) -> Reply:
-    """Answers `request` from a snapshot. Raises what the functions of `store.query` raise."""
+    """Answers `request` from a snapshot. Raises what the functions of `query` raise."""
     match request:
         case SearchCode():
             return core.search_code(snapshot, request, state, settings, is_expired)

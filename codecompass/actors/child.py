@@ -5,9 +5,8 @@ import time
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.lifecycle import Lifecycle, step
 from codecompass.actors.mailbox import Mailbox
-from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.observation import Lifecycle, WorkspaceObservation, step
 from codecompass.store.registry import Project
 
 

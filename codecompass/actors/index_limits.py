@@ -5,8 +5,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.scan.rules import ScanRules
 from codecompass.settings import IndexSettings
-from codecompass.store.scan.workspace import ScanRules
 from codecompass.units import MIB, MILLISECONDS, SECONDS
 
 TEXT_FIRST_BYTES: Final = 4 * MIB

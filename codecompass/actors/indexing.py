@@ -21,27 +21,26 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.background import ungrouped
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.progress import Progress, Stage
-from codecompass.actors.ungrouped import ungrouped
+from codecompass.actors.job_model import Progress, Stage
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.scan.files import Stamp
+from codecompass.scan.git_repository import Head, read_head
+from codecompass.scan.partial import PartialScan, scan_directories
+from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
+from codecompass.scan.rules import ScanMemory
+from codecompass.scan.walk import ScanResult, is_below_any, scan_and_remember
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.index import IndexMeta
-from codecompass.store.intake import FileSymbols, FileTask, FileText
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes, find_partial_changes
-from codecompass.store.root_identity import RootIdentity, identify_root, require_same_root
-from codecompass.store.scan.partial import PartialScan, scan_directories
-from codecompass.store.scan.stamps import Stamp
-from codecompass.store.scan.vcs import Head, read_head
-from codecompass.store.scan.walk import ScanResult, is_below_any, scan_and_remember
-from codecompass.store.scan.workspace import ScanMemory
 from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
 from codecompass.units import KIB, SECONDS
-from codecompass.worker.messages import Batch
+from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 
 BATCH_BYTES: Final = 400 * KIB
 BATCH_FILES: Final = 100

@@ -9,8 +9,8 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.change_log import Pending
-from codecompass.actors.jobs import JobState, OwnedJob
+from codecompass.actors.job_model import JobState, OwnedJob
+from codecompass.actors.watching.changes import Pending
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError
 from codecompass.units import MILLISECONDS

@@ -13,13 +13,12 @@ import structlog
 import trio
 from msgspec.structs import replace
 
+from codecompass.actors.background import innermost, ungrouped
 from codecompass.actors.indexing import JobReport
+from codecompass.actors.job_model import JobState, JobView, OwnedJob, Progress
 from codecompass.actors.job_run import JobRun
-from codecompass.actors.jobs import JobState, JobView, OwnedJob
 from codecompass.actors.messages import JobTicket, StartJob
-from codecompass.actors.progress import Progress
 from codecompass.actors.tracking import Tracking
-from codecompass.actors.ungrouped import innermost, ungrouped
 from codecompass.actors.workbench import Order, Standing, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, FileSystemUnresponsive, IndexInProgress, InternalError
 from codecompass.store.job_log import FinalStatus, JobMode, new_job_id

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from codecompass.actors.jobs import JobView
+from codecompass.actors.job_model import JobView
 from codecompass.protocol.requests import (
     FindRelatedSymbols,
     GetCodeContext,

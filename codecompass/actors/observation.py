@@ -1,13 +1,38 @@
-"""What others see of a workspace: a frozen snapshot, published after each transition. Reading it never waits."""
+"""What others see of a workspace: its states and the legal steps between them, a frozen observation published after each
+transition, and a handle to ask it. Reading an observation never waits.
+"""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal, Protocol, overload
 
 from msgspec import Struct
 
-from codecompass.actors.jobs import JobState
-from codecompass.actors.lifecycle import Lifecycle
+from codecompass.actors.job_model import JobState
+from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
+from codecompass.protocol.replies import Reply
 from codecompass.store.job_log import Interruption
+from codecompass.store.registry import Project
+
+Lifecycle = Literal["starting", "running", "restarting", "failed", "draining", "stopped"]
+"""`starting` until the first snapshot is looked at, `restarting` in the pause after a crash, `failed` after too many,
+`draining` once retired: what is in flight ends, nothing new comes in."""
+
+LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
+    "starting": frozenset({"running", "restarting", "failed", "draining"}),
+    "running": frozenset({"restarting", "failed", "draining"}),
+    "restarting": frozenset({"starting", "failed", "draining"}),
+    "failed": frozenset({"starting", "draining"}),
+    "draining": frozenset({"stopped"}),
+    "stopped": frozenset(),
+}
+
+
+def step(current: Lifecycle, following: Lifecycle) -> Lifecycle:
+    """Returns `following`. Raises AssertionError for a step that is not in the table: a defect, never a user's error."""
+    assert following in LEGAL_STEPS[current], f"a workspace cannot go from {current} to {following}"
+    return following
+
 
 WarmStatus = Literal["cold", "warming", "warm"]
 
@@ -43,3 +68,29 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     is_watched: bool = False
     is_working: bool = False
     """A job runs, possibly one that only looks whether anything has changed, which `active_job` does not show."""
+
+
+class WorkspaceHandle(Protocol):
+    """One workspace, for as long as the caller's request lasts: route again for the next one.
+
+    `ask` raises the CodeCompassError that the workspace answers, WorkspaceBusy at once where its mailbox is full, and
+    WorkspaceFailed where its actor has given up. Cancelling it cancels the work.
+    """
+
+    @property
+    def project(self) -> Project:
+        """The project as it was when the workspace was started."""
+
+    @property
+    def observation(self) -> WorkspaceObservation:
+        """The newest one."""
+
+    async def wait_open(self) -> None:
+        """Returns once the workspace has opened its index, or found that it cannot."""
+
+    @overload
+    async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
+    @overload
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    @overload
+    async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...

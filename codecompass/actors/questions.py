@@ -15,8 +15,8 @@ import trio
 
 from codecompass.actors.answering import needs_symbols, not_ready
 from codecompass.actors.freshness import Freshness
+from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
-from codecompass.actors.jobs import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.workbench import View, Workbench
 from codecompass.errors import (
@@ -32,7 +32,7 @@ from codecompass.errors import (
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
-from codecompass.store.query.staleness import cannot_update
+from codecompass.query.metadata import cannot_update
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 

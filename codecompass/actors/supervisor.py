@@ -19,15 +19,14 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.background import innermost
 from codecompass.actors.child import Child
-from codecompass.actors.handle import WorkspaceHandle
-from codecompass.actors.jobs import JobView
+from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
 from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, WorkspaceMessage
-from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
-from codecompass.actors.ungrouped import innermost
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import Surroundings, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed

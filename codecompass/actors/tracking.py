@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import structlog
 import trio
 
-from codecompass.actors.change_log import ChangeLog
 from codecompass.actors.indexing import JobReport
+from codecompass.actors.watching.changes import ChangeLog
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
-from codecompass.store.scan.stamps import Stamp
+from codecompass.scan.files import Stamp
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:

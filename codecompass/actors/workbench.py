@@ -24,18 +24,22 @@ from codecompass.actors.answering import (
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory, JobReport
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState, Progress
 from codecompass.actors.ledger import Ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
-from codecompass.actors.progress import Progress
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexDamaged, InternalError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
+from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
+from codecompass.query.status import JobsState, index_status, jobs_state
+from codecompass.scan.files import Stamp, is_unchanged
+from codecompass.scan.git_repository import read_head
+from codecompass.scan.walk import ScanCancelled
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
@@ -43,14 +47,8 @@ from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
 from codecompass.store.job_log import Interruption
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
-from codecompass.store.logged_jobs import jobs_state
 from codecompass.store.mapped_files import MappedFiles
-from codecompass.store.query.staleness import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
-from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import Project
-from codecompass.store.scan.stamps import Stamp, is_unchanged
-from codecompass.store.scan.vcs import read_head
-from codecompass.store.scan.walk import ScanCancelled
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
@@ -188,7 +186,7 @@ class IndexWorkbench:
     async def answer(self, query: Query, view: View) -> Reply:
         """Answers a question from the newest generation. One that is not known to be fresh is compared with the tree first.
 
-        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `store.query` raise.
+        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `query` raise.
         """
         if isinstance(query.request, IndexStatus):
             active, recent, interruption = await self._ledger.jobs(self._project.project_id, RECENT_JOBS)

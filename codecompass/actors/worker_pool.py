@@ -20,9 +20,8 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import unresponsive
 from codecompass.errors import InternalError
-from codecompass.store.intake import FileText
 from codecompass.units import KIB, MIB
-from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_answer, encode_frame
+from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, FileText, decode_answer, encode_frame
 
 PIPE_BYTES: Final = 1 * MIB
 """Linux lets a pipe grow to this without privileges; a worker then runs ahead while the server writes the index."""

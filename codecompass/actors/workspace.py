@@ -16,8 +16,8 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.freshness import Freshness
+from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
-from codecompass.actors.jobs import JobView
 from codecompass.actors.mailbox import Envelope, Mailbox
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.observation import WorkspaceObservation

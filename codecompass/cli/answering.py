@@ -23,14 +23,14 @@ from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.requests import AnyRequest
+from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
+from codecompass.query.settings import QuerySettings
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
-from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.staleness import cannot_update, mark_stale, stale_warning
 from codecompass.store.registry import Project, Registry
 from codecompass.units import MILLISECONDS, MINUTES
 

@@ -23,11 +23,10 @@ from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.filesystem import filesystem_of
 from codecompass.store.housekeeping import disk_usage, over_quota
-from codecompass.store.intake import FileSymbols, FileTask
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
 from codecompass.units import GIB, MIB
-from codecompass.worker.messages import Batch, decode_answers, encode_frame
+from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_answers, encode_frame
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -125,7 +124,7 @@ def _libraries() -> Check:
 
 
 def _grammars() -> Check:
-    from codecompass.store.languages import SYMBOL_LANGUAGES
+    from codecompass.languages import SYMBOL_LANGUAGES
     from codecompass.worker.parsing import Parsers
 
     parsers = Parsers()

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.output import IndexPlan, LeftOutFile, PlannedFile
+from codecompass.languages.words import WordSplitter
+from codecompass.scan.walk import scan
 from codecompass.settings import IndexSettings
-from codecompass.store.intake import FileTask
-from codecompass.store.scan.walk import scan
-from codecompass.store.words import WordSplitter
-from codecompass.worker.messages import Batch
+from codecompass.worker.messages import Batch, FileTask
 from codecompass.worker.reading import read_file
 
 

@@ -1,4 +1,6 @@
-"""What every command starts from: the options of all commands, the settings, the data directory, the registry."""
+"""What every command starts from: the options of all commands, the settings, the data directory, the registry, and paths as
+the user names them.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,9 @@ from codecompass.settings_sources import Loaded, Sources, load_settings
 if TYPE_CHECKING:
     from codecompass.store.layout import HomeLayout
     from codecompass.store.registry import Registry
+import os
+
+from codecompass.cli.terminal import printable, working_directory
 
 
 class GlobalOptions(Struct, frozen=True, kw_only=True):
@@ -104,3 +109,25 @@ class Invocation:
         with open_registry(self.home, busy_timeout_ms=self.settings.storage.busy_timeout_ms) as registry:
             JobLog(registry).recover(self.home)
             yield registry
+
+
+def path_in_project(path: str, root: Path) -> str:
+    """Returns the path relative to the project of a file named from here; one that is not here stays as it is."""
+    here = working_directory()
+    full = os.path.realpath(os.path.join(here or "/", os.path.expanduser(path)))
+    if os.path.isabs(path) or os.path.exists(full):
+        relative = os.path.relpath(full, root)
+        if not relative.startswith("../"):
+            return relative
+    return path
+
+
+def shown_path(root: Path, path: str) -> str:
+    """Returns a path of the project as the user can open it from where they stand."""
+    here = working_directory()
+    full = os.path.join(root, path)
+    if here is None:
+        return printable(full)
+    here = os.path.realpath(here)
+    is_inside = here == str(root) or here.startswith(str(root).rstrip("/") + "/")
+    return printable(os.path.relpath(full, here) if is_inside else full)

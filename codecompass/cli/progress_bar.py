@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from codecompass.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from codecompass.actors.progress import Progress
+    from codecompass.actors.job_model import Progress
 
 REFRESH_SECONDS: Final = 0.1
 

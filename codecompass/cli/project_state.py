@@ -1,15 +1,31 @@
-"""What is known of a project without asking a server: the state that `projects list` and `status` show."""
+"""What is known of a project without a server: the state that `projects list` and `status` show, also for one that is not
+registered, not indexed, or not readable.
+"""
 
 from typing import Literal
 
 from msgspec import Struct
 
+from codecompass.actors.answering import require_ref
+from codecompass.amounts import count
+from codecompass.cli.answering import drift_of
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
+from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
+from codecompass.protocol.replies import IndexStatusReply
+from codecompass.protocol.requests import IndexStatus
+from codecompass.query.status import JobsState, index_status
+from codecompass.query.status import jobs_state as logged_jobs
+from codecompass.scan.git_repository import read_head
+from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
-from codecompass.store.index import IndexMeta, WorkspaceIndex
+from codecompass.store.housekeeping import disk_usage, over_quota
+from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
+from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 
 StateName = Literal["ready", "partial", "indexing", "not_indexed", "reindex_required", "damaged", "newer", "root_missing"]
 
@@ -51,3 +67,64 @@ def _meta(index: WorkspaceIndex) -> IndexMeta | None:
         return None
     finally:
         index.close()
+
+
+RECENT_JOBS = 5
+
+
+def index_standing(
+    invocation: Invocation, registry: Registry, choice: Choice, settings: Settings, request: IndexStatus
+) -> IndexStatusReply:
+    """Returns what the tool `index_status` answers for the project of `choice`. Raises RefNotIndexed."""
+    layout = invocation.home.project(choice.project_id)
+    found = compatibility(layout)
+    jobs = jobs_state(registry, choice.project_id)
+    index = WorkspaceIndex(layout, choice.project_id)
+    warnings: tuple[str, ...] = ()
+    full = over_quota(disk_usage(invocation.home.root), settings.storage.max_size, ())
+    ref = read_head(str(choice.root)).ref
+    require_ref(request.ref, ref)
+
+    def reply(snapshot: Snapshot | None, freshness: FreshnessStatus, indexing: IndexingStatus) -> IndexStatusReply:
+        state = AnswerState(
+            workspace=str(choice.root),
+            project_id=choice.name,
+            ref=ref,
+            freshness_status="syncing" if jobs.active_job is not None else freshness,
+            indexing_status="indexing" if jobs.active_job is not None else indexing,
+            schema_status=found.status,
+            schema_name="" if invocation.options.project_id is None else f"project_{choice.name.replace('-', '_')}",
+            warnings=(*warnings, full) if full else warnings,
+        )
+        return index_status(
+            snapshot,
+            request,
+            state,
+            jobs,
+            current_schema_version=found.current_schema_version,
+            required_schema_version=found.required_schema_version,
+        )
+
+    if found.status != "compatible":
+        return reply(None, "stale", "not_indexed" if found.status == "not_indexed" else "failed")
+    try:
+        with index.snapshot() as snapshot:
+            drift = drift_of(snapshot, str(choice.root), settings)
+            freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
+            if snapshot.meta.completeness == "partial":
+                # Files whose symbols are missing count as changed for a job, but nobody has changed them.
+                warnings = ("the index is not complete: the last run ended before all symbols were there",)
+            elif not drift.is_fresh:
+                warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
+            return reply(snapshot, freshness, "ready")
+    except CodeCompassError as error:
+        warnings = (error.message,)
+        return reply(None, "stale", "failed")
+    finally:
+        index.close()
+
+
+def jobs_state(registry: Registry, project_id: str) -> JobsState:
+    """Returns what the log says of a project's jobs, as the protocol says it."""
+    log = JobLog(registry)
+    return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

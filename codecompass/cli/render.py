@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from codecompass.cli.paths import shown_path
+from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
 from codecompass.protocol.text.code import Name, gathered, short_name

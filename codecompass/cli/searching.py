@@ -1,24 +1,116 @@
-"""What `search` and `locate` do once they are asked: the query, and its answer for people or programs."""
+"""`search` and `locate`: their options, the query, and its answer for people or programs."""
 
 import re
 import shlex
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, assert_never
+
+import asyncclick
+from asyncclick.shell_completion import CompletionItem
 
 from codecompass import amounts
 from codecompass.cli.answering import Question, answer
-from codecompass.cli.explaining import sentence
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
 from codecompass.protocol.encode import encode
+from codecompass.protocol.kinds import KINDS_ON_INPUT
+from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
-from codecompass.protocol.requests import LocateSymbol, SearchCode
-from codecompass.store.query.excerpts import word_pattern
-from codecompass.store.query.lookup import locate_symbol
-from codecompass.store.query.search import search_code
+from codecompass.protocol.requests import DETAIL_LEVELS, EXPLAIN_LEVELS, FRESHNESS_POLICIES, LocateSymbol, SearchCode
+from codecompass.query.excerpts import word_pattern
+from codecompass.query.lookup import locate_symbol
+from codecompass.query.search import search_code
 from codecompass.store.registry import Project
+
+
+def sentence(explained: PathExplanation) -> str:
+    """Returns the verdict on the file and what it rests on, for people."""
+    path = printable(explained.path)
+    match explained.verdict:
+        case "shown":
+            said = f"{path} is hit {explained.rank} of {explained.total}"
+        case "below_the_limit":
+            said = f"{path} is place {explained.rank} of {explained.total}, below the last hit shown; see more with -n"
+        case "not_among_the_candidates":
+            found = amounts.count(explained.total, "place")
+            said = f"{path} has words of the query, but too few to be among the {found} that were compared"
+        case "no_match":
+            said = f"{path} has nothing of the query"
+        case "filtered_out":
+            said = f"{path} is left out by --path, --language or --kind"
+        case "skipped":
+            said = f"{path} is not indexed: {explained.skip_reason}"
+        case "not_indexed":
+            said = f"{path} is not in the index, or is the end of several paths; ask: codecompass status --path {path}"
+        case _:
+            assert_never(explained.verdict)
+    if explained.missing_words:
+        said += f"; it lacks: {printable(', '.join(explained.missing_words))}"
+    return said
+
+
+class Suggested(asyncclick.ParamType[str]):
+    """A value of a list that a shell completes. Whether it is in the list is said by the tool, in the tool's words."""
+
+    name = "text"
+
+    def __init__(self, *values: str) -> None:
+        self._values = values
+
+    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """Returns the values that begin like `incomplete`."""
+        return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
+
+
+def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of every command that lists hits."""
+    for option in reversed(
+        (
+            asyncclick.option("--limit", "-n", metavar="N", help="Show so many hits at most, 1 to 100 [10]."),
+            asyncclick.option("--language", "-l", metavar="NAME", help="Only files of these languages: python,go."),
+            asyncclick.option("--path", "-p", metavar="GLOB", help="Only files whose path fits: 'src/**,!**/test/**', lib/."),
+            asyncclick.option(
+                "--kind",
+                "-k",
+                metavar="KIND",
+                type=Suggested(*KINDS_ON_INPUT),
+                help="Only definitions of these kinds: fn,class.",
+            ),
+            asyncclick.option(
+                "--detail-level",
+                "-d",
+                metavar="LEVEL",
+                type=Suggested(*DETAIL_LEVELS),
+                help="How much to show of each hit: location, signature, context or body.",
+            ),
+            asyncclick.option("--docs", is_flag=True, help="With -d body, the comment above a definition as well."),
+            asyncclick.option("--compact", is_flag=True, help="Leave out everything but what a program needs."),
+            asyncclick.option(
+                "--freshness-policy",
+                metavar="POLICY",
+                type=Suggested(*FRESHNESS_POLICIES),
+                help="When files have changed: balanced takes them in first, strict refuses, best_effort answers "
+                "from what is indexed.",
+            ),
+            asyncclick.option(
+                "--ranking-explain-level",
+                metavar="LEVEL",
+                type=Suggested(*EXPLAIN_LEVELS),
+                help="Say why a hit stands where it stands: off, basic or full.",
+            ),
+            asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def given(arguments: dict[str, object]) -> dict[str, object]:
+    """Returns the arguments that were given on the command line, as a tool takes them."""
+    return {name: value for name, value in arguments.items() if value is not None and value is not False}
+
 
 MAX_ECHO_COLUMNS: Final = 200
 """Of a question that found nothing, so much is repeated. A pasted page is no help to anybody."""

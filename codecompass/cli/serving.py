@@ -24,12 +24,12 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.log_stream import LogStream
+from codecompass.projects.rules import RoutingRules, routing_rules
 from codecompass.settings import LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
-from codecompass.transport.http.listening_sockets import bound_url, open_sockets
+from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.routing.rules import RoutingRules, routing_rules
 from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
 
 if TYPE_CHECKING:

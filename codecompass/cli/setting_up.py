@@ -197,7 +197,7 @@ def _directory(option: str, path: str) -> Path:
 
 def _current_project(invocation: Invocation) -> Path:
     from codecompass.cli.terminal import working_directory
-    from codecompass.store.roots import marked_root
+    from codecompass.scan.roots import marked_root
 
     directory = Path(working_directory() or ".").absolute()
     home = Path(invocation.environment.get("HOME") or Path.home())

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
-from codecompass.store.identity import ProjectId, canonical_root, project_id
+from codecompass.identity import ProjectId, canonical_root, project_id
+from codecompass.scan.roots import marked_root, route
 from codecompass.store.registry import Project, Registry
-from codecompass.store.roots import marked_root, route
 
 
 class Choice(Struct, frozen=True):

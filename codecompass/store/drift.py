@@ -9,14 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import IndexStale
-from codecompass.store.identity import content_hash
+from codecompass.identity import content_hash
+from codecompass.scan.classify import BINARY_PROBE_BYTES
+from codecompass.scan.files import open_below
+from codecompass.scan.git_repository import Head, read_head
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
-from codecompass.store.scan.classify import BINARY_PROBE_BYTES
-from codecompass.store.scan.regular_file import open_below
-from codecompass.store.scan.vcs import Head, read_head
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
 
 MAX_HASHED_FILES: Final = 200
 """So many files whose times differ are hashed, because a file can be touched, or be written shortly before it is indexed,

@@ -10,19 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.store.imports import (
-    InMemoryPaths,
-    ModuleRoot,
-    PathIndex,
-    Roots,
-    affected_tails,
-    import_tails,
-    languages_of,
-    resolve,
-)
-from codecompass.store.imports.endings import Endings, with_slashes
+from codecompass.imports import InMemoryPaths, ModuleRoot, PathIndex, Roots, affected_tails, import_tails, languages_of, resolve
+from codecompass.imports.paths import Endings, with_slashes
+from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
-from codecompass.store.records import Import
 
 ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
 ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

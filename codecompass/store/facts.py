@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged
-from codecompass.store.records import SymbolKind, Visibility
+from codecompass.languages.records import SymbolKind, Visibility
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""

@@ -1,8 +1,4 @@
-"""How much the store takes on disk, and removing what nobody needs: projects, leftovers, all of it.
-
-Nothing is removed while somebody writes it, and nothing that is not ours: a data directory may be any directory. What a
-program removes by itself it removes only where nobody reads it either.
-"""
+"""How much the store takes on disk, and removing what nobody needs: projects, leftovers, what no publication names, all of it."""
 
 import contextlib
 import errno
@@ -16,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
-from codecompass.store.layout import HomeLayout, ProjectLayout, not_writable
+from codecompass.store.layout import HomeLayout, ProjectLayout, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
 from codecompass.units import MIB
 
@@ -192,3 +188,18 @@ def _files(path: Path) -> Iterator["os.DirEntry[str]"]:
                     pending.append(entry.path)
                 else:
                     yield entry
+
+
+def sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
+    """Removes other epochs, other generations of `epoch` and half-deleted directories. The caller holds the writer lock.
+
+    Raises OSError where something cannot be removed.
+    """
+    for directory in layout.epochs.iterdir():
+        if directory.name != epoch:
+            discard(layout, directory)
+    keep = layout.text(epoch, generation)
+    for directory in keep.parent.iterdir() if keep.parent.is_dir() else ():
+        if directory != keep:
+            discard(layout, directory)
+    empty_trash(layout)

@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from codecompass.errors import InternalError, PermissionDenied
 from codecompass.store.layout import HomeLayout
-from codecompass.store.lock import is_locked
-from codecompass.store.processes import ProcessMark, is_alive, this_process
+from codecompass.store.lock import ProcessMark, is_alive, is_locked, this_process
 from codecompass.store.registry import Registry
 from codecompass.units import SECONDS
 

@@ -3,18 +3,22 @@
     writer.lock    exclusive, held by a job                      one writer, whichever process it is in
     readers.lock   shared, held as long as an index is open      deletion needs it exclusively, and never waits for it
 
-A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The content of the
-writer's file (job and process id) is for people and messages, never for decisions. A directory can be removed and made again
-between opening a lock file and locking it: a lock counts only while its file is the one that the path names.
+A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The content of the writer's
+file (job and process id) is for people and messages, never for decisions. A directory can be removed and made again between
+opening a lock file and locking it: a lock counts only while its file is the one that the path names. A process is named by its
+id together with when it began, because the system gives ids out again.
 """
 
 import fcntl
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from codecompass.store.layout import FILE_MODE, ProjectLayout, make_private_directory, not_writable
 from codecompass.units import MILLISECONDS, SECONDS
@@ -164,3 +168,44 @@ def _is_taken(path: Path, operation: int) -> bool:
         return False
     finally:
         os.close(descriptor)
+
+
+PS_DEADLINE_SECONDS: Final = 5.0
+
+
+class ProcessMark(Struct, frozen=True):
+    """A process of this machine. `started` is in the system's own words and only ever compared; empty if unknown."""
+
+    pid: int
+    started: str
+
+
+def this_process() -> ProcessMark:
+    """Returns the mark of the calling process."""
+    return ProcessMark(os.getpid(), _started(os.getpid()))
+
+
+def is_alive(mark: ProcessMark) -> bool:
+    """Returns whether the very process that `mark` was taken of still runs."""
+    try:
+        os.kill(mark.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it exists and belongs to somebody else, which the start time will tell
+    started = _started(mark.pid)
+    return not started or not mark.started or started == mark.started
+
+
+def _started(pid: int) -> str:
+    try:
+        # The name in parentheses may hold anything; the start time is the 22nd field, the 20th after it.
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    try:
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=PS_DEADLINE_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.strip()

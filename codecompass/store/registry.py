@@ -32,8 +32,8 @@ from codecompass.errors import (
     ProjectNotFound,
     StoreNewer,
 )
+from codecompass.identity import ProjectId, project_id
 from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
-from codecompass.store.identity import ProjectId, project_id
 from codecompass.store.layout import FILE_MODE, HomeLayout, make_private_directory, not_writable
 from codecompass.store.schema import REGISTRY_VERSION
 from codecompass.units import KIB, MIB, MILLISECONDS

@@ -1,14 +1,15 @@
-"""The shapes on disk: versions, the SQLite tables of one workspace, the fields of its text index.
+"""The shapes on disk: versions, the SQLite tables of one workspace, the fields of its text index and how it cuts a text into
+tokens.
 
-`SCHEMA_VERSION` changes with the tables or fields, `PARSER_VERSION` with what extraction or chunking gives for the same
-file. An index of other versions is rebuilt (older) or refused (newer), never read.
+Tokens are runs of letters and digits, and for names what stands between blanks, in lower case. tantivy's own analyzer of the
+first kind drops tokens of 40 bytes and more, which long names of tests and hashes have.
 """
 
 from typing import Final
 
 import tantivy
 
-from codecompass.store.analyzer import NAMES, WORDS
+from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
 SCHEMA_VERSION: Final = 4
 PARSER_VERSION: Final = 5
@@ -57,7 +58,7 @@ CREATE TABLE imports (
     name TEXT NOT NULL,
     alias TEXT NOT NULL,
     kind TEXT NOT NULL,
-    tail TEXT NOT NULL,            -- what the target depends on: file or directory names, see store/imports
+    tail TEXT NOT NULL,            -- what the target depends on: file or directory names, see imports
     other_tail TEXT NOT NULL,
     target TEXT NOT NULL           -- path of a file, path of a directory with '/' at its end, or '' (outside, unknown)
 );
@@ -128,3 +129,33 @@ def text_schema() -> tantivy.Schema:
     # files
     builder.add_text_field("file_words", tokenizer_name=WORDS, index_option="freq")
     return builder.build()
+
+
+WORDS: Final = "words"
+NAMES: Final = "names"
+"""The analyzers' names in the schema. An index knows names alone: whoever writes one registers the analyzers."""
+
+
+def word_analyzer() -> tantivy.TextAnalyzer:
+    """Returns the analyzer to be registered under `WORDS`."""
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES))
+        .filter(tantivy.Filter.lowercase())
+        .build()
+    )
+
+
+def name_analyzer() -> tantivy.TextAnalyzer:
+    """Returns the analyzer to be registered under `NAMES`."""
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES + MAX_MARK_BYTES))
+        .filter(tantivy.Filter.lowercase())
+        .build()
+    )
+
+
+def index_tokens(text: str) -> list[str]:
+    """Returns the tokens that the index makes of `text`, in order: lower case, without those of 128 bytes and more."""
+    return word_analyzer().analyze(text)

@@ -1,8 +1,4 @@
-"""The text index of one generation, for readers: ranked hits, and candidates for a scan. `text_writer.py` builds it.
-
-Everything user-typed becomes Query objects built from our own tokens; tantivy's query parser is never used (it fails on
-half of what people type, or matches everything). A damaged index surfaces as IndexDamaged, whatever form it takes below.
-"""
+"""The text index of one generation, for readers: ranked hits, and candidates for a scan. `text_writer.py` builds it."""
 
 import errno
 import os
@@ -13,17 +9,49 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Literal
 
 import tantivy
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
+from codecompass.languages.records import Chunk
+from codecompass.languages.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 from codecompass.store.databases import temporary_directory
-from codecompass.store.narrowing import Narrowing, Need, TermField, TermPattern
-from codecompass.store.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
-from codecompass.store.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
+
+TermField = Literal["body", "parts", "names", "calls"]
+
+
+class TermPattern(Struct, frozen=True):
+    """A lower-case token that a text must hold; an open end may go on with further characters of the same token.
+
+    In `body` tokens are runs of letters and digits, in `parts` the parts of a camelCase run, in `names` identifiers with an
+    underscore, in `calls` those that a parenthesis follows (see `words.TextWords`). Between `pieces` there may be further
+    characters of ASCII that are of the token.
+    """
+
+    field: TermField
+    pieces: tuple[str, ...]
+    is_start_open: bool = False
+    is_end_open: bool = False
+
+
+Need = tuple[TermPattern, ...]
+"""One of these must be there."""
+
+
+class Narrowing(Struct, frozen=True):
+    """A text is a candidate if it has all that one of `alternatives` needs, or a word that cannot be found by its letters.
+
+    With `is_everything` every text is one. With `is_by_ascii` a token may end, although it is closed there, before a letter
+    outside ASCII.
+    """
+
+    alternatives: tuple[tuple[Need, ...], ...] = ()
+    is_everything: bool = True
+    is_by_ascii: bool = False
+
 
 LINE_BITS: Final = 24
 LENGTH_BITS: Final = 12

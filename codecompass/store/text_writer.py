@@ -1,16 +1,30 @@
-"""Builds the text index of one generation: documents in. `text.py` reads it."""
+"""Builds the text index of one generation: documents in, symbols as rows of the facts and as documents. `text.py` reads it.
+
+tantivy ends the whole process where an allocation fails, in threads of its own: a limit on address space is checked before.
+"""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import tantivy
 from msgspec import Struct
 
-from codecompass.store.address_space import require_address_space
-from codecompass.store.analyzer import NAMES, WORDS, name_analyzer, word_analyzer
-from codecompass.store.records import Chunk
-from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
+from codecompass.errors import PermissionDenied
+from codecompass.identity import id_prefix, symbol_id
+from codecompass.languages.records import Chunk, Symbol
+from codecompass.languages.words import split_identifier
+from codecompass.store.schema import (
+    CHUNK_RECORD,
+    FILE_RECORD,
+    NAMES,
+    SYMBOL_RECORD,
+    WORDS,
+    name_analyzer,
+    text_schema,
+    word_analyzer,
+)
 from codecompass.store.text import DamageGuard, pack_chunk_key
 from codecompass.units import MIB
 
@@ -136,3 +150,74 @@ def _link_segments(previous: Path, directory: Path) -> None:
             os.link(entry.path, target)
         except OSError:
             target.write_bytes(Path(entry.path).read_bytes())
+
+
+NEEDED_BYTES: Final = 832 * MIB
+"""Address space of a process that builds an index: the program, the writer's heap, merges, and what the C library reserves for
+each thread. 834 MB for 145 files and for 4,805 (measured 2026-11-22); most of it is never touched. Compared with the limit alone:
+what a process has taken already may be just this."""
+
+
+def require_address_space() -> None:
+    """Raises PermissionDenied where the limit is below NEEDED_BYTES. Nothing where there is none, or none is known."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < NEEDED_BYTES:
+        raise PermissionDenied(
+            f"the limit on this process's memory ({limit // MIB} MiB of address space, ulimit -v) is too small to build an index:"
+            f" {NEEDED_BYTES // MIB} MiB are needed. Raise it, or index in a process without it.",
+            limit_bytes=limit,
+            needed_bytes=NEEDED_BYTES,
+        )
+
+
+INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
+"""Kinds that repeat the name of something else, or are sentences about it: looked up by name, but not ranked as a definition of
+their own. The titles of tests would be most of what is searched in many a repository."""
+
+
+def symbol_rows(
+    project: str, path: str, file_id: int, first: int, symbols: Sequence[Symbol]
+) -> tuple[list[tuple[object, ...]], tuple[SymbolDocument, ...]]:
+    """Returns the rows for `INSERT_SYMBOL`, numbered from `first` in the order of `symbols`, and the documents of some."""
+    rows: list[tuple[object, ...]] = []
+    documents = []
+    ordinals: dict[tuple[str, int], int] = {}
+    for row_id, symbol in enumerate(symbols, first):
+        place = (symbol.name, symbol.line_start)
+        ordinal = ordinals[place] = ordinals.get(place, -1) + 1
+        parent_name = _scope_name(symbols, symbol)
+        rows.append(
+            (
+                row_id,
+                file_id,
+                first + symbol.parent if symbol.parent >= 0 else None,
+                symbol.name,
+                symbol.kind,
+                symbol.qualified_name,
+                symbol.line_start,
+                symbol.line_end,
+                ordinal,
+                symbol.signature,
+                symbol.visibility,
+                symbol.doc,
+                id_prefix(symbol_id(project, path, symbol.kind, symbol.line_start, symbol.name, ordinal)),
+            )
+        )
+        if symbol.kind not in SEARCHED_KINDS_EXCLUDED:
+            words = " ".join((*split_identifier(symbol.name), *split_identifier(parent_name)))
+            documents.append(SymbolDocument(row_id, symbol.name, words, symbol.signature, symbol.doc))
+    return rows, tuple(documents)
+
+
+def _scope_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
+    """The name of what a symbol belongs to: what stands in tests belongs to what is around them."""
+    parent = symbol.parent
+    while parent >= 0 and symbols[parent].kind == "test":
+        parent = symbols[parent].parent
+    return symbols[parent].name if parent >= 0 else ""

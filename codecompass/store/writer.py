@@ -21,13 +21,17 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
+from codecompass.imports import path_tails
+from codecompass.languages.records import Symbol
+from codecompass.languages.words import split_identifier
+from codecompass.scan.path_roles import PathReader
+from codecompass.scan.walk import SkippedFile
 from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, connect, is_refusal, log_size, refusal
 from codecompass.store.edges import ImportEdges
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
-from codecompass.store.imports import path_tails
+from codecompass.store.housekeeping import sweep
 from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
-from codecompass.store.intake import FileSymbols, FileText
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile, is_recorded, record_facts, text_files
 from codecompass.store.layout import (
     ProjectLayout,
@@ -36,17 +40,11 @@ from codecompass.store.layout import (
     not_writable,
     sync_directory,
 )
-from codecompass.store.manifest import ManifestEntry
-from codecompass.store.path_roles import PathReader
-from codecompass.store.records import Symbol
-from codecompass.store.scan.walk import SkippedFile
+from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
-from codecompass.store.stored_manifest import StoredManifest
-from codecompass.store.sweep import sweep
-from codecompass.store.symbol_rows import INSERT_SYMBOL, symbol_rows
-from codecompass.store.text_writer import FileDocument, SymbolDocument, TextWriter
-from codecompass.store.words import split_identifier
+from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, SymbolDocument, TextWriter, symbol_rows
 from codecompass.units import MIB
+from codecompass.worker.messages import FileSymbols, FileText
 
 LARGE_LOG_BYTES: Final = 4 * MIB
 """A log that has grown so large is moved into the facts before the writer has ended."""

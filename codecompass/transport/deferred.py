@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from codecompass.projects.caller import Caller
 from codecompass.settings import AnswerForm
-from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
+from codecompass.transport.calls import ToolAnswer, ToolDescription
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.jobs import JobView
+    from codecompass.actors.job_model import JobView
     from codecompass.store.job_log import Job
-    from codecompass.transport.product.job_directory import ServerJobs
+    from codecompass.transport.product.tool_calls import ServerJobs
     from codecompass.transport.server import Launch, Server
 
 LIST_SECONDS: Final = 300 * MILLISECONDS
@@ -48,7 +49,7 @@ class DeferredServer:
             await self._wanted.wait()
         # Beside the session, which goes on answering.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
-        from codecompass.transport.product.job_directory import ServerJobs
+        from codecompass.transport.product.tool_calls import ServerJobs
         from codecompass.transport.server import open_server
 
         async with open_server(self._launch()) as server:

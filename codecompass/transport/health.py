@@ -14,6 +14,9 @@ from codecompass import __version__
 from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
+from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.projects.known import Known, KnownProject
+from codecompass.projects.storage_care import StorageState
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.replies import (
     Grammars,
@@ -27,13 +30,10 @@ from codecompass.protocol.replies import (
     WarmsetReport,
 )
 from codecompass.protocol.times import iso_time
+from codecompass.query.status import interrupted_report
 from codecompass.store.job_log import Interruption, Job
-from codecompass.store.languages import SYMBOL_LANGUAGES
-from codecompass.store.logged_jobs import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.routing.known import Known, KnownProject
-from codecompass.transport.routing.storage_care import StorageState
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""

@@ -8,7 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription, Tools, TransportName
+from codecompass.projects.caller import Caller, TransportName
+from codecompass.transport.calls import ToolAnswer, ToolDescription, Tools
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 """Upper bounds of the buckets, in seconds: from an exact lookup to a call that waits for a job."""

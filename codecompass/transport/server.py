@@ -18,8 +18,8 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.background import keep_at
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.chores import keep_at
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
@@ -30,6 +30,11 @@ from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.projects.eviction import AutoWorkspaces
+from codecompass.projects.known import Known, Survey
+from codecompass.projects.router import Router
+from codecompass.projects.rules import RoutingRules
+from codecompass.projects.storage_care import StorageCare
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
@@ -38,13 +43,8 @@ from codecompass.store.registry import Project
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import MeasuredTools, Measures
-from codecompass.transport.product.job_directory import ServerJobs
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.routing.eviction import AutoWorkspaces
-from codecompass.transport.routing.known import Known, Survey
-from codecompass.transport.routing.router import Router
-from codecompass.transport.routing.rules import RoutingRules
-from codecompass.transport.routing.storage_care import StorageCare
+from codecompass.transport.product.tool_calls import ServerJobs
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS

@@ -10,11 +10,10 @@ import signal
 import sys
 from typing import Final
 
-from codecompass.store.words import WordSplitter
+from codecompass.languages.words import WordSplitter
 from codecompass.units import GIB
-from codecompass.worker.cpu_limits import ending_limit
 from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_batch, encode_frame
-from codecompass.worker.parsing import Parsers, parse_file, wants_parse
+from codecompass.worker.parsing import Parsers, ending_limit, parse_file, wants_parse
 from codecompass.worker.reading import read_file, reading_limit
 
 ADDRESS_SPACE: Final = 8 * GIB

@@ -8,18 +8,16 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.store.chunk import chunk, line_count
-from codecompass.store.identity import content_hash
-from codecompass.store.imports import ModuleRoot, module_roots
-from codecompass.store.intake import FileTask, FileText
-from codecompass.store.languages.detect import HEAD_BYTES, language_of
-from codecompass.store.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
-from codecompass.store.scan.regular_file import open_below
-from codecompass.store.scan.stamps import trusted_mtime
-from codecompass.store.words import WordSplitter
+from codecompass.identity import content_hash
+from codecompass.imports import ModuleRoot, module_roots
+from codecompass.languages.chunk import chunk, line_count
+from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.languages.words import WordSplitter
+from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
+from codecompass.scan.files import open_below, trusted_mtime
 from codecompass.units import KIB, MIB, SECONDS
-from codecompass.worker.cpu_limits import CpuTimeExceeded, interrupting_limit
-from codecompass.worker.messages import Batch
+from codecompass.worker.messages import Batch, FileTask, FileText
+from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
 
 GROWTH_BYTES: Final = 64 * KIB
 """How much is asked for where a file should have ended: nearly always there is nothing."""

@@ -1,4 +1,4 @@
-from codecompass.actors.change_log import ChangeLog
+from codecompass.actors.watching.changes import ChangeLog
 
 
 def covered_log() -> ChangeLog:

@@ -1,7 +1,7 @@
 import structlog
 import trio
 
-from codecompass.actors.chores import LONGEST_PAUSE_SECONDS, keep_at
+from codecompass.actors.background import LONGEST_PAUSE_SECONDS, keep_at
 
 
 class Failing:

@@ -9,8 +9,8 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.indexing import JobReport
+from codecompass.actors.job_model import Progress
 from codecompass.actors.messages import Query, QueryRequest
-from codecompass.actors.progress import Progress
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import CodeCompassError, IndexNotReady

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.store.scan.explain import explain
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.explain import explain
+from codecompass.scan.rules import ScanRules
 from tests.support.deep_trees import chain, remove, write_in
 from tests.support.workspace import TestWorkspace
 

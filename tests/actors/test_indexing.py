@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from codecompass.actors.indexing import IndexLimits
-from codecompass.actors.progress import Progress
+from codecompass.actors.job_model import Progress
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, StoreNewer
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
 from tests.support.dump import dump
 
 PYTHON = (

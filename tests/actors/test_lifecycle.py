@@ -1,6 +1,6 @@
 import pytest
 
-from codecompass.actors.lifecycle import LEGAL_STEPS, step
+from codecompass.actors.observation import LEGAL_STEPS, step
 
 
 def test_a_legal_step_is_taken():

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from codecompass.actors.worker_pool import open_worker_pool
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
 from tests.support.processes import run_python
 from tests.support.workspace import LIMITS, TestWorkspace
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from codecompass.cli import checks
+from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.store.filesystem import FileSystem
-from codecompass.store.languages import SYMBOL_LANGUAGES
 from codecompass.store.layout import HomeLayout
 
 

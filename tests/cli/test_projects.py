@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 
 
 def names(cli) -> list[str]:

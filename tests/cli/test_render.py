@@ -9,7 +9,7 @@ from codecompass.cli.render import write_hits, write_outline
 from codecompass.cli.terminal import Terminal, columns
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, MatchedLine, OutlineNode, Result
-from codecompass.store.query.excerpts import word_pattern
+from codecompass.query.excerpts import word_pattern
 
 
 def result(path: str, kind: str, qualified_name: str, **fields: object) -> Result:

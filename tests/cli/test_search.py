@@ -9,16 +9,16 @@ import pytest
 from codecompass.actors.answering import query_settings
 from codecompass.cli.failure import as_commands
 from codecompass.errors import REBUILD
+from codecompass.identity import project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode
+from codecompass.query.lookup import locate_symbol
+from codecompass.query.outline import get_file_outline
+from codecompass.query.search import search_code
 from codecompass.settings import Settings
-from codecompass.store.identity import project_id
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
-from codecompass.store.query.lookup import locate_symbol
-from codecompass.store.query.outline import get_file_outline
-from codecompass.store.query.search import search_code
 from tests.cli.conftest import CommandLine, write
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 from tests.cli.conftest import write
 
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from rs_bpe.bpe import openai
 
 import codecompass
+from codecompass.query.excerpts import WHOLE_LINES
 from codecompass.settings import ServerSettings
-from codecompass.store.query.excerpts import WHOLE_LINES
 from codecompass.transport.tools.catalog import describe
 from tests.support.serving import SETTINGS, Serving, open_serving
 

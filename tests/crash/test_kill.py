@@ -13,7 +13,7 @@ import trio
 
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexNotReady
-from codecompass.store.identity import content_hash
+from codecompass.identity import content_hash
 from codecompass.store.index import Snapshot, WorkspaceIndex
 from tests.support.workspace import TestWorkspace
 

@@ -9,7 +9,7 @@ import trio
 
 from codecompass.settings import ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.listening_sockets import bound_url, open_sockets
+from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.http.service import serve_http
 from tests.support.serving import open_serving
 from tests.support.wire import Posting, http_connection

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 import codecompass
-from codecompass.store.identity import canonical_root
+from codecompass.identity import canonical_root
 from tests.identity.random_calls import random_calls
 from tests.identity.transports import TRANSPORTS, masked, server, teller
 from tests.support.live import command, environment

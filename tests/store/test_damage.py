@@ -24,13 +24,12 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
+from codecompass.query.settings import QuerySettings
+from codecompass.query.status import JobsState, index_status, jobs_state
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
-from codecompass.store.logged_jobs import jobs_state
 from codecompass.store.mapped_files import guard_mapped_files
-from codecompass.store.query.settings import QuerySettings
-from codecompass.store.query.status import JobsState, index_status
 from codecompass.store.registry import open_registry
 from tests.support.workspace import TestWorkspace
 

@@ -3,9 +3,9 @@
 import os
 
 from codecompass.errors import IndexStale
+from codecompass.scan.rules import ScanRules
 from codecompass.store import drift
 from codecompass.store.drift import find_drift, stale_error
-from codecompass.store.scan.workspace import ScanRules
 from tests.support.workspace import LIMITS, TestWorkspace
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 2\n", "c/d.py": "z = 3\n", "logo.png": b"\x89PNG\0" + b"x" * 20_000}

@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
+from codecompass.imports import module_roots, path_tails
+from codecompass.languages.detect import language_of_path
+from codecompass.languages.records import Import
 from codecompass.store.edges import ImportEdges
-from codecompass.store.imports import module_roots, path_tails
-from codecompass.store.languages.detect import language_of_path
 from codecompass.store.manifest import ManifestEntry
-from codecompass.store.records import Import
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 Files = dict[str, tuple[Import, ...] | bytes]

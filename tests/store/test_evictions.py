@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.identity import project_id
 from codecompass.store import evictions
 from codecompass.store.evictions import Evictions
-from codecompass.store.identity import project_id
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
 

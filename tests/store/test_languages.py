@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tree_sitter_language_pack import get_language, get_parser
 
-from codecompass.store import languages
-from codecompass.store.extract import Extraction, extract, parse
-from codecompass.store.records import Import, Symbol
+from codecompass import languages
+from codecompass.languages.extract import Extraction, extract, parse
+from codecompass.languages.records import Import, Symbol
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
 FOLDERS = sorted(folder.name for folder in TESTDATA.iterdir() if folder.is_dir())

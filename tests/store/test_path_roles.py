@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.store.path_roles import (
+from codecompass.scan.path_roles import (
     MAX_WORDS_ABOVE,
     PathReader,
     PathWords,

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from codecompass.store.processes import ProcessMark, is_alive, this_process
+from codecompass.store.lock import ProcessMark, is_alive, this_process
 
 
 def test_the_calling_process_is_alive():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry

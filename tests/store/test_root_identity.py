@@ -3,8 +3,8 @@
 import pytest
 
 from codecompass.errors import ProjectNotFound
-from codecompass.store.root_identity import RootIdentity, identify_root, require_same_root
-from codecompass.store.scan.vcs import Head, read_head
+from codecompass.scan.git_repository import Head, read_head
+from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 
 
 def test_a_directory_is_the_same_under_another_name(workspace):

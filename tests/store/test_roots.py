@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.store.roots import git_root_between, marked_root, route
+from codecompass.scan.roots import git_root_between, marked_root, route
 
 
 def make(root: Path, *names: str) -> None:

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from codecompass.errors import IndexDamaged
-from codecompass.store.manifest import ManifestEntry
+from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES
-from codecompass.store.stored_manifest import StoredManifest
 
 PATHS = ["a.py", "a/b.py", "a/b/c.py", "a/b/d.py", "a/b-c.py", "a/bc/e.py", "a0", "é/\U0001f389.py", "z/y/x/w.py"]
 

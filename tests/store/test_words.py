@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.store.analyzer import name_analyzer
-from codecompass.store.words import MAX_TOKEN_BYTES, ODD_WORD_MARK, WordSplitter, split_identifier
+from codecompass.languages.words import MAX_TOKEN_BYTES, ODD_WORD_MARK, WordSplitter, split_identifier
+from codecompass.store.schema import name_analyzer
 
 
 def words(text):

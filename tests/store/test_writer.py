@@ -9,10 +9,10 @@ import pytest
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
-from codecompass.store.intake import FileText
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.text_writer import TextWriter
 from codecompass.store.writer import open_writer
+from codecompass.worker.messages import FileText
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="there is no list of open files here")
 

@@ -7,19 +7,18 @@ from contextlib import asynccontextmanager
 import trio
 
 from codecompass.actors.indexing import JobReport
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState, Progress
 from codecompass.actors.messages import Query
-from codecompass.actors.progress import Progress
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import TreeWatcher
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
+from codecompass.query.status import unindexed_metadata
+from codecompass.scan.files import Stamp
 from codecompass.store.index import IndexMeta
-from codecompass.store.query.status import unindexed_metadata
 from codecompass.store.registry import Project
-from codecompass.store.scan.stamps import Stamp
 from codecompass.store.writer import WriteCounts
 
 

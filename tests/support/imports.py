@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from codecompass.store.imports import InMemoryPaths, module_roots, resolve
-from codecompass.store.languages.detect import language_of_path
-from codecompass.store.records import Import
+from codecompass.imports import InMemoryPaths, module_roots, resolve
+from codecompass.languages.detect import language_of_path
+from codecompass.languages.records import Import
 
 
 def repository(paths: str, configuration: Mapping[str, str] | None = None) -> InMemoryPaths:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from codecompass.actors.jobs import JobView
+from codecompass.actors.job_model import JobView
 from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.projects.caller import TransportName
+from codecompass.projects.eviction import AutoWorkspaces
+from codecompass.projects.router import Routed, Router
+from codecompass.projects.rules import RoutingRules
 from codecompass.protocol.decode import decode
 from codecompass.store.layout import HomeLayout
-from codecompass.transport.calls import TransportName
-from codecompass.transport.routing.eviction import AutoWorkspaces
-from codecompass.transport.routing.router import Routed, Router
-from codecompass.transport.routing.rules import RoutingRules
 
 
 class Client:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import trio
 
+from codecompass.identity import canonical_root
+from codecompass.projects.rules import RoutingRules
 from codecompass.settings import QuerySettings, ServerSettings, Settings
-from codecompass.store.identity import canonical_root
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.calls import ToolAnswer
-from codecompass.transport.routing.rules import RoutingRules
 from codecompass.transport.server import Launch, Server, open_server
 from tests.support.routing import Client
 

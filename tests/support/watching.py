@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.actors.watching.watcher import TreeWatcher, open_tree_watcher
-from codecompass.store.scan import builtin
+from codecompass.scan import builtin
 from tests.support.processes import ROOT
 
 

@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from codecompass.actors.indexing import IndexJob, IndexLimits, JobReport
-from codecompass.actors.progress import Progress
+from codecompass.actors.job_model import Progress
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
-from codecompass.store.identity import canonical_root, project_id
+from codecompass.identity import canonical_root, project_id
+from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.scan.workspace import ScanRules
 from codecompass.store.writer import Step
 
 LIMITS = IndexLimits(rules=ScanRules())

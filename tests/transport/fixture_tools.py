@@ -14,7 +14,7 @@ import trio
 from msgspec import Raw, Struct
 
 from codecompass.transport.calls import ToolDescription
-from codecompass.transport.mcp.client_requests import ClientRefused
+from codecompass.transport.mcp.client import ClientRefused
 from codecompass.transport.mcp.envelope import missing_capability
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.progress import ProgressParams

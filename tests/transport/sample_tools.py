@@ -6,8 +6,7 @@ import msgspec
 import trio
 
 from codecompass.actors.indexing import JobReport
-from codecompass.actors.jobs import JobState, OwnedJob
-from codecompass.actors.progress import Progress
+from codecompass.actors.job_model import JobState, OwnedJob, Progress
 from codecompass.errors import ErrorBody
 from codecompass.store.writer import WriteCounts
 from codecompass.transport.calls import ToolAnswer, ToolDescription

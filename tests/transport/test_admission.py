@@ -14,7 +14,7 @@ from codecompass.errors import (
     WorkspaceNotAllowed,
     WorkspaceNotRegistered,
 )
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 from codecompass.store.layout import make_private_directory
 from codecompass.store.lock import lock_for_reading, writer_lock
 from tests.support.routing import Client, open_world

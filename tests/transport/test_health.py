@@ -7,19 +7,18 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass import __version__
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState, Progress
 from codecompass.actors.observation import WorkspaceObservation
-from codecompass.actors.progress import Progress
+from codecompass.identity import project_id
+from codecompass.projects.known import Known, KnownProject
+from codecompass.projects.storage_care import StorageState
 from codecompass.protocol.metadata import bare_metadata
-from codecompass.store.identity import project_id
 from codecompass.store.index import IndexMeta
 from codecompass.store.job_log import Interruption, Job, JobProgress
-from codecompass.store.processes import ProcessMark
+from codecompass.store.lock import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.health import MAX_PROJECTS, Moment, health
-from codecompass.transport.routing.known import Known, KnownProject
-from codecompass.transport.routing.storage_care import StorageState
 
 CALM = Moment(uptime_seconds=3600.9, prewarm_status="complete", prewarm_enabled=True, warmset_capacity=3)
 

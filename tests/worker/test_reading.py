@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.store.identity import content_hash
-from codecompass.store.intake import FileTask
-from codecompass.store.languages.detect import HEAD_BYTES
-from codecompass.store.scan.classify import BINARY_PROBE_BYTES
-from codecompass.store.words import WordSplitter
+from codecompass.identity import content_hash
+from codecompass.languages.detect import HEAD_BYTES
+from codecompass.languages.words import WordSplitter
+from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.worker import reading
-from codecompass.worker.messages import Batch
+from codecompass.worker.messages import Batch, FileTask
 from codecompass.worker.reading import ReadFile, read_file, reading_limit
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import trio
 
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry

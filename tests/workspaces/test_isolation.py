@@ -10,7 +10,7 @@ import random
 import pytest
 import trio
 
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 
 pytestmark = pytest.mark.interaction
 

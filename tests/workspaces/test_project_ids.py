@@ -14,7 +14,7 @@
 
 import pytest
 
-from codecompass.store.identity import project_id
+from codecompass.identity import project_id
 from tests.workspaces.machine import word
 from tests.workspaces.test_user_story import TOOLS
 

@@ -16,8 +16,8 @@ import trio
 
 from codecompass.actors.watching.changes import ChangeCollector, Changes
 from codecompass.actors.watching.points import RULE_NAMES
+from codecompass.scan import builtin
 from codecompass.settings import project_file
-from codecompass.store.scan import builtin
 
 GATHERING_MS: Final = 200
 STEP_MS: Final = 50

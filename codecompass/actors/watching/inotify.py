@@ -28,9 +28,9 @@ from codecompass.actors.watching.changes import ChangeCollector, Changes
 from codecompass.actors.watching.mounts import MountTable
 from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
 from codecompass.actors.watching.table import WatchTable
+from codecompass.scan import builtin
+from codecompass.scan.walk import is_utf8
 from codecompass.settings import project_file
-from codecompass.store.scan import builtin
-from codecompass.store.scan.walk import is_utf8
 
 if TYPE_CHECKING:
     from codecompass.actors.watching.watcher import Run

@@ -1,6 +1,6 @@
 """Where else to look: the places outside the scanned directories that say which files count, and where HEAD is.
 
-Follows what a scan reads (`store/scan/workspace.py`) and what `read_head` reads. Looks at a handful of small files.
+Follows what a scan reads (`scan/rules.py`) and what `read_head` reads. Looks at a handful of small files.
 """
 
 import os
@@ -11,10 +11,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.scan import git_repository
+from codecompass.scan.files import read_regular_file
+from codecompass.scan.rules import GIT_IGNORE_FILE, OWN_IGNORE_FILE
 from codecompass.settings import project_file
-from codecompass.store.scan import vcs
-from codecompass.store.scan.regular_file import read_regular_file
-from codecompass.store.scan.workspace import GIT_IGNORE_FILE, OWN_IGNORE_FILE
 from codecompass.units import KIB
 
 RULE_NAMES: Final = frozenset({GIT_IGNORE_FILE, OWN_IGNORE_FILE, ".git", "pyvenv.cfg", "CACHEDIR.TAG", "HEAD", "objects", "refs"})
@@ -51,7 +51,7 @@ def _settings_point(root: str) -> WatchPoint:
 
 def _root_points(root: str) -> Iterator[WatchPoint]:
     yield from _index_points(root)
-    repository = vcs.find_repository(root)
+    repository = git_repository.find_repository(root)
     if repository is None:
         return
     if repository.top != root:
@@ -73,7 +73,7 @@ def _root_points(root: str) -> Iterator[WatchPoint]:
 
 def _index_points(top: str) -> Iterator[WatchPoint]:
     """What says which files the repository at `top` tracks and excludes."""
-    repository = vcs.repository_at(top)
+    repository = git_repository.repository_at(top)
     if repository is None:
         # A repository that is being made: its HEAD is written some time after the directory.
         dot_git = os.path.join(top, ".git")
@@ -86,7 +86,7 @@ def _index_points(top: str) -> Iterator[WatchPoint]:
     yield WatchPoint(os.path.join(repository.common_directory, "info"), rules=frozenset({"exclude"}))
 
 
-def _branch_points(repository: vcs.Repository) -> Iterator[WatchPoint]:
+def _branch_points(repository: git_repository.Repository) -> Iterator[WatchPoint]:
     """Each directory on the way to the file of the current branch, watched for the next name on that way: git removes
     the empty ones when it packs references, and makes them again."""
     try:

@@ -9,7 +9,7 @@ import msgspec
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import Suggested, given
+from codecompass.cli.searching import Suggested, given
 from codecompass.protocol.requests import OUTLINE_DEPTHS
 
 HELP = """
@@ -38,12 +38,12 @@ def command(
 ) -> None:
     """Shows the outline."""
     from codecompass.cli.answering import Question, answer
-    from codecompass.cli.paths import path_in_project
+    from codecompass.cli.invocation import path_in_project
     from codecompass.cli.render import write_outline
     from codecompass.protocol.encode import encode
     from codecompass.protocol.replies import FileOutlineReply
     from codecompass.protocol.requests import GetFileOutline
-    from codecompass.store.query.outline import get_file_outline
+    from codecompass.query.outline import get_file_outline
 
     def query(request: GetFileOutline, question: Question) -> FileOutlineReply:
         asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))

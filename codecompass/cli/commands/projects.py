@@ -11,8 +11,7 @@ from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.output import ProjectEntry, ProjectList, ProjectName, Removal
-from codecompass.cli.table import Cell, write_table
-from codecompass.cli.terminal import Style, printable
+from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
@@ -261,7 +260,7 @@ def _residency(layout: "ProjectLayout", is_live: bool) -> str:
 
 
 def _find(registry: "Registry", name: str) -> "Project":
-    from codecompass.store.identity import canonical_root
+    from codecompass.identity import canonical_root
 
     found = registry.find(name) or registry.at(canonical_root(Path(name).expanduser()))
     return found or registry.require(name)

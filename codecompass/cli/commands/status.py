@@ -8,7 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import given
+from codecompass.cli.searching import given
 from codecompass.cli.terminal import Style, printable
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 @asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")
 def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
     """Shows the status."""
-    from codecompass.cli.paths import path_in_project
-    from codecompass.cli.standing import index_standing
+    from codecompass.cli.invocation import path_in_project
+    from codecompass.cli.project_state import index_standing
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
     from codecompass.protocol.encode import encode
@@ -78,7 +78,7 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
     from codecompass import amounts
     from codecompass.actors.index_limits import index_limits
-    from codecompass.store.scan.explain import explain
+    from codecompass.scan.explain import explain
 
     terminal = invocation.terminal
     limits = index_limits(invocation.settings_for(choice.root).index)
@@ -102,7 +102,7 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
     from codecompass import amounts
-    from codecompass.cli.table import write_pairs
+    from codecompass.cli.terminal import write_pairs
     from codecompass.store.housekeeping import disk_usage
 
     terminal = invocation.terminal

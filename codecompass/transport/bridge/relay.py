@@ -46,7 +46,7 @@ from codecompass.transport.mcp.protocol import (
     SESSION_BUSY,
 )
 from codecompass.transport.mcp.session import RETRY_MS
-from codecompass.transport.mcp.surrogates import without_half_pairs
+from codecompass.transport.mcp.unusual_json import without_half_pairs
 from codecompass.transport.mcp.wire import CancelledParams
 from codecompass.transport.stdio import Pipes, open_frames
 

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.store.roots import marked_root
-from codecompass.transport.routing.rules import RoutingRules
+from codecompass.projects.rules import RoutingRules
+from codecompass.scan.roots import marked_root
 
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _WEBSOCKET: Final = "/ws"

@@ -12,9 +12,8 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, S
 
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
-from codecompass.transport.http.cross_origin import allowance, answer_preflight, is_preflight
 from codecompass.transport.http.faults import defect_body, refusal_body, require_method
-from codecompass.transport.http.guards import Guard
+from codecompass.transport.http.guards import Guard, allowance, answer_preflight, is_preflight
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.request import (
     BAD_REQUEST,

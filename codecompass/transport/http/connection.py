@@ -19,8 +19,7 @@ from hypercorn.typing import AppWrapper
 
 from codecompass.log import get_logger
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.protocol import Http11
-from codecompass.transport.http.tasks import ConnectionTasks
+from codecompass.transport.http.protocol import ConnectionTasks, Http11
 from codecompass.units import KIB, MIB
 
 PIECE_BYTES: Final = 64 * KIB

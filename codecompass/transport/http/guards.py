@@ -1,7 +1,5 @@
-"""Who may talk to a server over HTTP: the checks of Host and Origin, before anything else is looked at (rule R10). Pure.
-
-A page of the web that a browser on this machine shows can send requests to 127.0.0.1. Its `Origin` gives it away; and where
-it has rebound its own name to 127.0.0.1, its `Host` does. WebSockets know no same-origin policy: only this check.
+"""Who may talk to a server over HTTP: the checks of Host and Origin before anything else, and the CORS headers for origins
+that the user has named. Pure.
 """
 
 import ipaddress
@@ -9,6 +7,8 @@ import re
 from typing import Final, Literal
 
 from msgspec import Struct
+
+from codecompass.transport.http.request import NO_CONTENT, Header, Heading, HttpRequest
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -92,3 +92,33 @@ def is_loopback(name: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+MAX_AGE_SECONDS: Final = 600
+"""How long a browser need not ask again."""
+
+_PREFLIGHT: Final[tuple[Header, ...]] = (
+    ("access-control-allow-methods", "GET, POST, DELETE"),
+    ("access-control-allow-headers", "*"),
+    ("access-control-allow-private-network", "true"),
+    ("access-control-max-age", str(MAX_AGE_SECONDS)),
+)
+
+
+def allowance(origin: str) -> tuple[Header, ...]:
+    """Returns the headers of every answer to a page of this origin."""
+    return (
+        ("access-control-allow-origin", origin),
+        ("access-control-expose-headers", "mcp-session-id, retry-after"),
+        ("vary", "origin"),
+    )
+
+
+def is_preflight(heading: Heading, method: str) -> bool:
+    """Whether a browser asks if it may send a request."""
+    return method == "OPTIONS" and heading.header("access-control-request-method") is not None
+
+
+async def answer_preflight(request: HttpRequest) -> None:
+    """Says that it may."""
+    await request.answer(NO_CONTENT, headers=_PREFLIGHT)

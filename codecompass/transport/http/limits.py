@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH
+from codecompass.transport.mcp.protocol import MAX_NAME_LENGTH
 from codecompass.units import KIB, MIB, MINUTES, SECONDS
 
 HEADER_LENGTHS: Final[Mapping[str, int]] = {

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.projects.known import KnownProject
 from codecompass.transport.health import Moment
 from codecompass.transport.measures import BOUNDS, Measures
-from codecompass.transport.routing.known import KnownProject
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

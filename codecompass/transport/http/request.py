@@ -1,9 +1,8 @@
-"""One HTTP request as handlers see it: method, path, headers, a body of bounded size, and the way to answer it once.
-
-Knows ASGI and nothing of the protocol that is spoken in the bodies. What HTTP itself refuses is raised as HttpRefusal.
+"""One HTTP request as handlers see it: method, path, headers, `?project_path=`, a body of bounded size, and the way to answer
+it once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -221,3 +220,21 @@ def _joined(headers: object) -> dict[str, str]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
         joined[key] = f"{joined[key]}, {text}" if key in joined else text
     return joined
+
+
+Check = Callable[[str], Awaitable[None]]
+"""Raises InvalidInput for a path that is answered with status 400."""
+
+
+class ProjectPaths:
+    """Reads the parameter. `check` is the router's."""
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+
+    async def checked(self, heading: Heading) -> str | None:
+        """Returns the path that a request names, None where it names none. Raises InvalidInput, HttpRefusal."""
+        path = heading.parameter("project_path")
+        if path is not None:
+            await self._check(path)
+        return path

@@ -6,8 +6,7 @@ import trio
 
 from codecompass.errors import InvalidInput
 from codecompass.transport.http.faults import BROKEN_RESPONSE, plain_body, plain_refusal, require_json, require_method
-from codecompass.transport.http.project_paths import ProjectPaths
-from codecompass.transport.http.request import ACCEPTED, BAD_REQUEST, OK, HttpRequest
+from codecompass.transport.http.request import ACCEPTED, BAD_REQUEST, OK, HttpRequest, ProjectPaths
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.outgoing import Frame
 from codecompass.transport.mcp.protocol import META_REVISION

@@ -16,7 +16,6 @@ from codecompass.transport.http.faults import BROKEN_RESPONSE, refusal_body, req
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT, HttpOutgoing
-from codecompass.transport.http.project_paths import ProjectPaths
 from codecompass.transport.http.request import (
     ACCEPTED,
     BAD_REQUEST,
@@ -28,16 +27,16 @@ from codecompass.transport.http.request import (
     Header,
     HttpRefusal,
     HttpRequest,
+    ProjectPaths,
 )
 from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import HttpHeaders
 from codecompass.transport.mcp.jsonrpc import LARGE_BYTES, LARGE_MESSAGES
-from codecompass.transport.mcp.nesting import nests_too_deeply
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
-from codecompass.transport.mcp.surrogates import without_half_pairs
+from codecompass.transport.mcp.unusual_json import nests_too_deeply, without_half_pairs
 
 SESSION_HEADER: Final = "mcp-session-id"
 REVISION_HEADER: Final = "mcp-protocol-version"

@@ -5,8 +5,7 @@ from typing import Final
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, WebsocketScope
 
-from codecompass.transport.http.project_paths import ProjectPaths
-from codecompass.transport.http.request import BAD_REQUEST, JSON_TYPE, Heading, HttpRefusal
+from codecompass.transport.http.request import BAD_REQUEST, JSON_TYPE, Heading, HttpRefusal, ProjectPaths
 from codecompass.transport.mcp.connection import Input, serve_connection
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL

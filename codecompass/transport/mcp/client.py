@@ -1,15 +1,175 @@
-"""The other end of a session: what it agreed to, what it owes us, and what goes on for it beside its requests."""
+"""The other end of a session: its roots, our requests to it, what it agreed to, and what goes on for it beside its requests."""
 
+import os
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Annotated, Final
+from urllib.parse import unquote_to_bytes, urlsplit
 
+import msgspec
 import trio
+from msgspec import Meta, Raw, Struct
 
-from codecompass.transport.calls import TransportName
-from codecompass.transport.mcp.client_requests import ClientRequests
+from codecompass.log import get_logger
+from codecompass.projects.caller import TransportName
+from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.transport.mcp.envelope import Agreement
+from codecompass.transport.mcp.jsonrpc import Response, encode_request
 from codecompass.transport.mcp.outgoing import Frame, Outgoing, OutgoingClosed
-from codecompass.transport.mcp.roots import Roots
+from codecompass.transport.mcp.protocol import MAX_ROOTS_LISTED, MAX_URI_LENGTH, ROOTS_LIST
+
+MAX_PENDING: Final = 32
+"""Requests that a client owes an answer. Beyond that the oldest is forgotten: it will not answer that one any more."""
+
+
+class ClientRefused(Exception):
+    """The client answered with an error, or not in time."""
+
+
+class _Error(Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+_ERRORS: Final = msgspec.json.Decoder(_Error)
+
+
+class Pending:
+    """A request that the client has been asked. Wait for its answer as often as you like."""
+
+    def __init__(self) -> None:
+        self._answered = trio.Event()
+        self._response: Response | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer is there."""
+        return self._answered.is_set()
+
+    async def wait(self, seconds: float) -> Raw:
+        """Returns the result. Raises ClientRefused for an error, or where there is no answer after `seconds`."""
+        with trio.move_on_after(seconds):
+            await self._answered.wait()
+        if self._response is None:
+            raise ClientRefused(f"no answer in {seconds:g} s")
+        if self._response.result is None:
+            raise ClientRefused(self._error_text(self._response.error))
+        return self._response.result
+
+    def settle(self, response: Response) -> None:
+        """For the table below."""
+        self._response = response
+        self._answered.set()
+
+    @staticmethod
+    def _error_text(error: Raw | None) -> str:
+        try:
+            return _ERRORS.decode(error or b"{}").message
+        except msgspec.DecodeError:
+            return "an error that is none"
+
+
+class ClientRequests:
+    """What one client owes us."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, Pending] = {}
+        self._n_sent = 0
+
+    async def send(self, out: Outgoing, method: str, params: object = msgspec.UNSET) -> Pending:
+        """Asks the client on `out`. Raises OutgoingClosed."""
+        self._n_sent += 1
+        id_ = f"srv-{self._n_sent}"
+        pending = Pending()
+        while len(self._pending) >= MAX_PENDING:
+            del self._pending[next(iter(self._pending))]
+        self._pending[id_] = pending
+        await out.send(Frame(encode_request(id_, method, params), "request"))
+        return pending
+
+    def settle(self, response: Response) -> bool:
+        """Hands an answer to whoever waits for it. Returns False for one that nobody asked for."""
+        pending = self._pending.pop(response.id, None) if isinstance(response.id, str) else None
+        if pending is None:
+            return False
+        pending.settle(response)
+        return True
+
+
+MAX_ROOTS: Final = 100
+"""Roots of one client that are looked at."""
+
+_LOCAL_HOSTS: Final = frozenset({"", "localhost"})
+
+
+class _Root(Struct, frozen=True):
+    uri: str
+
+
+class _Roots(Struct, frozen=True):
+    roots: Annotated[tuple[_Root, ...], Meta(max_length=MAX_ROOTS_LISTED)] = ()
+
+
+_ROOTS: Final = msgspec.json.Decoder(_Roots)
+
+
+class Roots:
+    """The roots of one session of the handshake era."""
+
+    def __init__(self, requests: ClientRequests, *, deadline_seconds: float) -> None:
+        self._requests = requests
+        self._deadline_seconds = deadline_seconds
+        self._asking = trio.Lock()
+        self._pending: Pending | None = None
+        self._deadline = 0.0
+        self._log = get_logger(__name__)
+
+    def forget(self) -> None:
+        """The client's roots have changed: the next one to need them asks again."""
+        self._pending = None
+
+    async def paths(self, out: Outgoing) -> tuple[str, ...]:
+        """Returns the paths, in the client's order; empty where it does not answer. Raises OutgoingClosed."""
+        async with self._asking:
+            pending = self._pending
+            if pending is None:
+                self._deadline = trio.current_time() + self._deadline_seconds
+                with trio.move_on_at(self._deadline):
+                    pending = await self._requests.send(out, ROOTS_LIST)
+                    self._pending = pending
+        if pending is None:
+            return ()
+        try:
+            # After the deadline this takes what has come late, and waits no more.
+            result = await pending.wait(max(0.0, self._deadline - trio.current_time()))
+        except ClientRefused as refusal:
+            self._log.info("roots_missing", reason=str(refusal))
+            return ()
+        return root_paths(result)
+
+
+def root_paths(result: Raw) -> tuple[str, ...]:
+    """Returns the paths of this machine in a result of `roots/list`; what is none, or too long to be one, is left out."""
+    try:
+        roots = _ROOTS.decode(result).roots
+    except msgspec.DecodeError:
+        return ()
+    paths = (path_of_uri(root.uri) for root in roots[:MAX_ROOTS])
+    return tuple(path for path in paths if path is not None)
+
+
+def path_of_uri(uri: str) -> str | None:
+    """Returns the absolute path of a `file:` URI of this machine, percent-decoded; None for anything else."""
+    if len(uri) > MAX_URI_LENGTH:
+        return None
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file" or parts.netloc not in _LOCAL_HOSTS:
+        return None
+    path = os.fsdecode(unquote_to_bytes(parts.path))
+    return path if path.startswith("/") and "\0" not in path and len(path) <= MAX_PATH_LENGTH else None
+
 
 MAX_WATCHES: Final = 100
 """Jobs and resources that one session is told of by itself at a time."""

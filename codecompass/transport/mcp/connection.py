@@ -13,7 +13,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.log import get_logger
-from codecompass.transport.calls import TransportName
+from codecompass.projects.caller import TransportName
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.jsonrpc import Malformed
 from codecompass.transport.mcp.outgoing import FrameWriter, OutgoingClosed

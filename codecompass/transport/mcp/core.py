@@ -9,13 +9,13 @@ import trio
 from msgspec import UNSET, Raw, Struct
 
 from codecompass.transport.calls import ToolDescription
+from codecompass.transport.mcp.opaque_text import StateSeal
 from codecompass.transport.mcp.protocol import (
     ANNOTATED_REVISION,
     META_SERVER,
     STRUCTURED_REVISION,
     TASKS_EXTENSION,
 )
-from codecompass.transport.mcp.request_state import StateSeal
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.tasks import TaskTable
 from codecompass.transport.mcp.wire import Tool, ToolAnnotations

@@ -13,13 +13,13 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, field
 
-from codecompass.transport.mcp.bounds import MAX_ID_LENGTH
 from codecompass.transport.mcp.jsonrpc import Fault, Request, decode_params, shown
 from codecompass.transport.mcp.protocol import (
     ASSUMED_REVISION,
     HANDSHAKE_REVISIONS,
     HEADER_MISMATCH,
     INVALID_PARAMS,
+    MAX_ID_LENGTH,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,

@@ -5,8 +5,7 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct
 
-from codecompass.transport.mcp.client import Client
-from codecompass.transport.mcp.client_requests import ClientRefused
+from codecompass.transport.mcp.client import Client, ClientRefused
 from codecompass.transport.mcp.envelope import Envelope
 from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
 from codecompass.transport.mcp.outgoing import Frame, Outgoing

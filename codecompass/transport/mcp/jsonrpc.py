@@ -18,10 +18,15 @@ import msgspec
 import trio
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from codecompass.transport.mcp.bounds import MAX_ID_LENGTH
-from codecompass.transport.mcp.nesting import MAX_DEPTH, nests_too_deeply
-from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
-from codecompass.transport.mcp.surrogates import without_half_pairs
+from codecompass.transport.mcp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MAX_ID_LENGTH,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+)
+from codecompass.transport.mcp.unusual_json import MAX_DEPTH, nests_too_deeply, without_half_pairs
 from codecompass.units import KIB
 
 RequestId = int | str

@@ -7,13 +7,12 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from codecompass.protocol.requests import MAX_QUERY_LENGTH
-from codecompass.transport.mcp import listening, subscribing
-from codecompass.transport.mcp.bounds import MAX_NAME_LENGTH, MAX_OPENING_BYTES
+from codecompass.transport.mcp import subscriptions
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import Agreement, missing_capability
 from codecompass.transport.mcp.exchange import Exchange, Inputs
 from codecompass.transport.mcp.jsonrpc import Fault, decode_params, shown
-from codecompass.transport.mcp.pagination import page
+from codecompass.transport.mcp.opaque_text import page
 from codecompass.transport.mcp.protocol import (
     COMPLETE,
     DISCOVER,
@@ -23,6 +22,8 @@ from codecompass.transport.mcp.protocol import (
     INVALID_REQUEST,
     LATEST_HANDSHAKE_REVISION,
     LISTEN,
+    MAX_NAME_LENGTH,
+    MAX_OPENING_BYTES,
     MODERN_REVISION,
     PING,
     PROMPTS_GET,
@@ -40,7 +41,7 @@ from codecompass.transport.mcp.protocol import (
     TOOLS_CALL,
     TOOLS_LIST,
 )
-from codecompass.transport.mcp.subscribing import resource_not_found
+from codecompass.transport.mcp.subscriptions import resource_not_found
 from codecompass.transport.mcp.surface import HOUR_MS, InputRequired, TaskStarted, ToolResult
 from codecompass.transport.mcp.tasks import task_result
 from codecompass.transport.mcp.tool_results import rendered
@@ -319,14 +320,14 @@ _HANDSHAKE: Final[Mapping[str, Method]] = {
     **_BOTH_ERAS,
     INITIALIZE: Method(initialize),
     PING: Method(ping),
-    RESOURCES_SUBSCRIBE: Method(subscribing.subscribe),
-    RESOURCES_UNSUBSCRIBE: Method(subscribing.unsubscribe),
+    RESOURCES_SUBSCRIBE: Method(subscriptions.subscribe),
+    RESOURCES_UNSUBSCRIBE: Method(subscriptions.unsubscribe),
 }
 
 _MODERN: Final[Mapping[str, Method]] = {
     **_BOTH_ERAS,
     DISCOVER: Method(discover),
-    LISTEN: Method(listening.listen, "listening"),
+    LISTEN: Method(subscriptions.listen, "listening"),
     TASKS_GET: Method(get_task),
     TASKS_CANCEL: Method(cancel_task, "working"),
     TASKS_UPDATE: Method(update_task, "working"),

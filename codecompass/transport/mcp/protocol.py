@@ -1,10 +1,12 @@
-"""The words of the Model Context Protocol: revisions, methods, error codes, `_meta` keys. Nothing else may spell them.
-
-Source of all of it: modelcontextprotocol.io/specification/<revision>, section named with each group. There are two eras.
-The revisions of the handshake era open a session with `initialize`; the modern one puts everything into each request.
+"""The Model Context Protocol's constants: revisions, methods, error codes, `_meta` keys, and how long the members of messages
+may be (in characters and items). No other module spells them.
 """
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from codecompass.protocol.requests import MAX_PATH_LENGTH, MAX_QUERY_LENGTH
 
 Era = Literal["handshake", "modern"]
 
@@ -96,3 +98,34 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 
 MODERN_ONLY_METHODS: Final = frozenset({DISCOVER, LISTEN})
 """Methods that mean nothing without the `_meta` of the modern era: a client that forgot it is told so."""
+
+
+MAX_ID_LENGTH: Final = 1000
+"""Ids and tokens are echoed and kept: one that is longer is no id of a client in its right mind."""
+
+MAX_NAME_LENGTH: Final = 1000
+"""Of names of tools, prompts, arguments and clients, of cursors and of the ids that we give."""
+
+MAX_URI_LENGTH: Final = 3 * MAX_PATH_LENGTH + 100
+"""Of a path of MAX_PATH_LENGTH bytes with each of them percent-encoded, and what stands before it."""
+
+MAX_STATE_LENGTH: Final = 10_000
+"""Of what a client carries for us from one call to the next."""
+
+MAX_ARGUMENTS: Final = 100
+"""Arguments of one call, and answers to what we asked."""
+
+MAX_WATCHED: Final = 1000
+"""Resources, and tasks, that a client names to be told of."""
+
+MAX_ROOTS_LISTED: Final = 1000
+"""Roots of a client. How many of them are looked at is in `roots`."""
+
+MAX_OPENING_BYTES: Final = 65_536
+"""Of the parameters of `initialize`: capabilities are kept as long as the session."""
+
+Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
+Id = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
+Uri = Annotated[str, Meta(max_length=MAX_URI_LENGTH)]
+State = Annotated[str, Meta(max_length=MAX_STATE_LENGTH)]
+Text = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)]

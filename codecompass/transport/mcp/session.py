@@ -16,7 +16,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.log import get_logger
-from codecompass.transport.calls import TransportName
+from codecompass.projects.caller import TransportName
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import Envelope, HttpHeaders, open_envelope

@@ -10,8 +10,7 @@ from msgspec import Raw, Struct
 
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.mcp.exchange import Exchange
-from codecompass.transport.mcp.tasks import Task
-from codecompass.transport.mcp.watches import Watch
+from codecompass.transport.mcp.tasks import Task, Watch
 from codecompass.transport.mcp.wire import (
     CompleteParams,
     GetPromptResult,

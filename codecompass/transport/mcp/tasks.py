@@ -7,17 +7,51 @@ leave it some time after they have ended.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal, Protocol
 
 import msgspec
+import trio
 from msgspec import UNSET, Raw, Struct
 
+from codecompass.actors.job_model import JobView
 from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
-from codecompass.transport.mcp.watches import Watch
 from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TaskResult
+
+MIN_INTERVAL_SECONDS: Final = 0.25
+"""Between two messages on the same thing."""
+
+
+class Watch(Protocol):
+    """Something that changes: wait for it, as often as it does."""
+
+    async def wait_change(self) -> bool:
+        """Returns True after a change that has not been told yet, False once there will be none. Safe to cancel."""
+
+
+class JobWatch:
+    """The changes of a job, from its state at the time this is made."""
+
+    def __init__(self, job: JobView) -> None:
+        self._job = job
+        self._seen = job.state
+
+    async def wait_change(self) -> bool:
+        """As Watch says. Several changes at once are one."""
+        if self._seen.has_ended:
+            return False
+        self._seen = await self._job.wait_change(self._seen)
+        return True
+
+
+async def tell_changes(watch: Watch, tell: Callable[[], Awaitable[None]]) -> None:
+    """Calls `tell` after each change, no more often than the interval, until there are no more."""
+    while await watch.wait_change():
+        await tell()
+        await trio.sleep(MIN_INTERVAL_SECONDS)
+
 
 TaskStatus = Literal["working", "input_required", "completed", "cancelled", "failed"]
 

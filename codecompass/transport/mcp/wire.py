@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-from codecompass.transport.mcp.bounds import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, State, Text, Uri
+from codecompass.transport.mcp.protocol import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, State, Text, Uri
 
 ProgressToken = int | Id
 Arguments = Annotated[dict[str, object], Meta(max_length=MAX_ARGUMENTS)]

@@ -8,11 +8,9 @@ from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Tools
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.wire import Implementation
-from codecompass.transport.product.completions import ProductCompletions
-from codecompass.transport.product.job_directory import JobDirectory
-from codecompass.transport.product.prompts import ProductPrompts
+from codecompass.transport.product.prompts import ProductCompletions, ProductPrompts
 from codecompass.transport.product.resources import ProductResources
-from codecompass.transport.product.tool_calls import ProductTools
+from codecompass.transport.product.tool_calls import JobDirectory, ProductTools
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState
 from codecompass.errors import FileNotFound
 from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.calls import Tools
@@ -20,11 +20,9 @@ from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.progress import status_text
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR
 from codecompass.transport.mcp.surface import InputRequired, ResourceText
-from codecompass.transport.mcp.watches import JobWatch
+from codecompass.transport.mcp.tasks import JobWatch
 from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
-from codecompass.transport.product.caller import SessionCaller
-from codecompass.transport.product.job_directory import JobDirectory
-from codecompass.transport.product.tool_calls import asked_roots
+from codecompass.transport.product.tool_calls import JobDirectory, SessionCaller, asked_roots
 
 if TYPE_CHECKING:
     from codecompass.store.job_log import Job

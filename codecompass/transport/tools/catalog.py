@@ -9,15 +9,16 @@ from functools import partial
 
 import structlog
 
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState
 from codecompass.errors import CodeCompassError, InternalError, error_body
+from codecompass.projects.caller import Caller
 from codecompass.protocol import text
 from codecompass.protocol.decode import decode
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.settings import AnswerForm
-from codecompass.transport.calls import Caller, ToolAnswer, ToolDescription
+from codecompass.transport.calls import ToolAnswer, ToolDescription
 from codecompass.transport.tools.listing import TOOLS, describe
 from codecompass.transport.tools.toolkit import Call, Services
 

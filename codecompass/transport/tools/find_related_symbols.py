@@ -3,8 +3,20 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import INTEGER, OBJECT, ROWS, STRING, answer, arguments, choice, integer, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    OBJECT,
+    ROWS,
+    STRING,
+    Tool,
+    answer,
+    arguments,
+    ask_index,
+    choice,
+    integer,
+    shown_by_hosts,
+    text,
+)
 
 TOOL: Final = Tool(
     name="find_related_symbols",

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import ROWS, answer, arguments, choice, integer, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import ROWS, Tool, answer, arguments, ask_index, choice, integer, shown_by_hosts, text
 
 RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500_000}
 """The caller sets the size with `max_tokens`; a host must not cut it again."""

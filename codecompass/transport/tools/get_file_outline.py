@@ -3,8 +3,7 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import ROWS, answer, arguments, choice, integer, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import ROWS, Tool, answer, arguments, ask_index, choice, integer, shown_by_hosts, text
 
 TOOL: Final = Tool(
     name="get_file_outline",

@@ -3,8 +3,18 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import INTEGER, ROWS, STRING, answer, arguments, choice, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    ROWS,
+    STRING,
+    Tool,
+    answer,
+    arguments,
+    ask_index,
+    choice,
+    shown_by_hosts,
+    text,
+)
 
 TOOL: Final = Tool(
     name="get_symbol_hierarchy",

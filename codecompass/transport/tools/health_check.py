@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from codecompass.protocol.requests import HealthCheck
-from codecompass.transport.tools.schemas import INTEGER, OBJECT_OR_NULL, ROWS, STRING, answer, arguments
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import INTEGER, OBJECT_OR_NULL, ROWS, STRING, Tool, answer, arguments, shown_by_hosts
 
 if TYPE_CHECKING:
     from codecompass.transport.tools.toolkit import Call, Outcome

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.protocol import requests
 from codecompass.protocol.requests import IndexRepo
-from codecompass.transport.tools.schemas import INTEGER_OR_NULL, STRING, answer, arguments, boolean, integer
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, arguments, boolean, integer, shown_by_hosts
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepoReply

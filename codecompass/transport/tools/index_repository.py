@@ -5,8 +5,18 @@ from typing import TYPE_CHECKING, Final
 from codecompass.errors import error_of
 from codecompass.protocol import requests
 from codecompass.protocol.requests import IndexRepository
-from codecompass.transport.tools.schemas import INTEGER, NEW_NAME, NUMBER, STRING, STRING_OR_NULL, answer, arguments, text
-from codecompass.transport.tools.tool import Tool, shown_by_hosts
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    NEW_NAME,
+    NUMBER,
+    STRING,
+    STRING_OR_NULL,
+    Tool,
+    answer,
+    arguments,
+    shown_by_hosts,
+    text,
+)
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepositoryReply

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from codecompass.transport.tools.schemas import STRING, answer, arguments, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import STRING, Tool, answer, arguments, ask_index, shown_by_hosts, text
 
 TOOL: Final = Tool(
     name="index_status",

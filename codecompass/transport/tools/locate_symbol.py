@@ -3,8 +3,20 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import INTEGER, PATHS, ROWS, answer, arguments, boolean, choice, integer, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    PATHS,
+    ROWS,
+    Tool,
+    answer,
+    arguments,
+    ask_index,
+    boolean,
+    choice,
+    integer,
+    shown_by_hosts,
+    text,
+)
 
 TOOL: Final = Tool(
     name="locate_symbol",

@@ -6,10 +6,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.handle import WorkspaceHandle
-from codecompass.actors.jobs import JobState
+from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import Query, StartJob
-from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Reply

@@ -3,8 +3,21 @@
 from typing import Final
 
 from codecompass.protocol import requests
-from codecompass.transport.tools.schemas import INTEGER, KINDS, PATHS, ROWS, answer, arguments, boolean, choice, integer, text
-from codecompass.transport.tools.tool import Tool, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    KINDS,
+    PATHS,
+    ROWS,
+    Tool,
+    answer,
+    arguments,
+    ask_index,
+    boolean,
+    choice,
+    integer,
+    shown_by_hosts,
+    text,
+)
 
 TOOL: Final = Tool(
     name="search_code",

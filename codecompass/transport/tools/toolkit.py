@@ -1,22 +1,27 @@
-"""What a tool has in its hands while it answers one call."""
+"""What a tool has in its hands while it answers one call, and the way of all questions to an index: route, ask the workspace,
+report the job that it waits for, pass its reply on.
+"""
 
 from collections.abc import Callable
 
+import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
-from codecompass.actors.handle import WorkspaceHandle
-from codecompass.actors.jobs import JobState, JobView
+from codecompass.actors.background import ungrouped
+from codecompass.actors.job_model import JobState, JobView
 from codecompass.actors.ledger import Ledger
-from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.projects.caller import Caller
+from codecompass.projects.eviction import Workspaces
+from codecompass.projects.router import Routed, Router
 from codecompass.protocol.decode import Decoded
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import AnyRequest
-from codecompass.transport.calls import Caller
 from codecompass.transport.health import ServerState
-from codecompass.transport.routing.eviction import Workspaces
-from codecompass.transport.routing.router import Routed, Router
+from codecompass.units import MINUTES
 
 
 class Services(Struct, frozen=True, kw_only=True):
@@ -102,3 +107,47 @@ class Call:
             warnings=self.warnings,
             hint=self.hint,
         )
+
+
+FOLLOWED_SECONDS = 10 * MINUTES
+"""A job is followed until the question is answered; this bounds it where nothing else does."""
+
+
+async def ask_index(call: Call) -> Outcome:
+    """Returns what the index of the workspace that is meant says. Raises what routing and the workspace raise."""
+    assert isinstance(call.request, QueryRequest)
+    workspace = await call.workspace()
+    assert call.routed is not None
+    awaited = _AwaitedJob()
+    query = Query(
+        request=call.request,
+        warnings=call.warnings,
+        hint=call.hint,
+        names_project=call.routed.names_project,
+        tell_job=awaited.tell,
+    )
+    with ungrouped():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_follow, awaited, call.caller)
+            reply = await workspace.ask(query, request_id=call.caller.request_id)
+            nursery.cancel_scope.cancel()
+    return Outcome(reply)
+
+
+class _AwaitedJob:
+    """The job that a question waits for, once the workspace has told which."""
+
+    def __init__(self) -> None:
+        self.told = trio.Event()
+        self.job: JobView | None = None
+
+    def tell(self, job: JobView) -> None:
+        self.job = job
+        self.told.set()
+
+
+async def _follow(awaited: _AwaitedJob, caller: Caller) -> None:
+    """Shows the client how far the job is while its question waits: a first index can take a while."""
+    await awaited.told.wait()
+    assert awaited.job is not None
+    await caller.follow(awaited.job, FOLLOWED_SECONDS)

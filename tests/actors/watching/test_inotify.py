@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from codecompass.actors.watching.changes import Changes
-from codecompass.store.scan import builtin
+from codecompass.scan import builtin
 from tests.support.watching import directories_below, exchange, watching
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")

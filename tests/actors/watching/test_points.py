@@ -11,8 +11,8 @@ import pytest
 
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import TreeWatcher, open_tree_watcher
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 from tests.support.workspace import TestWorkspace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import open_tree_watcher
-from codecompass.store.scan.walk import scan
-from codecompass.store.scan.workspace import ScanRules
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
 from tests.support.processes import run_python
 from tests.support.watching import directories_below, exchange, run_in_namespace, settle, watching
 

@@ -4,7 +4,7 @@ import trio
 
 from bench.quality.agreement import Pattern, compare, in_ripgrep, our_lines, ripgrep_lines
 from tests.conftest import tool
-from tests.store.query.project import FILES
+from tests.query.project import FILES
 
 
 def test_random_patterns_give_the_lines_that_ripgrep_gives(workspace):

@@ -7,7 +7,7 @@ import trio
 
 from bench.quality.sizes import compact_shares, random_budgets, sizes_table, vocabularies
 from codecompass.protocol.metadata import AnswerState
-from tests.store.query.project import FILES
+from tests.query.project import FILES
 
 STATE = AnswerState(workspace="/home/me/shop", project_id="0123456789abcdef", ref="main")
 

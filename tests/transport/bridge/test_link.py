@@ -8,9 +8,9 @@ from functools import partial
 import h11
 import trio
 
+from codecompass.projects.rules import RoutingRules
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits
 from codecompass.transport.bridge.target import bridge_target
-from codecompass.transport.routing.rules import RoutingRules
 from tests.fuzz.mutations import damaged, frame
 
 SEED = 45

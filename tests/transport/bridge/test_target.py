@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import InvalidInput
+from codecompass.projects.rules import RoutingRules
 from codecompass.transport.bridge.target import bridge_target
-from codecompass.transport.routing.rules import RoutingRules
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.listening_sockets import bound_url, open_sockets
-from codecompass.transport.http.transport import HttpTransport
+from codecompass.transport.http.server import bound_url, open_sockets
+from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.measures import Measures
 from tests.transport.sample_tools import said
 

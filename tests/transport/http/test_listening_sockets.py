@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from codecompass.errors import InvalidInput
-from codecompass.transport.http.listening_sockets import bound_url, open_sockets
+from codecompass.transport.http.server import bound_url, open_sockets
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import re
 
 from msgspec.structs import replace
 
+from codecompass.projects.known import Known
 from codecompass.transport.http.metrics import Load, Supervision, render
 from codecompass.transport.measures import BOUNDS, MeasuredTools, Measures
-from codecompass.transport.routing.known import Known
 from tests.support.routing import Client
 from tests.transport.sample_tools import SampleTools
 from tests.transport.test_health import CALM, META, job, known, live

@@ -8,11 +8,11 @@ import structlog
 import trio
 from msgspec.structs import replace
 
+from codecompass.projects.rules import RoutingRules
 from codecompass.settings import ServerSettings
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.listening_sockets import open_sockets
+from codecompass.transport.http.server import open_sockets
 from codecompass.transport.http.service import serve_http
-from codecompass.transport.routing.rules import RoutingRules
 from tests.support.serving import SETTINGS, open_serving
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, UPGRADE, ask, call, connect, initialize, message, modern_headers

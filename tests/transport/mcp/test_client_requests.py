@@ -3,7 +3,7 @@ import json
 import pytest
 from msgspec import Raw
 
-from codecompass.transport.mcp.client_requests import MAX_PENDING, ClientRefused, ClientRequests
+from codecompass.transport.mcp.client import MAX_PENDING, ClientRefused, ClientRequests
 from codecompass.transport.mcp.jsonrpc import Response
 
 

@@ -19,7 +19,7 @@ from codecompass.transport.mcp.jsonrpc import (
     oversized,
     parse,
 )
-from codecompass.transport.mcp.nesting import MAX_DEPTH
+from codecompass.transport.mcp.unusual_json import MAX_DEPTH
 from codecompass.units import MIB
 
 LIMIT = 10_000

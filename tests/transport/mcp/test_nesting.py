@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.transport.mcp.nesting import MAX_DEPTH, nests_too_deeply
+from codecompass.transport.mcp.unusual_json import MAX_DEPTH, nests_too_deeply
 from codecompass.units import MIB
 
 

@@ -2,7 +2,7 @@ import pytest
 from msgspec import UNSET
 
 from codecompass.transport.mcp.jsonrpc import Fault
-from codecompass.transport.mcp.pagination import page
+from codecompass.transport.mcp.opaque_text import page
 
 
 @pytest.mark.parametrize("n_items", [0, 1, 3, 4, 10])

@@ -1,7 +1,7 @@
 import pytest
 
 from codecompass.transport.mcp.jsonrpc import Fault
-from codecompass.transport.mcp.request_state import LIFETIME_SECONDS, StateSeal
+from codecompass.transport.mcp.opaque_text import LIFETIME_SECONDS, StateSeal
 
 
 class Clock:

@@ -5,7 +5,7 @@ import json
 import pytest
 import trio
 
-from codecompass.transport.mcp.roots import path_of_uri
+from codecompass.transport.mcp.client import path_of_uri
 from tests.transport.harness import connected, modern, settled
 from tests.transport.sample_tools import sample_core
 

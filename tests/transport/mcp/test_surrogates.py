@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from codecompass.transport.mcp.surrogates import without_half_pairs
+from codecompass.transport.mcp.unusual_json import without_half_pairs
 
 PIECES = (
     r"\ud83d", r"\ude00", r"\ud83d\ude00", r"\uD83D", r"\\", r"\n", r"\"", r"\u00e9", "ud83d", "a", "é", "中", "😀",

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from codecompass.store.job_log import Job, JobProgress
-from codecompass.store.processes import ProcessMark
+from codecompass.store.lock import ProcessMark
 from tests.transport.harness import connected, modern, settled
 from tests.transport.sample_tools import advance, finish, sample_core
 

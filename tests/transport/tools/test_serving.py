@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 import trio
 
+from codecompass.identity import project_id
+from codecompass.projects.rules import RoutingRules
 from codecompass.settings import QuerySettings, ServerSettings, Settings
-from codecompass.store.identity import project_id
-from codecompass.transport.routing.rules import RoutingRules
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving

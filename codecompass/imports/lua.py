@@ -1,0 +1,43 @@
+"""Lua: `require "a.b"` is `a/b.lua` or `a/b/init.lua` below an entry of the search path."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.imports.paths import ancestors, awaited_tail, last_part, nearest, tail_of
+from codecompass.imports.repository import PathIndex
+from codecompass.languages.records import Import
+
+_LAYOUTS: Final = ("", "lua/", "src/", "lib/")
+_EXTENSIONS: Final = (".lua", "/init.lua", ".luau")
+
+
+def tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the end of the module's name."""
+    return (awaited_tail(_module(item)),)
+
+
+def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file: below a directory above the importing one, else in the `lua/` of a plugin."""
+    module = _module(item)
+    tail = tail_of(last_part(module))
+    if not paths.files_with_tail(tail):
+        return ""
+    for place in _places(module, from_path):
+        if paths.has_file(place):
+            return place
+    for extension in _EXTENSIONS:
+        found = paths.files_ending(tail, f"lua/{module}{extension}")
+        if found:
+            return nearest(found, from_path)
+    return ""
+
+
+def _places(module: str, from_path: str) -> Iterator[str]:
+    for directory in ancestors(from_path):
+        for layout in _LAYOUTS:
+            for extension in _EXTENSIONS:
+                yield f"{directory}{layout}{module}{extension}"
+
+
+def _module(item: Import) -> str:
+    return item.spec.replace(".", "/").strip("/")

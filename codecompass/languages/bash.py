@@ -1,0 +1,233 @@
+"""Bash and other Bourne shells: functions, global variables, aliases, `source`.
+
+A variable is a definition where it is first assigned outside functions, or exported or made read-only anywhere.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    leading_comment,
+    without_comments,
+)
+from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.source_text import holds_mark, noted
+
+PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
+"""Variables that the shell or its caller defines: an assignment only changes them."""
+
+FUNCTION_MARKERS: Final = (b"()", b"function ")
+
+
+AT_LINE_START: Final = re.compile(
+    rb"<<-?[ \t]*(?P<quote>['\"\\]?)(?P<mark>\w+)(?P=quote)(?s:.{0,20000}?)^[ \t]*(?P=mark)$"
+    rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",
+    re.MULTILINE,
+)
+"""A function that begins a line; a document (`<<EOF`), which can look like it holds some, is matched with these."""
+CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
+
+
+def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: all names of a shell are global."""
+    return ()
+
+
+def comment_above(node: Node, context: Context) -> str:
+    """Returns the comment above without the `#!` line and what it tells ShellCheck."""
+    lines = leading_comment(node, context).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("#!", "# shellcheck ", "#shellcheck ")))
+
+
+def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, doc: str, context: Context) -> Iterator[Found]:
+    name = context.field_text(assignment, "name")
+    if assignment.type == "variable_name":
+        name = context.text(assignment)
+    # `a[1]=x` changes an element; `A+=x` adds to what is defined elsewhere.
+    adds = any(child.type == "+=" for child in assignment.children)
+    if not name.isidentifier() or adds or name in PREDEFINED or ("variable", name) in context.notes:
+        return
+    context.notes["variable", name] = ""
+    yield Definition(name=name, kind=kind, node=node, signature=signature, doc=doc, qualified_name=name)
+
+
+def assignment(node: Node, context: Context) -> Iterator[Found]:
+    """`X=1` outside functions. The body of a Bats test is no node of its own, its variables are known by the indent."""
+    is_in_test = context.path.endswith(".bats") and node.start_point[1] > 0
+    if context.enclosing is None and not is_in_test:
+        yield from _variable(
+            node,
+            "var",
+            node,
+            without_comments(node, context),
+            comment_above(node, context),
+            context,
+        )
+
+
+def declaration(node: Node, context: Context) -> Iterator[Found]:
+    """`readonly`, `declare`, `typeset`, `export`; in a function only the first and the last of them are global."""
+    words = [context.text(child) for child in node.children if child.type in ("word", "concatenation")]
+    flags = {letter for word in words if word.startswith("-") for letter in word[1:]}
+    keyword = context.text(node.children[0])
+    is_in_function = context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
+    if keyword == "local" or flags & {"f", "F", "p"}:
+        return
+    if is_in_function and keyword not in ("readonly", "export") and "g" not in flags:
+        return
+    kind: SymbolKind = "const" if keyword == "readonly" or "r" in flags else "var"
+    # A bare name is declared by `declare -A map`; `export NAME` and `readonly NAME` speak of one that exists.
+    wanted = ("variable_assignment", "variable_name") if keyword in ("declare", "typeset") else ("variable_assignment",)
+    found = [child for child in node.named_children if child.type in wanted]
+    doc = comment_above(node, context)
+    for child in found:
+        before = " ".join([keyword, *(word for word in words if word.startswith("-"))])
+        where = node if len(found) == 1 else child
+        yield from _variable(
+            child,
+            kind,
+            where,
+            f"{before} {without_comments(child, context)}",
+            doc,
+            context,
+        )
+
+
+def command(node: Node, context: Context) -> Iterator[Found]:
+    """`source x`, `. x`, `load x` of a Bats test, `alias x=y`."""
+    word = context.field_text(node, "name")
+    if word not in ("source", ".", "alias", "load"):
+        return
+    arguments = node.children_by_field_name("argument")
+    if word == "alias":
+        for argument in arguments:
+            name, equals, _ = context.text(argument).partition("=")
+            if equals and name and not name.startswith("-"):
+                where = node if len(arguments) == 1 else argument
+                signature = f"alias {context.text(argument)}"
+                yield Definition(name=name, kind="macro", node=where, signature=signature, qualified_name=name)
+    elif arguments and (word != "load" or context.path.endswith((".bats", ".bash"))):
+        spec = _unquoted(arguments[0], context)
+        if spec and "\n" not in spec:
+            yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+
+
+def _unquoted(node: Node, context: Context) -> str:
+    """The argument as written, the quotes of its strings removed: `"$DIR"/x.sh` is `$DIR/x.sh`."""
+    parts: list[str] = []
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type == "concatenation":
+            pending.extend(reversed(current.children))
+            continue
+        text = context.text(current)
+        parts.append(text[1:-1] if current.type in ("string", "raw_string") else text)
+    return "".join(parts)
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`name() { }`, `function name { }`."""
+    body = node.child_by_field_name("body")
+    name = context.field_text(node, "name")
+    bodies = () if body is None else (body,)
+    yield Definition(name=name, kind="fn", node=node, bodies=bodies, qualified_name=name)
+
+
+def loop(node: Node, context: Context) -> Iterator[Found]:
+    """A loop holds variables of the moment; it is entered for the functions in it."""
+    if holds_mark(node, context):
+        yield Inside(node)
+
+
+def recover(root: Node, context: Context) -> Iterator[Definition]:
+    """Functions that begin at the start of a line, for those that the grammar lost: a stray quote swallows many of them."""
+    source = context.source
+    matches = [match for match in AT_LINE_START.finditer(source) if match["body"] is not None]
+    line, position = 1, 0
+    for index, match in enumerate(matches):
+        limit = matches[index + 1].start() if index + 1 < len(matches) else len(source)
+        closing = CLOSING.search(source, match.end(), limit)
+        is_one_line = match["body"].rstrip().endswith(b"}")
+        end = match.end() if is_one_line or closing is None else closing.start()
+        line += source.count(b"\n", position, match.start())
+        position = match.start()
+        name = (match["word"] or match["name"]).decode("utf-8", "replace")
+        yield Definition(
+            name=name,
+            kind="fn",
+            node=root,
+            start_line=line,
+            end_line=line + source.count(b"\n", match.start(), end),
+            signature=source[match.start() : match.start("body")].decode("utf-8", "replace"),
+            doc="",
+            qualified_name=name,
+        )
+
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>@test)[ \t]+" + QUOTED + rb"[ \t]*(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+)
+"""Bats. The grammar sees the block as commands, so its end is told by the indentation."""
+
+BASH = Language(
+    name="bash",
+    grammar="bash",
+    extensions=(".sh", ".bash", ".bats", ".ebuild", ".eclass", ".ksh", ".zsh"),
+    filenames=(
+        ".bash_aliases",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_profile",
+        ".bashrc",
+        ".kshrc",
+        ".profile",
+        ".zlogin",
+        ".zlogout",
+        ".zprofile",
+        ".zshenv",
+        ".zshrc",
+        "APKBUILD",
+        "PKGBUILD",
+    ),
+    interpreters=("ash", "bash", "bats", "dash", "ksh", "mksh", "sh", "zsh"),
+    rules={
+        "function_definition": function,
+        "variable_assignment": assignment,
+        "variable_assignments": DESCEND,
+        "declaration_command": declaration,
+        "command": command,
+        "for_statement": loop,
+        "c_style_for_statement": loop,
+        "while_statement": loop,
+        "do_group": DESCEND,
+        "if_statement": DESCEND,
+        "elif_clause": DESCEND,
+        "else_clause": DESCEND,
+        "case_statement": DESCEND,
+        "case_item": DESCEND,
+        "compound_statement": DESCEND,
+        "list": DESCEND,
+        "redirected_statement": DESCEND,
+        "ERROR": DESCEND,
+    },
+    nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
+    comment_marks=(b"#",),
+    tests=TESTS,
+    module=module_of,
+    before=noted(FUNCTION_MARKERS),
+    recover=recover,
+    doc=comment_above,
+)

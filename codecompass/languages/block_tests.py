@@ -1,0 +1,219 @@
+"""Tests that are calls with a title and a block (`it("adds", () => {..})`, `test "adds" do`): found by their heads in the text.
+
+The walk does not enter such blocks, which are most of a test file, so they are looked for behind it: a pattern finds the lines
+that look like heads, and the tree, or the indentation where grammars lose their way, says whether they are and where they end.
+A file without tests costs one pass of a short pattern.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+import tree_sitter
+from msgspec import Struct, structs
+
+from codecompass.languages.records import SIGNATURE_LIMIT, Symbol
+
+Node = tree_sitter.Node
+
+MAX_TITLE: Final = 200
+"""Characters of a title that make the name."""
+
+MAX_HEADS: Final = 3_000
+"""Heads of one file that are looked at. Each costs a way down the tree, past all the statements before it."""
+
+MAX_BLOCK: Final = 200_000
+"""Bytes behind a head in which the end of its block is looked for by the indentation."""
+
+MAX_QUALIFIED_NAME: Final = 1_000
+"""Characters from which a test goes by its title alone: names of nested ones grow with the square."""
+
+MAX_DEPTH: Final = 100
+"""Tests within tests. Deeper ones stand beside the last of these, as definitions do (`extract.MAX_NESTING`)."""
+
+_ESCAPED: Final = re.compile(r"\\(['\"`\\])")
+_BLANKS: Final = frozenset(b" \t\r\n")
+_NOT_CODE: Final = ("comment", "string", "heredoc", "template")
+
+
+DOUBLE_QUOTED: Final = rb"\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\""
+QUOTED: Final = rb"(?:" + DOUBLE_QUOTED + rb"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)')"
+"""What a title looks like."""
+
+
+class BlockTest(Struct, frozen=True):
+    """A test or a group of tests. Lines are 1-based and inclusive."""
+
+    title: str
+    line_start: int
+    line_end: int
+    signature: str
+
+
+class BlockHeads(Struct, frozen=True, kw_only=True):
+    """How tests of a language begin.
+
+    `pattern` begins with a line break and blanks. It is tried on every line, so what follows must be alternatives that begin
+    with a literal each: then a look at one character is enough for nearly all lines. Its group `head` begins with the first
+    word, its last group is what is between the quotes, and `lead`, if there is one and it took part, stands before the title
+    in the name. A title in which `computed` matches is none. `block` must match between the title and the end of the test.
+
+    With `nodes` the end is that of the largest node that begins at `head` and is one of these types, beginning with the
+    smallest that holds head and title; where there are `statements`, it must be one of them. Without `nodes` the block ends at
+    the first line that has the indentation of the head and then one of `closers`. `title_of` gives the title for heads whose
+    pattern has none.
+    """
+
+    pattern: re.Pattern[bytes]
+    block: re.Pattern[bytes]
+    computed: re.Pattern[bytes] | None = None
+    nodes: frozenset[str] = frozenset()
+    statements: frozenset[str] = frozenset()
+    closers: tuple[bytes, ...] = (b"}",)
+    title_of: Callable[[Node], tuple[int, int] | None] | None = None
+
+    def find(self, root: Node, source: bytes) -> list[BlockTest]:
+        """Returns the tests of a file in the order of their lines, groups before what is in them."""
+        found: list[BlockTest] = []
+        # The first line gets a line break before it, too. Offsets in this text are those in the source, plus one.
+        text = b"\n" + source
+        line, counted = 1, 1
+        for match in islice(self.pattern.finditer(text), MAX_HEADS):
+            start = match.start("head")
+            span = self._span(root, text, match, start)
+            if span is None:
+                continue
+            name = self._name(text, match, span)
+            if not name:
+                continue
+            line += text.count(b"\n", counted, start)
+            counted = start
+            found.append(BlockTest(name, line, line + text.count(b"\n", start, span[2]), _signature(text, start, span[1])))
+        return found
+
+    def _span(self, root: Node, text: bytes, match: re.Match[bytes], start: int) -> tuple[int, int, int] | None:
+        """Where the title begins and ends, and where the test ends; None where it is none."""
+        # The title is the last group, whichever quotes are around it.
+        first, last = match.span(match.lastindex or 0) if match.lastgroup != "head" else (-1, -1)
+        if self.nodes:
+            node = self._node(root, start - 1, max(match.end("head"), last) - 1)
+            if node is None:
+                return None
+            if first < 0:
+                title = self.title_of(node) if self.title_of is not None else None
+                if title is None:
+                    return None
+                first, last = title[0] + 1, title[1] + 1
+            end = node.end_byte + 1
+            while text[end - 1] in _BLANKS:
+                end -= 1
+        else:
+            inner = root.descendant_for_byte_range(start - 1, start)
+            # In Scala a head may itself begin with a string.
+            begins = inner is not None and inner.start_byte == start - 1 and "string" in inner.type
+            if inner is None or (not begins and any(word in inner.type for word in _NOT_CODE)):
+                return None
+            end = self._closing(text, match, last)
+        return None if self.block.search(text, last, end) is None else (first, last, end)
+
+    def _name(self, text: bytes, match: re.Match[bytes], span: tuple[int, int, int]) -> str:
+        title = text[span[0] : span[1]]
+        if self.computed is not None and self.computed.search(title) is not None:
+            return ""
+        name = title.decode("utf-8", "replace")
+        if "\\" in name:
+            name = _ESCAPED.sub(r"\1", name)
+        if "lead" in self.pattern.groupindex and match["lead"]:
+            name = f"{match['lead'].decode('utf-8', 'replace').replace(chr(34), '')} {name}"
+        name = " ".join(name.split())
+        return name if len(name) <= MAX_TITLE else name[: MAX_TITLE - 1].rstrip() + "…"
+
+    def _node(self, root: Node, start: int, end: int) -> Node | None:
+        node = root.descendant_for_byte_range(start, end)
+        if node is None or node.start_byte != start or node.type not in self.nodes:
+            return None
+        # To ask for a parent means a way down from the root.
+        while node.type not in self.statements:
+            outer = node.parent
+            if outer is None or outer.start_byte != start or outer.type not in self.nodes:
+                return None if self.statements else node
+            node = outer
+        return node
+
+    def _closing(self, text: bytes, match: re.Match[bytes], after: int) -> int:
+        """The end of the line on which the block is closed; of its first line where nothing closes it."""
+        line_end = text.find(b"\n", after)
+        if line_end < 0:
+            return len(text)
+        if not text[after:line_end].rstrip().endswith(self.closers):
+            indent = text[match.start() + 1 : match.start("head")]
+            closings = [
+                at for closer in self.closers if (at := text.find(b"\n" + indent + closer, line_end, line_end + MAX_BLOCK)) >= 0
+            ]
+            if closings:
+                closing = text.find(b"\n", min(closings) + 1)
+                return len(text) if closing < 0 else closing
+        return line_end
+
+
+def _signature(text: bytes, start: int, title_end: int) -> str:
+    """The source from the head to the end of the line that the title ends in."""
+    end = text.find(b"\n", title_end, title_end + SIGNATURE_LIMIT)
+    return text[start : end if end >= 0 else title_end + SIGNATURE_LIMIT].decode("utf-8", "replace").rstrip(" {;,\r\t")
+
+
+def with_tests(
+    symbols: list[Symbol], tests: list[BlockTest], module: tuple[str, ...], separator: str, clean: Callable[[str], str]
+) -> list[Symbol]:
+    """Returns symbols and tests in one list by line. What stands in a test has it as its parent; names stay as they are.
+
+    `symbols` come by line, parents before their members; `module` and `separator` make the qualified names of tests.
+    """
+    merged: list[Symbol] = []
+    place: dict[int, int] = {-1: -1}
+    around: list[tuple[int, bool, int]] = []
+    for line, is_symbol, index in _in_order(symbols, tests):
+        last = symbols[index].line_end if is_symbol else tests[index].line_end
+        while around and (around[-1][0] < last or around[-1][0] < line):
+            around.pop()
+        inner = around[min(len(around), MAX_DEPTH) - 1][2] if around else -1
+        if is_symbol:
+            symbol = symbols[index]
+            is_in_test = bool(around) and not around[-1][1]
+            parent = inner if is_in_test else place[symbol.parent]
+            place[index] = len(merged)
+            merged.append(symbol if parent == symbol.parent else structs.replace(symbol, parent=parent))
+        else:
+            test = tests[index]
+            outer = merged[inner].qualified_name if inner >= 0 else separator.join(module)
+            is_short = len(outer) <= MAX_QUALIFIED_NAME
+            merged.append(
+                Symbol(
+                    name=test.title,
+                    kind="test",
+                    qualified_name=f"{outer}{separator}{test.title}" if outer and is_short else test.title,
+                    line_start=test.line_start,
+                    line_end=test.line_end,
+                    signature=test.signature if _is_clean(test.signature) else clean(test.signature),
+                    parent=inner,
+                )
+            )
+        around.append((last, is_symbol, len(merged) - 1))
+    return merged
+
+
+def _is_clean(signature: str) -> bool:
+    return "\n" not in signature and "  " not in signature and len(signature) <= SIGNATURE_LIMIT
+
+
+def _in_order(symbols: list[Symbol], tests: list[BlockTest]) -> Iterator[tuple[int, bool, int]]:
+    """Yields (line, whether it is a symbol, index). A test begins its line, so it comes before symbols of the same line."""
+    at = 0
+    for index, symbol in enumerate(symbols):
+        while at < len(tests) and tests[at].line_start <= symbol.line_start:
+            yield tests[at].line_start, False, at
+            at += 1
+        yield symbol.line_start, True, index
+    for rest in range(at, len(tests)):
+        yield tests[rest].line_start, False, rest

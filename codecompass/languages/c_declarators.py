@@ -1,0 +1,179 @@
+"""C and C++ declarators and scopes: which name is declared, whether it is a function, where it stands, what of it is shown."""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.language import CLASS_LIKE, Context, Node
+from codecompass.languages.records import Visibility
+from codecompass.languages.source_text import plain_code
+
+_NAMES: Final = frozenset(
+    {
+        "identifier",
+        "field_identifier",
+        "type_identifier",
+        "namespace_identifier",
+        "destructor_name",
+        "operator_name",
+    }
+)
+_WITH_ARGUMENTS: Final = frozenset({"template_function", "template_method", "template_type"})
+_TRANSPARENT: Final = frozenset({"parenthesized_declarator", "attributed_declarator", "init_declarator", "qualified_identifier"})
+_DEEPEST: Final = 64
+"""Levels of a declarator; what is deeper is no code that a person wrote."""
+
+
+class Declared(Struct, frozen=True):
+    """`qualifier` holds the parts before the name in `A::B::f`, without template arguments."""
+
+    name: str
+    is_function: bool
+    is_pointer: bool
+    qualifier: tuple[str, ...] = ()
+
+
+def declared_by(declarator: Node, context: Context, *, is_typedef: bool = False) -> Declared | None:
+    """Returns what `declarator` declares; None for a structured binding, or where the tree is broken.
+
+    In a typedef the name may be one that the grammar knows as a type (`typedef unsigned long size_t`).
+    """
+    node = declarator
+    closest = ""
+    is_pointer = False
+    qualifier: tuple[str, ...] = ()
+    for _ in range(_DEEPEST):
+        kind = node.type
+        if kind in _NAMES or (kind == "primitive_type" and is_typedef):
+            name = _operator(context.text(node)) if kind == "operator_name" else context.text(node)
+            return Declared(
+                "".join(name.split()) if kind == "destructor_name" else name,
+                closest == "function_declarator",
+                is_pointer,
+                qualifier,
+            )
+        if kind == "operator_cast":
+            return Declared("operator " + _conversion(node, context), True, False, qualifier)
+        if kind in _WITH_ARGUMENTS:
+            inner = node.child_by_field_name("name")
+        elif kind == "qualified_identifier":
+            scope = node.child_by_field_name("scope")
+            if scope is not None:
+                qualifier = (*qualifier, _scope_name(scope, context))
+            inner = node.child_by_field_name("name")
+        else:
+            if kind not in _TRANSPARENT:
+                closest = kind
+                if kind in ("pointer_declarator", "pointer_type_declarator"):
+                    # What stands before the star of a pointer to a member is no scope of the pointer.
+                    is_pointer, qualifier = True, ()
+            inner = node.child_by_field_name("declarator")
+            if inner is None and kind not in ("structured_binding_declarator", "ERROR"):
+                named = node.named_children
+                inner = named[-1] if named else None
+        if inner is None:
+            return None
+        node = inner
+    return None
+
+
+def type_name(name: Node, context: Context) -> tuple[str, tuple[str, ...]]:
+    """Returns the bare name of a class or enum and the scopes written before it (`A::B<T>` gives `B`, `("A",)`)."""
+    qualifier: tuple[str, ...] = ()
+    while name.type == "qualified_identifier" or name.type in _WITH_ARGUMENTS:
+        if name.type == "qualified_identifier":
+            scope = name.child_by_field_name("scope")
+            if scope is not None:
+                qualifier = (*qualifier, _scope_name(scope, context))
+        inner = name.child_by_field_name("name")
+        if inner is None:
+            break
+        name = inner
+    return context.text(name), qualifier
+
+
+def _scope_name(scope: Node, context: Context) -> str:
+    inner = scope.child_by_field_name("name") if scope.type in _WITH_ARGUMENTS else None
+    return context.text(scope if inner is None else inner)
+
+
+def _operator(text: str) -> str:
+    """`operator ==` as `operator==`; a blank stays where a word follows (`operator new`)."""
+    sign = " ".join(text.removeprefix("operator").split())
+    return f"operator {sign}" if sign[:1].isalpha() else "operator" + sign.replace(" ", "")
+
+
+def _conversion(node: Node, context: Context) -> str:
+    """The target type of a conversion operator: all between `operator` and the parameter list."""
+    text = context.text(node).removeprefix("operator")
+    return " ".join(text[: text.find("(")].split()).replace(" *", "*").replace(" &", "&")
+
+
+FUNCTIONS: Final = frozenset({"fn", "method", "test"})
+
+_LOCAL_DEFINITIONS: Final = (
+    (b"struct", re.compile(rb"struct\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
+    (b"class", re.compile(rb"class\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
+    (b"enum", re.compile(rb"enum\b[^;(){}=]*\{")),
+    (b"union", re.compile(rb"union\b[^;(){}=]*\{")),
+    (b"typedef", re.compile(rb"typedef\b")),
+    (b"using", re.compile(rb"using\s+\w+\s*=")),
+    (b"#", re.compile(rb"#[ \t]*define\b")),
+)
+"""What begins a definition in a function: a word that is quick to look for, and what must follow it."""
+
+
+def visibility_here(context: Context, node: Node, is_static: bool = False) -> Visibility:
+    """Members have that of their section; beside them `static` and what is in a nameless namespace is private."""
+    enclosing = context.enclosing
+    if enclosing in FUNCTIONS:
+        return ""
+    if enclosing in CLASS_LIKE:
+        section = context.notes.get(("section", len(context.scope_kinds)), "")
+        return SECTIONS.get(section, context.scope_visibility)
+    hidden = context.notes.get(("hidden",))
+    if is_static or (hidden is not None and node.start_byte < int(hidden)):
+        return "private"
+    return "public"
+
+
+SECTIONS: Final[dict[str, Visibility]] = {"public": "public", "private": "private", "protected": "protected"}
+
+
+def open_section(context: Context, visibility: Visibility, depth: int = 0) -> None:
+    """Notes the section for what follows in the current scope, or `depth` scopes further in."""
+    context.notes[("section", len(context.scope_kinds) + depth)] = visibility
+
+
+def head(start: Node, end: Node | None, context: Context) -> str:
+    """The source from the start of one node to the start of another; to the end of the first one without it."""
+    return plain_code(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
+
+
+_ATTRIBUTES: Final = frozenset({"attribute_declaration", "attribute_specifier", "ms_declspec_modifier"})
+
+
+def first_line(node: Node) -> int | None:
+    """The line of the first word behind `[[attributes]]` that stand before a declaration; None where none do."""
+    first = node.child(0)
+    if first is None or first.type not in _ATTRIBUTES:
+        return None
+    return next((child.start_point[0] + 1 for child in node.children if child.type not in _ATTRIBUTES | {"comment"}), None)
+
+
+def local_bodies(body: Node | None, context: Context) -> tuple[Node, ...]:
+    """The body of a function if it defines types or macros: most do not, and walking them would cost the most."""
+    if body is None:
+        return ()
+    if body.has_error:
+        # What follows may have been taken for a part of this function.
+        return (body,)
+    source, start, end = context.source, body.start_byte, body.end_byte
+    for marker, definition in _LOCAL_DEFINITIONS:
+        found = source.find(marker, start, end)
+        while found >= 0:
+            if definition.match(source, found, end):
+                return (body,)
+            found = source.find(marker, found + 1, end)
+    return ()

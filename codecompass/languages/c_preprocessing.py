@@ -1,0 +1,289 @@
+"""The source that the C and C++ grammars are given to parse: conditionals and macros are blanked where they would break the
+tree.
+"""
+
+import re
+from typing import Final
+
+from codecompass.languages.c_conditionals import resolve
+from codecompass.languages.source_text import blank, masked
+
+_CANDIDATE: Final = re.compile(
+    # The look-behind comes second so that the search can skip to the next capital letter.
+    rb"([A-Z_](?<![\w.\">:][A-Z_])(?:[A-Z0-9_]{2,}+|_(?!attribute|declspec|asm|builtin|typeof|extension)[a-z]\w++))(?!\w)"
+    rb"\s*+(?=[A-Za-z_~}(;{=:*\[-])"
+)
+_PARENTHESES: Final = re.compile(rb"[()]")
+_REACH: Final = 2000
+"""Bytes within which the parentheses of a macro or a parameter list must close."""
+
+_AHEAD: Final = 300
+_ENOUGH_WORDS: Final = 3
+"""Bytes behind a macro that are looked at, and the words that must be in them."""
+
+_MOST_PARENTHESES: Final = 128
+_NEAR: Final = 120
+"""Bytes in which what stands before a macro is nearly always found."""
+
+_LONGEST_WORD: Final = 80
+_ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
+_NEXT_WORD: Final = re.compile(rb"\s*([A-Za-z_]\w*)")
+_ANGLES = rb"<(?:[^<>;{}]|<(?:[^<>;{}]|<[^<>;{}]*+>)*+>)*+>"
+_TYPE_AND_NAME: Final = re.compile(
+    rb"\s*+(?:struct\b|union\b|enum\b|::)?\s*+[A-Za-z_]\w*+(?:::\w++|\s*+" + _ANGLES + rb")*+"
+    rb"[\s*&](?:[\s*&]|const\b|volatile\b)*+(?:[A-Za-z_~]|\(\s*\*)"
+)
+_MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
+_TYPE_MACRO: Final = re.compile(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
+_POINTER_TO_FUNCTION: Final = re.compile(rb"\(\s*\*\s*\w+\s*\)$")
+_REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
+_INITIALISERS: Final = re.compile(rb"\s*(?:noexcept\b\s*)?:(?!:)")
+_CLASS_HEAD: Final = re.compile(
+    rb"(?:\s*+\[\[[^\[\]]*+\]\]|\s*+(?:[A-Z_][A-Z0-9_]*+|alignas)\s*+\([^(){};]*+\)"
+    rb"|\s*+(?!final\b)[A-Za-z_]\w*+(?:::\w++|\s*+" + _ANGLES + rb")*+)++\s*+(?:final\s*+)?(?P<next>\{|:(?!:)|;)"
+)
+
+_POINTER_QUALIFIER: Final = re.compile(rb"[*&]\s*+([A-Za-z_]\w++)\s++(?=[A-Za-z_])")
+_NO_QUALIFIERS: Final = frozenset(
+    b"const volatile restrict __restrict __restrict__ _Atomic operator sizeof alignof new delete not and or typename co_await"
+    b" compl bitand bitor xor and_eq or_eq not_eq noexcept override final requires throw".split()
+)
+"""Words that may follow a `*` and stand before another word; `char * nullable name` has a macro between the two."""
+
+_TYPE_ARGUMENT: Final = re.compile(
+    rb"\(\s*(?:const\s|(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)\b|[\w:]+\s*<)[\w:<>\s*&]*,"
+    rb"|[(,]\s*(?:const\s+)?(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)[\s*&]*[,)]"
+)
+"""`FLAG(int, name, 1);`, `BENCH(Sort, int8_t);`: a type as an argument, which only macros have."""
+
+_DECLARATION_WORDS: Final = frozenset(
+    b"class struct union enum typename template static inline extern const constexpr consteval constinit virtual explicit"
+    b" friend typedef using namespace void int char bool unsigned signed long short float double auto volatile register"
+    b" mutable operator __attribute__ __declspec".split()
+)
+_SPECIFIERS: Final = frozenset(
+    b"static inline extern const constexpr consteval constinit virtual explicit friend typedef volatile register mutable"
+    b" unsigned signed long short typename".split()
+)
+_STATEMENT_WORDS: Final = frozenset(
+    b"return case goto else do new delete throw sizeof alignof using operator if while for switch catch co_return co_await"
+    b" co_yield default public private protected not and or break continue decltype defined".split()
+)
+_CLASS_KEYS: Final = frozenset((b"class", b"struct", b"union", b"enum"))
+_PRIMITIVES: Final = frozenset(b"void int char bool unsigned signed long short float double auto".split())
+_NO_TYPES: Final = _SPECIFIERS | _STATEMENT_WORDS | _CLASS_KEYS - _PRIMITIVES
+_AFTER_PARAMETERS: Final = frozenset(b"const override noexcept final volatile try requires".split())
+
+
+def blank_macros(text: bytearray, code: bytearray) -> None:
+    """Blanks in `text`, and in `code` (`text` masked, without directives), the macros that the grammar stumbles over."""
+    for match in _CANDIDATE.finditer(bytes(code)):
+        start, end = match.start(), match.end()
+        has_arguments = code[end : end + 1] == b"("
+        # Most words in capitals stand in expressions: behind an operator there is nothing to decide.
+        before = code[max(0, start - 1) : start]
+        if before in b" \t" and start > 1:
+            before = code[start - 2 : start - 1]
+        if before and before in b"=+-!|,?<%^~/.":
+            continue
+        if has_arguments:
+            end = _closing(code, end)
+            if end < 0:
+                continue
+        if code[end : end + 1] == b":" and code[end + 1 : end + 2] != b":":
+            # `PRIVATE_UNLESS_TESTED:` in a class; as a label in a function it is not missed.
+            if bytes(code[max(0, start - _NEAR) : start]).rstrip()[-1:] in (b";", b"{", b"}"):
+                blank(text, start, end + 1)
+                blank(code, start, end + 1)
+        elif has_arguments and _TYPE_MACRO.match(code, end) and _begins_declaration(code, start):
+            # `typedef MACRO(type) name;`: without its arguments the macro can pass for a type.
+            blank(text, match.end(1), end)
+            blank(code, match.end(1), end)
+        elif _is_in_the_way(code, start, end, has_arguments):
+            # Not up to `end` without arguments: what looks like blanks in `code` can be a directive in `text`.
+            last = end if has_arguments else match.end(1)
+            blank(text, start, last)
+            blank(code, start, last)
+
+    for match in _POINTER_QUALIFIER.finditer(bytes(code)):
+        if match[1] not in _NO_QUALIFIERS:
+            blank(text, match.start(1), match.end(1))
+            blank(code, match.start(1), match.end(1))
+
+
+def _begins_declaration(code: bytearray, start: int) -> bool:
+    before = bytes(code[max(0, start - _NEAR) : start]).rstrip()
+    return before[-1:] in (b";", b"{", b"}") or _last_word(before) in _SPECIFIERS
+
+
+def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -> bool:
+    before = bytes(code[max(0, start - _NEAR) : start]).rstrip() or bytes(code[max(0, start - _REACH) : start]).rstrip()
+    last = before[-1:]
+    following = bytes(code[end : end + _AHEAD]).lstrip()
+    if len(following.split(None, 2)) < _ENOUGH_WORDS:
+        # A long comment follows.
+        following = bytes(code[end : end + 10 * _AHEAD]).lstrip()
+    first = following[:1]
+    word = _NEXT_WORD.match(following)
+    if last == b"" or last in b';{}:>"]':
+        if has_arguments and first == b";" and last in b";{}" and _TYPE_ARGUMENT.search(code, start, end):
+            return True
+        if last == b"]" and not before.endswith(b"]]"):
+            return has_arguments and first in b";="
+        return _leads(code, start, end, following, has_arguments, last)
+    if last == b")":
+        return _trails_parameters(code, start, following)
+    if last == b"(":
+        return not has_arguments and re.match(rb"\*\s*\w+\s*(?:\[\w*\]\s*)?\)\s*\(", following) is not None
+    if last in b"*&":
+        if first in b"{;=":
+            return _REFERENCE_QUALIFIER.search(before) is not None
+        return word is not None and not has_arguments
+    previous = _last_word(before)
+    if not previous or previous in _STATEMENT_WORDS:
+        return False
+    if previous in _CLASS_KEYS:
+        head = _CLASS_HEAD.match(following)
+        return head is not None and not following.startswith(b"final") and (head["next"] != b";" or previous == b"class")
+    if previous == b"namespace":
+        return word is not None
+    if previous in _AFTER_PARAMETERS and first in b"{;=:-":
+        return previous != b"const" or before[: -len(previous)].rstrip().endswith(b")")
+    if word is not None:
+        if previous == b"explicit":
+            return True
+        if previous in _SPECIFIERS:
+            return word[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following) is not None
+        # With arguments it may be the function itself: `void FUNCTION(int) ATTRIBUTE;`
+        return not has_arguments or not (word[1].isupper() or word[1] in _AFTER_PARAMETERS or word[1].startswith(b"__"))
+    if first == b"" or first not in (b";={,})" if has_arguments else b";={"):
+        return False
+    return _trails_name(before, previous, first)
+
+
+def _leads(code: bytearray, start: int, end: int, following: bytes, has_arguments: bool, last: bytes) -> bool:
+    """Where a declaration begins."""
+    first = following[:1]
+    if first == b"}":
+        return last in b";}" and last != b""
+    if first == b"~" or following.startswith(b"[["):
+        return True
+    word = _NEXT_WORD.match(following)
+    if word is None:
+        return False
+    if word[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following) is not None:
+        return True
+    if not has_arguments and following[word.end() :].lstrip()[:1] == b"(" and _is_constructor(code, end + word.end(1)):
+        return True
+    run = _MACRO_RUN.match(following)
+    if run is not None:
+        behind = _NEXT_WORD.match(following, run.end())
+        if behind is not None and (behind[1] in _DECLARATION_WORDS or _TYPE_AND_NAME.match(following, run.end()) is not None):
+            return True
+    is_alone = _is_alone(code, start, end)
+    if has_arguments or (is_alone and word[1] in _STATEMENT_WORDS):
+        return is_alone
+    return is_alone and code[end - 1 : end].isspace() and code.count(b"\n", start, end) > 1
+
+
+def _is_constructor(code: bytearray, start: int) -> bool:
+    """Whether a list of member initialisers follows the parameter list behind `start`."""
+    opening = code.find(b"(", start)
+    close = -1 if opening < 0 else _closing(code, opening)
+    return close >= 0 and _INITIALISERS.match(code, close) is not None
+
+
+def _is_alone(code: bytearray, start: int, end: int) -> bool:
+    line_start = code.rfind(b"\n", 0, start) + 1
+    line_end = code.find(b"\n", start)
+    tail = code[end : code.find(b"\n", end)] if code.find(b"\n", end) >= 0 else code[end:]
+    return not code[line_start:start].strip() and (line_end < end or not tail.strip())
+
+
+def _trails_parameters(code: bytearray, start: int, following: bytes) -> bool:
+    """After `)`: an attribute of a function, unless the parentheses belong to a statement."""
+    first = following[:1]
+    word = _NEXT_WORD.match(following)
+    if first not in b"{;=:-" and not (word is not None and (word[1] in _AFTER_PARAMETERS or word[1].isupper())):
+        return False
+    for reach in (_NEAR, _REACH):
+        verdict = _owner_takes_attributes(bytes(code[max(0, start - reach) : start]).rstrip(), first, reach < min(start, _REACH))
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _owner_takes_attributes(close: bytes, first: bytes, is_cut: bool) -> bool | None:
+    """Whether what stands before the last parentheses of `close` is a function; None if that is further up."""
+    depth = 0
+    for match in reversed(list(_PARENTHESES.finditer(close))):
+        depth += 1 if match[0] == b")" else -1
+        if depth == 0:
+            if is_cut and match.start() < _LONGEST_WORD:
+                return None
+            before = close[: match.start()].rstrip()
+            owner = _last_word(before)
+            if not owner:
+                is_pointer = _POINTER_TO_FUNCTION.search(before) is not None
+                return is_pointer or before[-1:] in (b"]", b">") or (before[-1:] == b")" and first == b"{")
+            return owner not in _STATEMENT_WORDS and not (owner.isupper() and first == b";")
+    return None
+
+
+def _trails_name(before: bytes, previous: bytes, first: bytes) -> bool:
+    """`Type name MACRO(x);`: three words in a row, the last of which cannot be what is declared."""
+    if previous in _SPECIFIERS or previous in _PRIMITIVES:
+        return False
+    head = before[: -len(previous)].rstrip()
+    if head[-1:] in (b">", b"*", b"&"):
+        return True
+    if head[-1:] in (b",", b"{") and first in b"=,}":
+        return True
+    owner = _last_word(head)
+    return owner != b"" and owner not in _NO_TYPES
+
+
+def _last_word(text: bytes) -> bytes:
+    """The word that `text` ends with, empty where it ends with something else."""
+    return text[-_LONGEST_WORD:].translate(_ONLY_WORDS).rpartition(b" ")[2]
+
+
+def _closing(code: bytearray, start: int) -> int:
+    """The offset behind the parenthesis that closes the one at `start`; -1 if it is not within reach."""
+    depth = 0
+    for count, match in enumerate(_PARENTHESES.finditer(code, start, min(len(code), start + _REACH))):
+        depth += 1 if match[0] == b"(" else -1
+        if depth == 0:
+            return match.end()
+        if count == _MOST_PARENTHESES:
+            break
+    return -1
+
+
+_DEFAULTED: Final = re.compile(rb"=\s*(?:default|delete)\s*(?=;)")
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with blanks in place of what the grammars cannot take."""
+    text, _ = _prepared(source)
+    return bytes(text)
+
+
+def prepare_cpp(source: bytes) -> bytes:
+    """As `prepare`; `= default` becomes an empty body too, because outside a class the grammar takes it for a value."""
+    text, code = _prepared(source)
+    if b"default" in code or b"delete" in code:
+        for match in _DEFAULTED.finditer(bytes(code)):
+            length = match.end() - match.start()
+            text[match.start() : match.end()] = (
+                b"{}".ljust(length) if b"\n" not in match[0] else text[match.start() : match.end()]
+            )
+    return bytes(text)
+
+
+def _prepared(source: bytes) -> tuple[bytearray, bytearray]:
+    code = masked(source)
+    text = bytearray(source)
+    resolve(text, code)
+    blank_macros(text, code)
+    return text, code

@@ -1,0 +1,97 @@
+"""Cuts a text into chunks of whole lines, at the places where a reader would: between top-level things.
+
+No parser is involved, so that text is searchable before any symbol is known and a chunk never depends on a grammar. The
+cut looks for a line with little indentation after a blank line, which in every language we know is where a definition
+(or the comment above it) begins.
+"""
+
+from typing import Final
+
+from codecompass.languages.records import Chunk
+from codecompass.languages.words import WordSplitter
+
+MIN_LINES: Final = 12
+TARGET_LINES: Final = 36
+MAX_LINES: Final = 60
+"""Lines of a chunk. About 36 lines is one or two functions: small enough to point at, large enough to rank."""
+
+MAX_CHARACTERS: Final = 6_000
+"""A chunk ends early where its lines are long, so that one page of minified data does not outrank code."""
+
+_NO_BLANK_ABOVE: Final = 6.0
+_CLOSES_A_BLOCK: Final = 8.0
+_PER_LINE_OFF_TARGET: Final = 0.12
+_CLOSERS: Final = ("}", ")", "]", "end", "else", "elif", "except", "finally", "catch")
+_BEGIN_CLOSERS: Final = frozenset(closer[0] for closer in _CLOSERS)
+
+
+def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
+    """Returns the chunks of `text` in order, without gap or overlap; together they are the text. Empty text gives none.
+
+    Lines end at `\\n` alone, as editors and every other tool count them.
+    """
+    if not text:
+        return ()
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    count = len(lines)
+    chunks = []
+    start = 0
+    while start < count:
+        end = _end_of_chunk(lines, start, count)
+        body = "\n".join(lines[start:end])
+        if end < count or text.endswith("\n"):
+            body += "\n"
+        words = splitter.words_of_text(body)
+        chunks.append(Chunk(start + 1, end, body, words.parts, words.names))
+        start = end
+    return tuple(chunks)
+
+
+def line_count(text: str) -> int:
+    """Returns the number of lines: a last line without line break counts."""
+    return text.count("\n") + (0 if not text or text.endswith("\n") else 1)
+
+
+def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
+    """Returns the index after the chunk's last line."""
+    last = min(start + MAX_LINES, count)
+    if sum(map(len, lines[start:last])) + last - start > MAX_CHARACTERS:
+        last = _last_within(lines, start, last)
+    elif last == count:
+        return count
+    best, best_cost = last, 1e9
+    target = start + TARGET_LINES
+    for index in range(min(start + MIN_LINES, last), last):
+        off_target = abs(index - target) * _PER_LINE_OFF_TARGET
+        if off_target >= best_cost:
+            # However good the line is, it is too far away; beyond the target so are all that follow.
+            if index >= target:
+                break
+            continue
+        line = lines[index]
+        stripped = line.lstrip()
+        # Most lines are too deep already, and the rest is not cheap.
+        cost = len(line) - len(stripped) + off_target
+        if cost >= best_cost or not stripped:
+            continue
+        cost += 3.0 * line.count("\t", 0, len(line) - len(stripped))
+        above = lines[index - 1]
+        if above and not above.isspace():
+            cost += _NO_BLANK_ABOVE
+        if stripped[0] in _BEGIN_CLOSERS and stripped.startswith(_CLOSERS):
+            cost += _CLOSES_A_BLOCK
+        if cost < best_cost:
+            best, best_cost = index, cost
+    return best
+
+
+def _last_within(lines: list[str], start: int, last: int) -> int:
+    """Returns the index after the last line of those that are not too long together; one line is never too long."""
+    size = 0
+    for index in range(start, last):
+        size += len(lines[index]) + 1
+        if size > MAX_CHARACTERS:
+            return max(index, start + 1)
+    return last

@@ -1,0 +1,139 @@
+"""C++: what C has, and classes with sections, namespaces, templates, aliases, concepts, members defined outside."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.c import C_RULES
+from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
+from codecompass.languages.c_definitions import function, no_module
+from codecompass.languages.c_preprocessing import prepare_cpp
+from codecompass.languages.language import DESCEND, Context, Definition, Found, Inside, Language, Node, Rule
+from codecompass.languages.records import Import
+from codecompass.languages.source_text import comment_above
+
+_DEEPEST_TEMPLATE: Final = 16
+"""Levels of `template <...> template <...>`; a member template of a class template has two."""
+
+_LONGEST_TEMPLATE_HEAD: Final = 90
+"""Characters of a template's parameter list in a signature; a longer one would leave no room for the rest."""
+
+
+def namespace(node: Node, context: Context) -> Iterator[Found]:
+    """`namespace a::b {`; what is in a nameless one is seen in this file only."""
+    body = node.child_by_field_name("body")
+    if body is None:
+        return
+    name = node.child_by_field_name("name")
+    if name is None:
+        end = max(node.end_byte, int(context.notes.get(("hidden",), "0")))
+        context.notes[("hidden",)] = str(end)
+        yield Inside(body)
+        return
+    *outer, last = context.text(name).replace(" ", "").split("::")
+    outer = [part.removeprefix("inline") for part in outer]
+    yield Definition(
+        name=last.removeprefix("inline") if outer else last,
+        kind="module",
+        node=node,
+        bodies=(body,),
+        signature=head(node, body, context),
+        visibility=visibility_here(context, node),
+        qualifier=(*context.scope_names, *outer) if outer else None,
+    )
+
+
+def namespace_alias(node: Node, context: Context) -> Iterator[Found]:
+    """`namespace fs = std::filesystem;`"""
+    if context.enclosing not in ("fn", "method", "test"):
+        name = context.field_text(node, "name")
+        yield Definition(name, "module", node, signature=head(node, None, context), visibility=visibility_here(context, node))
+
+
+def alias(node: Node, context: Context) -> Iterator[Found]:
+    """`using Name = type;` and `concept Name = condition;`"""
+    name = context.field_text(node, "name")
+    yield Definition(name, "type", node, signature=head(node, None, context), visibility=visibility_here(context, node))
+
+
+def section(node: Node, context: Context) -> Iterator[Found]:
+    """`public:` and the like hold for the members that follow."""
+    visibility = SECTIONS.get(context.text(node))
+    if visibility is not None:
+        open_section(context, visibility)
+    return iter(())
+
+
+def friend(node: Node, context: Context) -> Iterator[Found]:
+    """A friend that is defined in the class is a function of the namespace around it; others are defined elsewhere."""
+    for child in node.named_children:
+        if child.type == "function_definition":
+            for item in function(child, context):
+                yield replace(item, kind="fn") if isinstance(item, Definition) and item.node == child else item
+
+
+def template(node: Node, context: Context) -> Iterator[Found]:
+    """What is inside, with the parameter list in its signature; its lines begin where the definition proper does."""
+    inner = node
+    for _ in range(_DEEPEST_TEMPLATE):
+        if inner.type != "template_declaration":
+            break
+        inner = next((child for child in reversed(inner.named_children) if child.type in CPP_RULES), inner)
+    if inner.type == "template_declaration":
+        return
+    rule = CPP_RULES[inner.type]
+    if not callable(rule):
+        return
+    parameters = " ".join(head(node, inner, context).split())
+    if len(parameters) > _LONGEST_TEMPLATE_HEAD:
+        parameters = "template <…>"
+    doc = comment_above(node, context)
+    for item in rule(inner, context):
+        if isinstance(item, Definition) and inner.start_byte <= item.node.start_byte < inner.end_byte:
+            signature = f"{parameters} {item.signature}" if item.signature else item.signature
+            yield replace(item, signature=signature, doc=doc)
+        else:
+            yield item
+
+
+def module_import(node: Node, context: Context) -> Iterator[Found]:
+    """`import name;` and `import <header>;` of C++ 20."""
+    line = node.start_point[0] + 1
+    name, header = context.field_text(node, "name"), context.field_text(node, "header")
+    if name:
+        yield Import(line, line, name)
+    elif header:
+        yield Import(line, line, header.strip('"<>'), kind="system" if header.startswith("<") else "include")
+
+
+CPP_RULES: Final[Mapping[str, Rule]] = {
+    **C_RULES,
+    "class_specifier": C_RULES["struct_specifier"],
+    "namespace_definition": namespace,
+    "namespace_alias_definition": namespace_alias,
+    "alias_declaration": alias,
+    "concept_definition": alias,
+    "access_specifier": section,
+    "friend_declaration": friend,
+    "template_declaration": template,
+    "export_declaration": DESCEND,
+    "import_declaration": module_import,
+    "try_statement": DESCEND,
+    "catch_clause": DESCEND,
+    "for_range_loop": DESCEND,
+}
+
+CPP = Language(
+    name="cpp",
+    grammar="cpp",
+    extensions=(
+        *(".C", ".H", ".c++", ".cc", ".cp", ".cpp", ".cppm", ".cu", ".cuh", ".cxx", ".h++"),
+        *(".hh", ".hpp", ".hxx", ".inl", ".ino", ".ipp", ".ixx", ".tcc", ".tpp", ".txx"),
+    ),
+    rules=CPP_RULES,
+    separator="::",
+    prepare=prepare_cpp,
+    module=no_module,
+    doc=comment_above,
+)

@@ -1,0 +1,291 @@
+"""C#: types and their members, delegates, local functions, namespaces of both forms, usings."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.c_conditionals import resolve
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Language, Node
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import blank_each, comment_above, masked, plain_code
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
+    | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
+    re.DOTALL | re.VERBOSE,
+)
+_IN_THE_WAY: Final = (
+    (b"partial", re.compile(rb"\b(ref)\s+partial\s+struct\b")),
+    (b"*", re.compile(rb"(?:[;{}=(,]|\breturn)\s*(\*+\s*(?:\(\s*\w+\s*\*+\s*\)\s*&?)?)\s*[(\w]")),
+    (b"&", re.compile(rb"\(\s*\w+\s*\*+\s*\)\s*(&)")),
+)
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    code = masked(source, _LITERALS)
+    text = bytearray(source)
+    if b"#" in code:
+        resolve(text, code)
+    blank_each(text, bytes(code), _IN_THE_WAY)
+    return bytes(text)
+
+
+_KINDS: Final[dict[str, SymbolKind]] = {
+    "class_declaration": "class",
+    "struct_declaration": "struct",
+    "interface_declaration": "interface",
+    "enum_declaration": "enum",
+    "method_declaration": "method",
+    "constructor_declaration": "method",
+    "local_function_statement": "fn",
+    "property_declaration": "field",
+    "event_declaration": "field",
+    "delegate_declaration": "type",
+}
+_FUNCTIONS: Final = frozenset({"fn", "method"})
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+_BEFORE_HEAD: Final = frozenset({"attribute_list", "comment"})
+_AFTER_HEAD: Final = frozenset({"block", "arrow_expression_clause", "declaration_list", "enum_member_declaration_list"})
+
+
+def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the file-scoped namespace; those with braces are scopes of their own."""
+    for child in root.named_children:
+        if child.type == "file_scoped_namespace_declaration":
+            name = child.child_by_field_name("name")
+            return () if name is None else tuple(_parts(source[name.start_byte : name.end_byte].decode("utf-8", "replace")))
+    return ()
+
+
+def _parts(name: str) -> list[str]:
+    return "".join(name.split()).split(".")
+
+
+def namespace(node: Node, context: Context) -> Iterator[Found]:
+    """`namespace A.B { ... }`, and `namespace A.B;` for the whole file."""
+    *outer, last = _parts(context.field_text(node, "name"))
+    body = node.child_by_field_name("body")
+    if body is None:
+        yield Definition(
+            last,
+            "module",
+            node,
+            signature=context.text(node).rstrip(";"),
+            visibility="public",
+            qualified_name=".".join((*outer, last)),
+        )
+        return
+    yield Definition(
+        name=last,
+        kind="module",
+        node=node,
+        bodies=(body,),
+        visibility="public",
+        qualifier=(*context.scope_names, *outer) if outer else None,
+    )
+
+
+def _modifiers(node: Node, context: Context) -> frozenset[str]:
+    return frozenset(context.text(child) for child in node.children if child.type == "modifier")
+
+
+def _visibility(modifiers: frozenset[str], context: Context) -> Visibility:
+    if "public" in modifiers:
+        return "public"
+    if "protected" in modifiers:
+        return "protected"
+    if "internal" in modifiers:
+        return "internal"
+    if "private" in modifiers or "file" in modifiers:
+        return "private"
+    enclosing = context.enclosing
+    if enclosing in _FUNCTIONS:
+        return ""
+    if enclosing in ("interface", "enum"):
+        return "public"
+    return "private" if enclosing in CLASS_LIKE else "internal"
+
+
+def _start(node: Node) -> Node:
+    """The first word of a declaration behind its attributes."""
+    return next((child for child in node.children if child.type not in _BEFORE_HEAD), node)
+
+
+def _head(node: Node, context: Context) -> str:
+    """From behind the attributes to the body; the accessors of a property that do nothing of their own belong to it."""
+    start, end = _start(node).start_byte, node.end_byte
+    for child in node.children:
+        if child.type in _AFTER_HEAD:
+            end = child.start_byte
+            break
+        if child.type == "accessor_list":
+            has_code = any(accessor.child_by_field_name("body") is not None for accessor in child.named_children)
+            end = child.start_byte if has_code else child.end_byte
+            break
+    return plain_code(context.source[start:end])
+
+
+def declaration(node: Node, context: Context) -> Iterator[Found]:
+    """A type, a member with a name of its own, a local function, a delegate."""
+    name_node = node.child_by_field_name("name")
+    if name_node is None:
+        return
+    body = node.child_by_field_name("body")
+    yield Definition(
+        name=context.text(name_node).removeprefix("@"),
+        kind=_KINDS[node.type],
+        node=node,
+        bodies=() if body is None or body.type == "arrow_expression_clause" else (body,),
+        signature=_head(node, context),
+        visibility=_visibility(_modifiers(node, context), context),
+        start_line=_start(node).start_point[0] + 1,
+    )
+
+
+def record(node: Node, context: Context) -> Iterator[Found]:
+    """`record Point(int X, int Y);`: each parameter is a property."""
+    name = context.field_text(node, "name")
+    body = node.child_by_field_name("body")
+    parameters = next((child for child in node.named_children if child.type == "parameter_list"), None)
+    bodies = tuple(part for part in (parameters, body) if part is not None)
+    yield Definition(
+        name=name,
+        kind="struct" if any(child.type == "struct" for child in node.children) else "class",
+        node=node,
+        bodies=bodies,
+        signature=_head(node, context),
+        visibility=_visibility(_modifiers(node, context), context),
+        start_line=_start(node).start_point[0] + 1,
+    )
+
+
+def record_parameter(node: Node, context: Context) -> Iterator[Found]:
+    """A parameter of a record; those of functions are met in broken code only."""
+    if context.enclosing not in CLASS_LIKE:
+        return
+    name = context.field_text(node, "name")
+    yield Definition(name, "field", node, signature=_head(node, context), visibility="public", doc="")
+
+
+def special_method(node: Node, context: Context) -> Iterator[Found]:
+    """Members whose name is not an identifier: finalizers, operators, conversions, indexers."""
+    if node.type == "destructor_declaration":
+        name = "~" + context.field_text(node, "name")
+    elif node.type == "operator_declaration":
+        sign = context.field_text(node, "operator")
+        name = f"operator {sign}" if sign.isalpha() else f"operator{sign}"
+    elif node.type == "conversion_operator_declaration":
+        name = "operator " + context.field_text(node, "type")
+    else:
+        name = "this[]"
+    body = node.child_by_field_name("body")
+    yield Definition(
+        name=name,
+        kind="field" if node.type == "indexer_declaration" else "method",
+        node=node,
+        bodies=() if body is None or body.type == "arrow_expression_clause" else (body,),
+        signature=_head(node, context),
+        visibility=_visibility(_modifiers(node, context), context),
+        start_line=_start(node).start_point[0] + 1,
+    )
+
+
+def fields(node: Node, context: Context) -> Iterator[Found]:
+    """`const int A = 1, B = 2;`, fields and field-like events: a definition for each name."""
+    variables = next((child for child in node.named_children if child.type == "variable_declaration"), None)
+    if variables is None:
+        return
+    modifiers = _modifiers(node, context)
+    start = _start(node)
+    declarators = [child for child in variables.named_children if child.type == "variable_declarator"]
+    for declarator in declarators:
+        name = declarator.child_by_field_name("name")
+        if name is None:
+            continue
+        # A value that is long is a table or a program.
+        is_short = declarator.end_byte - declarator.start_byte <= _LONGEST_VALUE
+        source = context.source
+        head = source[start.start_byte : declarators[0].start_byte]
+        text = head + source[declarator.start_byte : declarator.end_byte if is_short else name.end_byte]
+        yield Definition(
+            name=context.text(name).removeprefix("@"),
+            kind="const" if "const" in modifiers else "field",
+            node=node,
+            signature=plain_code(text),
+            visibility=_visibility(modifiers, context),
+            start_line=start.start_point[0] + 1,
+        )
+
+
+def enum_member(node: Node, context: Context) -> Iterator[Found]:
+    """One name of an enumeration, as visible as that is."""
+    name = context.field_text(node, "name")
+    start = _start(node)
+    yield Definition(
+        name,
+        "const",
+        node,
+        signature=_head(node, context),
+        visibility=context.scope_visibility,
+        start_line=start.start_point[0] + 1,
+    )
+
+
+def using(node: Node, context: Context) -> Iterator[Found]:
+    """`using A.B;` opens a namespace, `using static A.B;` a type; `using X = A.B.C;` names one thing."""
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    alias = node.child_by_field_name("name")
+    target = node.named_children[-1] if node.named_child_count else None
+    if target is None:
+        return
+    spec = "".join(context.text(target).split())
+    if alias is None:
+        yield Import(first, last, spec, "*")
+        return
+    # Generic arguments are no part of a name: `using Table = System.Collections.Generic.Dictionary<int, string>`.
+    module, _, name = spec.partition("<")[0].rpartition(".")
+    yield Import(first, last, module, name, context.text(alias)) if module else Import(first, last, name, "", context.text(alias))
+
+
+_TAG: Final = re.compile(r"<see(?:also)?\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>|</?[a-zA-Z][^>]*>")
+
+
+def doc_of(node: Node, context: Context) -> str:
+    """The comment above the attributes, without the tags of XML documentation."""
+    text = comment_above(node, context)
+    return _TAG.sub(lambda match: match[1] or "", text) if "<" in text else text
+
+
+CSHARP = Language(
+    name="csharp",
+    grammar="csharp",
+    extensions=(".cs", ".csx"),
+    rules={
+        **dict.fromkeys(_KINDS, declaration),
+        "record_declaration": record,
+        "parameter": record_parameter,
+        "destructor_declaration": special_method,
+        "operator_declaration": special_method,
+        "conversion_operator_declaration": special_method,
+        "indexer_declaration": special_method,
+        "field_declaration": fields,
+        "event_field_declaration": fields,
+        "enum_member_declaration": enum_member,
+        "namespace_declaration": namespace,
+        "file_scoped_namespace_declaration": namespace,
+        "using_directive": using,
+        "global_statement": DESCEND,
+        "declaration_list": DESCEND,
+        "ERROR": DESCEND,
+        # Preparation blanks conditional directives; these are for one that it could not pair.
+        "preproc_if": DESCEND,
+        "preproc_elif": DESCEND,
+        "preproc_else": DESCEND,
+    },
+    prepare=prepare,
+    module=module_of,
+    doc=doc_of,
+)

@@ -1,0 +1,368 @@
+"""JavaScript, TypeScript and TSX (with a grammar of its own, because `<T>x` means something else there): declarations and the
+members of classes, interfaces and enums, and the descriptions of the three languages.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from codecompass.languages.ecmascript_calls import TESTS, call, callback, class_expression, default_export
+from codecompass.languages.ecmascript_modules import import_alias, imports, module_of, note_exports, re_exports
+from codecompass.languages.ecmascript_scopes import (
+    AMBIENT,
+    FUNCTIONS,
+    body_holds_definitions,
+    defined,
+    doc_comment,
+    function_bodies,
+    head_end_of,
+    is_bare_block,
+    member_visibility,
+    name_of,
+    visibility_at,
+)
+from codecompass.languages.ecmascript_values import (
+    SCRIPT_ENDINGS,
+    array,
+    expression_statement,
+    object_literal,
+    pair,
+    returned,
+    variables,
+)
+from codecompass.languages.language import DESCEND, Context, Found, Inside, Language, Node, Rule, RuleFunction
+from codecompass.languages.records import SymbolKind
+
+_TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
+_AFTER_TYPE: Final = re.compile(rb"(?:[\w\])}]|(?<!=)>)$")
+_LOOK_BACK: Final = 1_000
+"""Bytes looked at above a line: enough for the comments over it and the end of the code before them."""
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with a semicolon before each signature that begins with type parameters."""
+    if b" <" not in source and b"\t<" not in source:
+        return source
+    text = bytearray(source)
+    for match in _TYPE_PARAMETERS.finditer(source):
+        before = _code_above(source, match.start())
+        if _AFTER_TYPE.search(before) and not before.endswith(b"extends"):
+            text[match.start(1)] = ord(";")
+    return bytes(text)
+
+
+def _code_above(source: bytes, end: int) -> bytes:
+    """The end of the last line before the byte `end` that is more than a comment, without the comment behind it."""
+    for line in reversed(source[max(end - _LOOK_BACK, 0) : end].split(b"\n")):
+        code = line.partition(b"//")[0].rstrip()
+        if code:
+            return code
+    return b""
+
+
+Declaration = Callable[[Node, Context, Node, bool], Iterator[Found]]
+"""From a declaration, the context, the statement around it (`export ...`, `declare ...`) and whether that exports it."""
+
+
+def function(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+    """A function, a generator, or the signature of an overload."""
+    name = context.field_text(node, "name")
+    bodies = function_bodies(node, context)
+    if not bodies and is_script_constructor(name, node, context):
+        body = node.child_by_field_name("body")
+        bodies = () if body is None else (body,)
+    visibility = visibility_at(name, is_exported, context)
+    yield defined(name, "fn", outer, context, bodies, head_end=head_end_of(node), visibility=visibility)
+
+
+def is_script_constructor(name: str, node: Node, context: Context) -> bool:
+    """Whether `function View() { this.name = 1 }` sets fields, as functions did before there were classes."""
+    is_candidate = name[:1].isupper() and context.path.endswith(SCRIPT_ENDINGS)
+    return is_candidate and context.source.find(b"this.", node.start_byte, node.end_byte) >= 0
+
+
+def type_with_body(kind: SymbolKind) -> Declaration:
+    """Returns the declaration of a class, interface or enum."""
+
+    def declaration(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+        name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+        visibility = visibility_at(name, is_exported, context)
+        # `export @decorator class A` keeps the decorator in the head; `@decorator class A` does not.
+        yield defined(name, kind, outer, context, () if body is None else (body,), visibility=visibility)
+
+    return declaration
+
+
+def type_alias(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+    """`type A = ...`; the members of an object type are its fields."""
+    name, value = context.field_text(node, "name"), node.child_by_field_name("value")
+    visibility = visibility_at(name, is_exported, context)
+    objects = tuple(object_types(value)) if value is not None else ()
+    yield defined(name, "type", outer, context, objects, head_end=outer.end_byte, visibility=visibility)
+
+
+def object_types(value: Node) -> Iterator[Node]:
+    """The object types in `{...}`, `A & {...}` and `{...} | {...}`, in order."""
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if node.type == "object_type":
+            yield node
+        elif node.type in ("intersection_type", "union_type", "parenthesized_type"):
+            pending.extend(reversed(node.named_children))
+
+
+def namespace(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+    """`namespace A.B {}` and `declare module 'm' {}`; in a declared one everything is exported."""
+    name, body = name_of(node.child_by_field_name("name"), context), node.child_by_field_name("body")
+    is_declared = outer.type == "ambient_declaration" or context.source.startswith(b"declare", outer.start_byte)
+    if is_declared or (AMBIENT, *context.scope_names) in context.notes:
+        context.notes[AMBIENT, *context.scope_names, name] = ""
+    visibility = visibility_at(name, is_exported or node.type == "module", context)
+    yield defined(name, "module", outer, context, () if body is None else (body,), visibility=visibility)
+
+
+COMMON_DECLARATIONS: Final[Mapping[str, Declaration]] = {
+    "function_declaration": function,
+    "generator_function_declaration": function,
+    "class_declaration": type_with_body("class"),
+    "lexical_declaration": variables,
+    "variable_declaration": variables,
+}
+TYPED_DECLARATIONS: Final[Mapping[str, Declaration]] = {
+    "function_signature": function,
+    "abstract_class_declaration": type_with_body("class"),
+    "interface_declaration": type_with_body("interface"),
+    "enum_declaration": type_with_body("enum"),
+    "type_alias_declaration": type_alias,
+    "internal_module": namespace,
+    "module": namespace,
+}
+DECLARATIONS: Final[Mapping[str, Declaration]] = {**COMMON_DECLARATIONS, **TYPED_DECLARATIONS}
+
+
+def plain(declaration: Declaration) -> RuleFunction:
+    """Returns the rule for a declaration without `export` around it."""
+    return lambda node, context: declaration(node, context, node, False)
+
+
+def export_statement(node: Node, context: Context) -> Iterator[Found]:
+    """`export <declaration>`, `export default <expression>`, `export ... from 'm'`."""
+    declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
+    if declaration is not None and declaration.type == "ambient_declaration":
+        yield from ambient_declaration(declaration, context, node)
+    elif declaration is not None and declaration.type in DECLARATIONS:
+        yield from DECLARATIONS[declaration.type](declaration, context, node, True)
+    elif declaration is not None:
+        yield from import_alias(declaration, context)
+    elif value is not None:
+        yield from default_export(value, node, context)
+    else:
+        yield from re_exports(node, context)
+
+
+def ambient_declaration(node: Node, context: Context, outer: Node | None = None) -> Iterator[Found]:
+    """`declare <declaration>`; `declare global { ... }` adds to what is outside every module."""
+    for child in node.named_children:
+        if child.type in DECLARATIONS:
+            yield from DECLARATIONS[child.type](child, context, outer or node, outer is not None)
+        elif child.type == "statement_block":
+            yield Inside(child)
+
+
+def block(node: Node, context: Context) -> Iterator[Found]:
+    """A block that is no function's body: its constants are local unless it stands around a script; its functions are not."""
+    if is_bare_block(node, context):
+        yield Inside(node)
+    elif body_holds_definitions(node, context):
+        yield Inside(node, "fn")
+
+
+def loop(node: Node, context: Context) -> Iterator[Found]:
+    """A loop: the variables in its head are local."""
+    body = node.child_by_field_name("body")
+    if body is not None and body_holds_definitions(body, context):
+        yield Inside(body, "fn")
+
+
+def method(node: Node, context: Context) -> Iterator[Found]:
+    """A method with its body, and for a constructor the fields that it declares or sets."""
+    name = name_of(node.child_by_field_name("name"), context)
+    yield defined(name, "method", node, context, function_bodies(node, context), head_end=head_end_of(node))
+    if name == "constructor" and context.enclosing == "class":
+        yield from parameter_properties(node, context)
+        if context.path.endswith(SCRIPT_ENDINGS):
+            yield from fields_of_constructor(node, context)
+
+
+def parameter_properties(node: Node, context: Context) -> Iterator[Found]:
+    """`constructor(private readonly a: A)` declares a field."""
+    parameters = node.child_by_field_name("parameters")
+    for parameter in parameters.named_children if parameters is not None else ():
+        pattern = parameter.child_by_field_name("pattern")
+        if pattern is not None and pattern.type == "identifier":
+            words = context.source[parameter.start_byte : pattern.start_byte].split()
+            if any(word in PROPERTY_WORDS for word in words):
+                name = context.text(pattern)
+                yield defined(name, "field", parameter, context, visibility=member_visibility(parameter, name, context))
+
+
+PROPERTY_WORDS: Final = (b"private", b"protected", b"public", b"readonly", b"override")
+
+
+def fields_of_constructor(node: Node, context: Context) -> Iterator[Found]:
+    """The first assignment to each `this.x` in the constructor of a script's class, unless the class declares `x`."""
+    body = node.child_by_field_name("body")
+    pending = list(reversed(body.named_children)) if body is not None else []
+    while pending:
+        statement = pending.pop()
+        if statement.type in ("if_statement", "else_clause", "statement_block", "try_statement"):
+            pending.extend(reversed(statement.named_children))
+            continue
+        target = statement.named_children[0] if statement.named_child_count else statement
+        while target.type == "assignment_expression":
+            left, right = target.child_by_field_name("left"), target.child_by_field_name("right")
+            if left is None or right is None:
+                break
+            owner, name = left.child_by_field_name("object"), context.field_text(left, "property")
+            note = ("field", *context.scope_names, name)
+            is_function = right.type in FUNCTIONS
+            if owner is not None and owner.type == "this" and note not in context.notes and not is_function:
+                context.notes[note] = ""
+                yield defined(name, "field", statement, context)
+            target = right
+
+
+def signature(node: Node, context: Context) -> Iterator[Found]:
+    """A method without a body: in an interface, an abstract class, or before the overload that has one."""
+    name = name_of(node.child_by_field_name("name"), context)
+    yield defined(name, "method", node, context)
+
+
+def construct_signature(node: Node, context: Context) -> Iterator[Found]:
+    """`new (...): T` in an interface."""
+    yield defined("new", "method", node, context)
+
+
+def field(node: Node, context: Context) -> Iterator[Found]:
+    """A field of a class; one whose value is a function is a method."""
+    name_node = node.child_by_field_name("name") or node.child_by_field_name("property")
+    name, value = name_of(name_node, context), node.child_by_field_name("value")
+    context.notes["field", *context.scope_names, name] = ""
+    if value is not None and value.type in FUNCTIONS:
+        yield defined(name, "method", node, context, function_bodies(value, context), head_end=head_end_of(value))
+    else:
+        yield defined(name, "field", node, context)
+
+
+def property_signature(node: Node, context: Context) -> Iterator[Found]:
+    """A property of an interface or object type."""
+    yield defined(name_of(node.child_by_field_name("name"), context), "field", node, context)
+
+
+def enum_member(node: Node, context: Context) -> Iterator[Found]:
+    """A member of an enum, with or without a value."""
+    if context.enclosing == "enum":
+        name = name_of(node.child_by_field_name("name") or node, context)
+        yield defined(name, "const", node, context, visibility=context.scope_visibility)
+
+
+def static_block(node: Node, _context: Context) -> Iterator[Found]:
+    """`static { ... }` runs like a function."""
+    body = node.child_by_field_name("body")
+    if body is not None:
+        yield Inside(body, "fn")
+
+
+TRANSPARENT: Final = (
+    *("ERROR", "arguments", "await_expression", "binary_expression", "catch_clause", "else_clause", "finally_clause"),
+    *("if_statement", "labeled_statement", "member_expression", "new_expression", "parenthesized_expression"),
+    *("sequence_expression", "spread_element", "switch_body", "switch_case", "switch_default", "switch_statement"),
+    *("ternary_expression", "try_statement", "unary_expression", "assignment_expression", "yield_expression"),
+)
+
+COMMON_RULES: Final[Mapping[str, Rule]] = {
+    **dict.fromkeys(TRANSPARENT, DESCEND),
+    **{kind: plain(declaration) for kind, declaration in COMMON_DECLARATIONS.items()},
+    "export_statement": export_statement,
+    "import_statement": imports,
+    "expression_statement": expression_statement,
+    "return_statement": returned,
+    "statement_block": block,
+    "for_statement": loop,
+    "for_in_statement": loop,
+    "while_statement": loop,
+    "do_statement": loop,
+    "method_definition": method,
+    "class_static_block": static_block,
+    "call_expression": call,
+    "arrow_function": callback,
+    "function_expression": callback,
+    "generator_function": callback,
+    "class": class_expression,
+    "object": object_literal,
+    "pair": pair,
+    "array": array,
+}
+
+TYPED_RULES: Final[Mapping[str, Rule]] = {
+    **COMMON_RULES,
+    **{kind: plain(declaration) for kind, declaration in TYPED_DECLARATIONS.items()},
+    "ambient_declaration": ambient_declaration,
+    "import_alias": import_alias,
+    "public_field_definition": field,
+    "abstract_method_signature": signature,
+    "method_signature": signature,
+    "construct_signature": construct_signature,
+    "property_signature": property_signature,
+    "enum_assignment": enum_member,
+    "property_identifier": enum_member,
+    "string": enum_member,
+    "as_expression": DESCEND,
+    "satisfies_expression": DESCEND,
+    "non_null_expression": DESCEND,
+}
+SCRIPT_RULES: Final[Mapping[str, Rule]] = {**COMMON_RULES, "field_definition": field}
+
+
+JAVASCRIPT = Language(
+    name="javascript",
+    grammar="javascript",
+    extensions=(".js", ".cjs", ".es6", ".jsx", ".mjs"),
+    filenames=("Jakefile",),
+    interpreters=("node", "nodejs", "qjs"),
+    rules=SCRIPT_RULES,
+    comment_marks=(b"//", b"/*"),
+    tests=TESTS,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)
+
+
+TYPESCRIPT = Language(
+    name="typescript",
+    grammar="typescript",
+    extensions=(".ts", ".cts", ".mts"),
+    interpreters=("bun", "deno", "ts-node", "tsx"),
+    rules=TYPED_RULES,
+    comment_marks=(b"//", b"/*"),
+    prepare=prepare,
+    tests=TESTS,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)
+
+
+TSX = Language(
+    name="tsx",
+    grammar="tsx",
+    extensions=(".tsx",),
+    rules=TYPED_RULES,
+    comment_marks=(b"//", b"/*"),
+    tests=TESTS,
+    module=module_of,
+    before=note_exports,
+    doc=doc_comment,
+)

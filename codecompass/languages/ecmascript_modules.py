@@ -1,0 +1,206 @@
+"""What JavaScript and TypeScript files take from each other: imports, re-exports, `require`, and which names are exported.
+
+Both module systems are read alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
+`module.exports = { x }` make `x` public wherever it is defined in the file.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.language import Context, Found, Node
+from codecompass.languages.records import Import
+
+EXPORTED: Final = "exported"
+"""First part of the note that a name is exported by a statement other than its definition."""
+
+_ENDINGS: Final = (".d.ts", ".d.mts", ".d.cts", ".tsx", ".ts", ".mts", ".cts", ".jsx", ".js", ".mjs", ".cjs", ".es6")
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns the path without `src/`, extension and a last `index`: `packages/ui/src/menu/index.ts` is `packages.ui.menu`."""
+    for ending in _ENDINGS:
+        if path.endswith(ending):
+            path = path[: -len(ending)]
+            break
+    parts = path.split("/")
+    if "src" in parts[:-1]:
+        parts.remove("src")
+    if parts[-1] == "index" and len(parts) > 1:
+        parts.pop()
+    return tuple(parts)
+
+
+def text_of_string(node: Node, context: Context) -> str:
+    """Returns what stands between the quotes."""
+    return context.text(node)[1:-1]
+
+
+def lines_of(node: Node) -> tuple[int, int]:
+    """Returns first and last line of a statement, from 1."""
+    return node.start_point[0] + 1, node.end_point[0] + 1
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a, { b as c } from 'm'`, `import * as n from 'm'`, `import 'm'`, `import a = require('m')`."""
+    first, last = lines_of(node)
+    source = node.child_by_field_name("source")
+    clause = next((child for child in node.named_children if child.type in CLAUSES), None)
+    if clause is not None and clause.type == "import_require_clause":
+        source = clause.child_by_field_name("source")
+    if source is None:
+        return
+    spec = text_of_string(source, context)
+    if clause is None:
+        yield Import(first, last, spec)
+        return
+    for child in clause.named_children:
+        if child.type == "identifier":
+            name = "default" if clause.type == "import_clause" else ""
+            yield Import(first, last, spec, name, context.text(child))
+        elif child.type == "namespace_import":
+            yield Import(first, last, spec, "*", "".join(context.text(alias) for alias in child.named_children[:1]))
+        elif child.type == "named_imports":
+            yield from specifiers(child, spec, context, (first, last))
+
+
+CLAUSES: Final = frozenset({"import_clause", "import_require_clause"})
+
+
+def specifiers(node: Node, spec: str, context: Context, lines: tuple[int, int]) -> Iterator[Import]:
+    """The names between the braces of an import or a re-export."""
+    for child in node.named_children:
+        name = child.child_by_field_name("name")
+        if name is not None:
+            text = text_of_string(name, context) if name.type == "string" else context.text(name)
+            yield Import(*lines, spec, text, context.field_text(child, "alias"))
+
+
+def import_alias(node: Node, context: Context) -> Iterator[Found]:
+    """`import a = b.c` takes a member of a namespace."""
+    parts = [context.text(child) for child in node.named_children]
+    if len(parts) == 2:
+        spec, _, name = parts[1].rpartition(".")
+        alias = parts[0] if parts[0] != name or not spec else ""
+        yield Import(*lines_of(node), spec or name, name if spec else "", alias)
+
+
+def re_exports(node: Node, context: Context) -> Iterator[Found]:
+    """`export { a as b } from 'm'`, `export * from 'm'`, `export * as n from 'm'`."""
+    source = node.child_by_field_name("source")
+    if source is None:
+        return
+    spec, lines = text_of_string(source, context), lines_of(node)
+    for child in node.named_children:
+        if child.type == "export_clause":
+            yield from specifiers(child, spec, context, lines)
+            return
+        if child.type == "namespace_export":
+            yield Import(*lines, spec, "*", "".join(context.text(alias) for alias in child.named_children[:1]))
+            return
+    yield Import(*lines, spec, "*")
+
+
+def required(value: Node, context: Context) -> tuple[str, str] | None:
+    """Returns module and member of `require('m')`, `require('m').member`, `await import('m')`; None for anything else."""
+    if context.source.find(b"(", value.start_byte, value.end_byte) < 0:
+        return None
+    member = ""
+    while value.type in ("await_expression", "parenthesized_expression") and value.named_child_count:
+        value = value.named_children[0]
+    if value.type == "member_expression":
+        member = context.field_text(value, "property")
+        inner = value.child_by_field_name("object")
+        if inner is None:
+            return None
+        value = inner
+    spec = required_module(value, context)
+    return None if spec is None else (spec, member)
+
+
+def required_module(call: Node, context: Context) -> str | None:
+    """Returns the module of a `require` or `import` call, None when it is another call or the module is not a string."""
+    if call.type != "call_expression":
+        return None
+    function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+    if function is None or arguments is None or arguments.named_child_count == 0:
+        return None
+    first = arguments.named_children[0]
+    is_import = function.type == "import" or (function.type == "identifier" and context.text(function) == "require")
+    return text_of_string(first, context) if is_import and first.type == "string" else None
+
+
+def required_names(pattern: Node, spec: str, member: str, lines: tuple[int, int], context: Context) -> Iterator[Import]:
+    """What `const x = require('m')` and `const { a, b: c } = require('m')` take, as an import would."""
+    if pattern.type == "identifier":
+        alias = context.text(pattern)
+        yield Import(*lines, spec, member, "" if alias == member else alias)
+        return
+    for child in pattern.named_children:
+        if child.type == "shorthand_property_identifier_pattern":
+            yield Import(*lines, spec, context.text(child))
+        elif child.type == "pair_pattern":
+            yield Import(*lines, spec, context.field_text(child, "key"), context.field_text(child, "value"))
+        elif child.type == "rest_pattern":
+            yield Import(*lines, spec, "*", context.text(child).lstrip("."))
+        elif child.type == "object_assignment_pattern":
+            yield Import(*lines, spec, context.field_text(child, "left"))
+
+
+def is_exports(node: Node, context: Context) -> bool:
+    """Whether an expression is `module.exports` or `exports`."""
+    return node.type in ("member_expression", "identifier") and context.text(node) in ("module.exports", "exports")
+
+
+def note_exports(root: Node, context: Context) -> None:
+    """Writes down the names that statements at the top of the file export: they often stand below the definitions."""
+    if b"export" not in context.source:
+        return
+    for statement in root.named_children:
+        if statement.type == "export_statement":
+            if statement.child_by_field_name("source") is None:
+                _note_export_statement(statement, context)
+        elif statement.type == "expression_statement" and statement.named_child_count:
+            _note_assignment(statement.named_children[0], context)
+        elif statement.type in ("variable_declaration", "lexical_declaration"):
+            for declarator in statement.named_children:
+                value = declarator.child_by_field_name("value")
+                if value is not None and _note_assignment(value, context):
+                    context.notes[EXPORTED, context.field_text(declarator, "name")] = ""
+
+
+def _note_export_statement(statement: Node, context: Context) -> None:
+    for child in statement.named_children:
+        if child.type == "export_clause":
+            for specifier in child.named_children:
+                context.notes[EXPORTED, context.field_text(specifier, "name")] = ""
+        elif child.type == "identifier":
+            context.notes[EXPORTED, context.text(child)] = ""
+
+
+def _note_assignment(node: Node, context: Context) -> bool:
+    """Notes what `module.exports = a`, `= { a, b: c }` and `exports.a = b` export; whether it is such an assignment."""
+    is_export = False
+    value: Node | None = node
+    while value is not None and value.type == "assignment_expression":
+        left = value.child_by_field_name("left")
+        target = left
+        if target is not None and target.type == "member_expression" and not is_exports(target, context):
+            target = target.child_by_field_name("object")
+        if target is not None and is_exports(target, context):
+            is_export = True
+        value = value.child_by_field_name("right")
+    if not is_export or value is None:
+        return False
+    if value.type == "identifier":
+        context.notes[EXPORTED, context.text(value)] = ""
+    elif value.type == "object":
+        for child in value.named_children:
+            for part in (child, child.child_by_field_name("key"), child.child_by_field_name("value")):
+                if part is not None and part.type in NAMES:
+                    context.notes[EXPORTED, context.text(part)] = ""
+            if child.type == "method_definition":
+                context.notes[EXPORTED, context.field_text(child, "name")] = ""
+    return True
+
+
+NAMES: Final = frozenset({"identifier", "shorthand_property_identifier", "property_identifier"})

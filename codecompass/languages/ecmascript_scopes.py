@@ -1,0 +1,263 @@
+"""What the rules of JavaScript and TypeScript ask of a node: its name, its head, who sees it, whether functions are in it, and
+whether a function or block only wraps a script (then what is in it counts as the file's own).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.ecmascript_modules import EXPORTED, text_of_string
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Node,
+    head_without_comments,
+    leading_comment,
+)
+from codecompass.languages.records import SymbolKind, Visibility
+
+FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+AMBIENT: Final = "ambient"
+"""First part of the note that everything in a namespace is exported without saying so."""
+
+_AT_TOP: Final = (b"=>", b"function", b"class", b"require(", b"import(", b") {", b"){")
+_IN_FUNCTIONS: Final = (b"=>", b"function", b"class ", b"require(", b"import(", b"return {", b"interface ", b"enum ", b"type ")
+LINE_BYTES: Final = 200
+_DECLARED: Final = frozenset({b"", b"export", b"declare", b"const", b"export const"})
+
+
+def holds_definitions(node: Node, context: Context) -> bool:
+    """Whether something that an expression or statement could define stands in `node`: a look that spares most walks."""
+    if in_function(context):
+        return body_holds_definitions(node, context)
+    find, start, end = context.source.find, node.start_byte, node.end_byte
+    return any(find(mark, start, end) >= 0 for mark in _AT_TOP)
+
+
+def body_holds_definitions(body: Node, context: Context) -> bool:
+    """Whether a function's body holds named functions, types or imports; callbacks without a name are not enough.
+
+    Test files are callbacks in callbacks: without this they would be walked down to the last statement.
+    """
+    marks = context.marks
+    if marks is None:
+        marks = context.marks = tuple(sorted(_marks(context.source)))
+    at = bisect_left(marks, body.start_byte)
+    return at < len(marks) and marks[at] < body.end_byte
+
+
+def _marks(source: bytes) -> Iterator[int]:
+    for word in _IN_FUNCTIONS:
+        at = source.find(word)
+        while at >= 0:
+            if _is_definition(source, word, at):
+                yield at
+            at = source.find(word, at + len(word))
+
+
+def _is_definition(source: bytes, word: bytes, at: int) -> bool:
+    if word in (b"=>", b"interface ", b"enum ", b"type "):
+        # Lines of generated code can be as long as the file.
+        nearby = max(at - LINE_BYTES, 0)
+        before = source[max(source.rfind(b"\n", nearby, at) + 1, nearby) : at].strip()
+        if word == b"=>":
+            # Assigned, or the end of parameters that began on a line above; `= list.map(x => ...)` is neither.
+            value = before.partition(b" = ")[2]
+            is_parameters = value.startswith((b"(", b"<", b"async")) or value.strip(b" $_").isalnum()
+            return is_parameters or b"=(" in before or b"=async" in before or before.startswith(b")")
+        return before in _DECLARED
+    if word == b"function":
+        after = source[at + len(word) : at + len(word) + 3].strip(b" *")
+        return after[:1] not in (b"", b"(") or source[max(at - 8, 0) : at].rstrip().endswith((b"=", b":", b"async"))
+    return True
+
+
+def in_function(context: Context) -> bool:
+    """Whether what stands here is local to a function or block."""
+    return "fn" in context.scope_kinds or "method" in context.scope_kinds
+
+
+def name_of(node: Node | None, context: Context) -> str:
+    """Returns the name of a member: without quotes, and a computed one with its brackets, `[Symbol.iterator]`."""
+    if node is None:
+        return ""
+    if node.type == "string":
+        return text_of_string(node, context)
+    if node.type == "computed_property_name":
+        inner = node.named_children[0] if node.named_child_count else None
+        if inner is not None and inner.type == "string":
+            return text_of_string(inner, context)
+    return context.text(node)
+
+
+def visibility_at(name: str, is_exported: bool, context: Context) -> Visibility:
+    """Returns who sees a declaration: everybody if it is exported, by a list or by itself, and so is what it stands in."""
+    if context.enclosing is None:
+        is_global = context.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+        return "public" if is_exported or is_global or (EXPORTED, name) in context.notes else "internal"
+    if context.enclosing == "module" and (is_exported or (AMBIENT, *context.scope_names) in context.notes):
+        return context.scope_visibility
+    return "internal"
+
+
+ACCESS: Final[dict[str, Visibility]] = {"private": "private", "protected": "protected", "public": "public"}
+
+
+def member_visibility(node: Node, name: str, context: Context) -> Visibility:
+    """Returns who sees a member: its modifier says, or `#`, else it is as visible as what it belongs to."""
+    if name.startswith("#"):
+        return "private"
+    for child in node.named_children[:3]:
+        if child.type == "accessibility_modifier":
+            access = ACCESS.get(context.text(child), "public")
+            return access if access != "public" else context.scope_visibility
+    if context.enclosing in CLASS_LIKE or context.enclosing in ("const", "var", "field", "type"):
+        return context.scope_visibility
+    return visibility_at(name, is_exported=False, context=context)
+
+
+def doc_comment(node: Node, context: Context) -> str:
+    """Returns the comment above a definition; decorators of a method stand between as nodes of their own."""
+    above = context.source[max(node.start_byte - LINE_BYTES, 0) : node.start_byte].rstrip()
+    last_line = above[above.rfind(b"\n") + 1 :].lstrip()
+    # Siblings are dear in a deep tree, and most definitions have no comment: so a look at the text first.
+    if not last_line.endswith((b"*/", b")")) and b"//" not in last_line and not last_line.startswith(b"@"):
+        return ""
+    previous = node.prev_named_sibling
+    while previous is not None and previous.type == "decorator":
+        node, previous = previous, previous.prev_named_sibling
+    return leading_comment(node, context)
+
+
+def defined(
+    name: str,
+    kind: SymbolKind,
+    node: Node,
+    context: Context,
+    bodies: tuple[Node, ...] = (),
+    *,
+    head_end: int | None = None,
+    visibility: Visibility | None = None,
+    qualifier: tuple[str, ...] | None = None,
+) -> Definition:
+    """Returns the definition that `node` is, without the decorators at its start; its head ends at byte `head_end`."""
+    line, start = node.start_point[0] + 1, node.start_byte
+    first = node.child(0) if node.child_count else None
+    if first is not None and first.type == "decorator":
+        rest = next((child for child in node.children if child.type not in ("decorator", "comment")), node)
+        line, start = rest.start_point[0] + 1, rest.start_byte
+    end = head_end if head_end is not None else bodies[0].start_byte if bodies else node.end_byte
+    signature = head_without_comments(node, start, end, context).rstrip()
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=bodies,
+        signature=signature.removesuffix("=>"),
+        visibility=member_visibility(node, name, context) if visibility is None else visibility,
+        start_line=line,
+        qualifier=qualifier,
+    )
+
+
+WRAPPERS: Final = frozenset(
+    {"parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression", "await_expression"}
+)
+
+
+def bare(value: Node | None) -> Node | None:
+    """Returns the expression inside parentheses, `as T`, `satisfies T`, `!` and the targets of `a = b = value`."""
+    while value is not None:
+        if value.type in WRAPPERS and value.named_child_count:
+            value = value.named_children[0]
+        elif value.type == "assignment_expression":
+            value = value.child_by_field_name("right")
+        else:
+            break
+    return value
+
+
+def function_bodies(function: Node, context: Context) -> tuple[Node, ...]:
+    """Returns what to walk in a function: its body when it holds definitions, the object that an arrow function returns."""
+    body = function.child_by_field_name("body")
+    if body is None:
+        return ()
+    if body.type == "statement_block":
+        return (body,) if body_holds_definitions(body, context) else ()
+    if not holds_definitions(body, context):
+        return ()
+    value = bare(body)
+    if value is not None and value.type == "object":
+        return (value,)
+    # The body is itself the expression: the parameters beside it have no rules.
+    return (function,)
+
+
+def head_end_of(function: Node) -> int:
+    """Returns where the head of a function ends: at its body."""
+    body = function.child_by_field_name("body")
+    return function.end_byte if body is None else body.start_byte
+
+
+_CALLS: Final = frozenset({"apply", "bind", "call"})
+_BEFORE_A_STATEMENT: Final = (b";", b"}", b"{", b"'", b'"', b"*/")
+
+
+def invoked_function(value: Node | None, context: Context) -> Node | None:
+    """Returns the function that `(function () {})()`, `function () {}()` or `(() => {}).call(this)` calls."""
+    if value is None or value.type != "call_expression":
+        return None
+    called = bare(value.child_by_field_name("function"))
+    if called is not None and called.type == "member_expression" and context.field_text(called, "property") in _CALLS:
+        called = bare(called.child_by_field_name("object"))
+    return called if called is not None and called.type in FUNCTIONS else None
+
+
+def wrapped(call: Node, context: Context) -> Iterator[Found] | None:
+    """Returns what stands in the functions around a module when `call` calls them, None for any other call."""
+    if in_function(context):
+        return None
+    invoked = invoked_function(call, context)
+    if invoked is None and not context.source.startswith(b"define(", call.start_byte):
+        return None
+    return _in_wrapper(call, invoked, context)
+
+
+def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[Found]:
+    arguments = call.child_by_field_name("arguments")
+    inner = [] if arguments is None else [bare(argument) for argument in arguments.named_children]
+    for function in (invoked, *inner):
+        if function is None or not holds_definitions(function, context):
+            continue
+        if function.type not in FUNCTIONS:
+            yield Inside(function)
+            continue
+        name, body = context.field_text(function, "name"), function.child_by_field_name("body")
+        if name:
+            yield defined(name, "fn", function, context, head_end=head_end_of(function), visibility="internal")
+        if body is not None:
+            yield Inside(body, "module")
+
+
+def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
+    """Returns what to walk in the value of a variable: the body of a function called on the spot, else the value itself."""
+    invoked = None if in_function(context) else invoked_function(value, context)
+    if invoked is None:
+        return (value,) if holds_definitions(value, context) else ()
+    body = invoked.child_by_field_name("body")
+    return (body,) if body is not None and body_holds_definitions(body, context) else ()
+
+
+def is_bare_block(block: Node, context: Context) -> bool:
+    """Whether a block stands for itself at the top of a script, and not after `if (...)`, `else`, `try` or the like."""
+    if in_function(context):
+        return False
+    start = block.start_byte
+    before = context.source[max(start - LINE_BYTES, 0) : start].rstrip()
+    while before[before.rfind(b"\n") + 1 :].lstrip().startswith(b"//"):
+        before = before[: before.rfind(b"\n") + 1].rstrip()
+    return before.endswith(_BEFORE_A_STATEMENT) or (not before and start < LINE_BYTES)

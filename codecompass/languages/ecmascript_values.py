@@ -1,0 +1,319 @@
+"""Variables, assignments, and functions in objects and arrays of JavaScript and TypeScript."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import structs
+
+from codecompass.languages.ecmascript_modules import is_exports, lines_of, required, required_names
+from codecompass.languages.ecmascript_scopes import (
+    FUNCTIONS,
+    LINE_BYTES,
+    bare,
+    bodies_of,
+    defined,
+    function_bodies,
+    head_end_of,
+    holds_definitions,
+    in_function,
+    name_of,
+    visibility_at,
+)
+from codecompass.languages.language import Context, Definition, Found, Inside, Node, head_without_comments
+from codecompass.languages.records import Import, SymbolKind, Visibility
+
+SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
+
+
+def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+    """`const a = 1, f = () => {}`; `const m = require('m')` is an import."""
+    if in_function(context) and not holds_definitions(node, context):
+        return
+    declarators = [child for child in node.named_children if child.type == "variable_declarator"]
+    keyword = context.field_text(node, "kind") or "var"
+    kind: SymbolKind = "const" if keyword == "const" else "var"
+    for declarator in declarators:
+        name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+        if name is None:
+            continue
+        taken = required(value, context) if value is not None else None
+        if taken is not None:
+            yield from required_names(name, *taken, lines_of(node), context)
+            continue
+        whole, prefix = outer, ""
+        if len(declarators) > 1:
+            keywords = head_without_comments(outer, outer.start_byte, declarators[0].start_byte, context)
+            whole, prefix = declarator, keywords.strip() + " "
+        if name.type == "identifier":
+            for found in variable(context.text(name), kind, value, whole, context, is_exported):
+                if prefix and isinstance(found, Definition) and found.node is declarator:
+                    yield structs.replace(found, signature=f"{prefix}{found.signature}")
+                else:
+                    yield found
+            continue
+        if not in_function(context):
+            for bound in bound_names(name):
+                text = context.text(bound)
+                visibility = visibility_at(text, is_exported, context)
+                yield defined(text, kind, whole, context, visibility=visibility)
+        if value is not None and holds_definitions(value, context):
+            yield Inside(declarator)
+
+
+def variable(
+    name: str, kind: SymbolKind, value: Node | None, whole: Node, context: Context, is_exported: bool
+) -> Iterator[Found]:
+    """One variable: a function or class by its value, else a symbol unless it is local."""
+    bare_value = bare(value)
+    visibility = visibility_at(name, is_exported, context)
+    if bare_value is not None and bare_value.type in FUNCTIONS:
+        bodies, end = function_bodies(bare_value, context), head_end_of(bare_value)
+        yield defined(name, "fn", whole, context, bodies, head_end=end, visibility=visibility)
+    elif bare_value is not None and bare_value.type == "class":
+        body = bare_value.child_by_field_name("body")
+        bodies = () if body is None else (body,)
+        yield defined(name, "class", whole, context, bodies, visibility=visibility)
+    else:
+        bodies = () if bare_value is None else bodies_of(bare_value, context)
+        if not in_function(context):
+            yield defined(name, kind, whole, context, bodies, head_end=whole.end_byte, visibility=visibility)
+        elif bare_value is not None and bodies and bare_value.type == "object":
+            yield from members(bare_value, context, (*context.scope_names, name))
+        elif bare_value is not None and bodies and bare_value.type != "array":
+            yield Inside(bare_value)
+
+
+def bound_names(pattern: Node) -> Iterator[Node]:
+    """The identifiers that a destructuring pattern binds, in order."""
+    pending = [pattern]
+    while pending:
+        node = pending.pop()
+        if node.type in ("identifier", "shorthand_property_identifier_pattern"):
+            yield node
+        elif node.type == "pair_pattern":
+            value = node.child_by_field_name("value")
+            pending.extend([value] if value is not None else [])
+        elif node.type in ("object_assignment_pattern", "assignment_pattern"):
+            left = node.child_by_field_name("left")
+            pending.extend([left] if left is not None else [])
+        elif node.type in ("object_pattern", "array_pattern", "rest_pattern"):
+            pending.extend(reversed(node.named_children))
+
+
+def expression_statement(node: Node, context: Context) -> Iterator[Found]:
+    """An assignment that defines something, or an expression with functions in it."""
+    expression = node.named_children[0] if node.named_child_count else None
+    if expression is None:
+        return
+    if expression.type == "assignment_expression":
+        yield from assignment(expression, node, context)
+    elif expression.type == "internal_module" or holds_definitions(expression, context):
+        yield Inside(node)
+
+
+def assignment(node: Node, statement: Node, context: Context) -> Iterator[Found]:
+    """`exports.a = ...`, `A.prototype.m = function () {}`, `a.b = a.c = () => {}`, `this.x = ...` in a constructor."""
+    value = bare(node.child_by_field_name("right"))
+    if value is None:
+        return
+    targets = [target for target in targets_of(node) if target.type in ("identifier", "member_expression")]
+    names = [target for target in targets if not is_exports(target, context)]
+    taken = required(value, context)
+    if taken is not None:
+        name = name_of_target(names[0], context) if names else ""
+        yield Import(*lines_of(statement), *taken, "" if name == taken[1] else name)
+    elif value.type in FUNCTIONS or value.type == "class":
+        if not names:
+            names = targets[:1]
+        for target in names:
+            # What is inside belongs to the first name.
+            yield from assigned_function(target, value, statement, context, is_walked=target is names[0])
+        if not names:
+            yield Inside(node)
+    else:
+        for target in names:
+            yield from assigned_value(target, value, statement, context)
+        if not (in_function(context) and value.type == "array") and holds_definitions(value, context):
+            yield from assigned_functions(names, value, node, context)
+
+
+def targets_of(node: Node) -> Iterator[Node]:
+    """The left sides of `a = b = c = value`."""
+    assigned: Node | None = node
+    while assigned is not None and assigned.type == "assignment_expression":
+        left = assigned.child_by_field_name("left")
+        if left is not None:
+            yield left
+        assigned = assigned.child_by_field_name("right")
+
+
+def name_of_target(target: Node, context: Context) -> str:
+    """Returns the last name of `a` or `a.b.c`."""
+    return context.field_text(target, "property") if target.type == "member_expression" else context.text(target)
+
+
+def assigned_value(target: Node, value: Node, statement: Node, context: Context) -> Iterator[Found]:
+    """A value that is exported or made global under a name of its own, or kept in a field by a constructor function."""
+    owner, name = target.child_by_field_name("object"), name_of_target(target, context)
+    if owner is None:
+        return
+    if is_exports(owner, context) or (owner.type == "identifier" and context.text(owner) in GLOBAL_OBJECTS):
+        if not in_function(context) and value.type not in ("identifier", "undefined"):
+            kind: SymbolKind = "const" if is_exports(owner, context) else "var"
+            bodies, end = bodies_of(value, context), statement.end_byte
+            yield defined(name, kind, statement, context, bodies, head_end=end, visibility="public", qualifier=())
+    elif owner.type == "this" and is_constructor_function(context):
+        note = ("this", *context.scope_names, name)
+        if note not in context.notes:
+            context.notes[note] = ""
+            yield defined(name, "field", statement, context, visibility=context.scope_visibility)
+
+
+GLOBAL_OBJECTS: Final = frozenset({"global", "globalThis", "self", "window"})
+
+
+def assigned_functions(names: list[Node], value: Node, node: Node, context: Context) -> Iterator[Found]:
+    """The functions in a value that is assigned: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
+    owner = names[0].child_by_field_name("object") if names else None
+    if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
+        return  # They are members of the symbol that the export or the global is.
+    if value.type != "object":
+        yield Inside(node)
+        return
+    path = context.text(names[0]).removesuffix(".prototype") if names else ""
+    if not path.replace(".", "").isidentifier():
+        yield from members(value, context, None)
+        return
+    visibility = visibility_at(path.split(".", 1)[0], is_exported=False, context=context)
+    for member in members(value, context, qualifier_of(path, context)):
+        yield structs.replace(member, visibility=visibility) if isinstance(member, Definition) else member
+
+
+def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
+    """Returns the names in front of what is put into `a.b` or `this.b`; what a constructor puts into `this` is the class's."""
+    parts = path.split(".")
+    if parts[0] != "this":
+        return (*context.scope_names, *parts)
+    scope = context.scope_names[:-1] if context.scope_names[-1:] == ("constructor",) else context.scope_names
+    return (*scope, *parts[1:])
+
+
+def is_constructor_function(context: Context) -> bool:
+    """Whether this is the body of a function that scripts call with `new`: `function View() { this.name = 1 }`."""
+    is_script = context.path.endswith(SCRIPT_ENDINGS)
+    return is_script and context.enclosing == "fn" and context.scope_names[-1:] != () and context.scope_names[-1][:1].isupper()
+
+
+def assigned_function(target: Node, value: Node, statement: Node, context: Context, *, is_walked: bool) -> Iterator[Found]:
+    """A function or class that is assigned to a name or a member."""
+    owner, name = target.child_by_field_name("object"), name_of_target(target, context)
+    is_class = value.type == "class"
+    kind: SymbolKind = "class" if is_class else "fn"
+    body = value.child_by_field_name("body")
+    bodies = function_bodies(value, context) if not is_class else () if body is None else (body,)
+    qualifier = None
+    visibility: Visibility = "public"
+    if is_exports(target, context):
+        name = context.field_text(value, "name") or name
+    elif owner is None or is_exports(owner, context):
+        visibility = visibility_at(name, owner is not None, context)
+    else:
+        path = context.text(owner).removeprefix("module.").removeprefix("exports.").removesuffix(".prototype")
+        visibility = visibility_at(path.split(".", 1)[0], is_exported=False, context=context)
+        kind = kind if is_class else "method"
+        if path.replace(".", "").isidentifier():
+            qualifier = qualifier_of(path, context)
+    yield defined(
+        name,
+        kind,
+        statement,
+        context,
+        bodies if is_walked else (),
+        head_end=head_end_of(value),
+        visibility=visibility,
+        qualifier=qualifier,
+    )
+
+
+def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> Iterator[Found]:
+    """The functions in an object, and the objects in it that hold functions."""
+    for child in node.named_children:
+        if child.type == "method_definition":
+            name = name_of(child.child_by_field_name("name"), context)
+            yield function_member(name, child, child, context, qualifier)
+        elif child.type == "pair":
+            yield from pair(child, context, qualifier)
+        elif child.type == "spread_element" and holds_definitions(child, context):
+            yield Inside(child)
+
+
+def function_member(
+    name: str, node: Node, function: Node, context: Context, qualifier: tuple[str, ...] | None = None
+) -> Definition:
+    """Returns the method that a function in an object is."""
+    bodies, end = function_bodies(function, context), head_end_of(function)
+    return defined(name, "method", node, context, bodies, head_end=end, qualifier=qualifier)
+
+
+def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None) -> Iterator[Found]:
+    """`key: value` in an object, when the value is or holds a function."""
+    value = bare(node.child_by_field_name("value"))
+    name = name_of(node.child_by_field_name("key"), context)
+    if value is None:
+        return
+    if value.type in FUNCTIONS:
+        yield function_member(name, node, value, context, qualifier)
+    elif holds_definitions(value, context):
+        if value.type == "object":
+            yield defined(name, "field", node, context, (value,), qualifier=qualifier)
+        else:
+            yield Inside(node)
+
+
+def object_literal(node: Node, context: Context) -> Iterator[Found]:
+    """An object in an expression: looked into unless it is local to a function."""
+    if not in_function(context) and holds_definitions(node, context):
+        extended = context.notes.get(("extended", node.start_byte))
+        yield from members(node, context, None if extended is None else (*context.scope_names, *extended.split(".")))
+
+
+def note_extended(call: Node, context: Context) -> None:
+    """Writes down whose methods the objects are that `Object.assign(View.prototype, { ... })` or `extend(app, { ... })` take."""
+    arguments = call.child_by_field_name("arguments")
+    if arguments is None or arguments.named_child_count < 2 or arguments.named_child_count > MAX_EXTENDING:
+        return
+    first, *others = arguments.named_children
+    if first.type not in ("identifier", "member_expression"):
+        return
+    path = context.source[first.start_byte : min(first.end_byte, first.start_byte + LINE_BYTES)].decode("utf-8", "replace")
+    called = context.source[max(call.start_byte, arguments.start_byte - LINE_BYTES) : arguments.start_byte]
+    owner = path.removesuffix(".prototype")
+    is_extended = owner != path or called.rpartition(b".")[2] in EXTENDING
+    if is_extended and owner.replace(".", "").isidentifier():
+        for other in others:
+            context.notes["extended", other.start_byte] = owner
+
+
+EXTENDING: Final = frozenset({b"assign", b"extend", b"merge", b"mixin"})
+
+MAX_EXTENDING: Final = 10
+"""Arguments of a call that adds methods to an object."""
+
+
+def returned(node: Node, context: Context) -> Iterator[Found]:
+    """`return { m() {} }` and `return [{ m() {} }]`: a function that makes objects defines their methods."""
+    value = bare(node.named_children[0] if node.named_child_count else None)
+    if value is None or not holds_definitions(node, context):
+        return
+    if value.type == "array":
+        for element in value.named_children:
+            if element.type == "object":
+                yield from members(element, context, None)
+    else:
+        yield Inside(value if value.type == "object" else node)
+
+
+def array(node: Node, context: Context) -> Iterator[Found]:
+    """An array is looked into unless it is local to a function."""
+    if not in_function(context) and holds_definitions(node, context):
+        yield Inside(node)

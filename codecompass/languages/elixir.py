@@ -1,0 +1,280 @@
+"""Elixir: modules, protocols and their implementations, functions, macros, types, callbacks, structs, attributes.
+
+Everything is a call in the tree. The clauses of one function that follow each other are one definition, from the first
+to the last. `quote`, `if`, `describe` and other blocks are looked into where they can hold a definition.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.elixir_syntax import (
+    CALLBACKS,
+    RESERVED,
+    SCHEMA_FIELDS,
+    TYPES,
+    aliases_in,
+    arguments_of,
+    attribute_name,
+    blocks_of,
+    documentation,
+    key_of,
+    keyword_value,
+    keywords,
+    module_path,
+    name_and_arity,
+    qualified_in_module,
+    schema,
+    schema_field,
+    struct,
+    struct_field,
+    target_of,
+)
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    head_without_comments,
+    without_comments,
+)
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import inside_when_marked, noted
+
+FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
+    "def": "fn",
+    "defp": "fn",
+    "defn": "fn",
+    "defnp": "fn",
+    "defdelegate": "fn",
+    "defmacro": "macro",
+    "defmacrop": "macro",
+    "defguard": "macro",
+    "defguardp": "macro",
+}
+
+MARKERS: Final = (b"def", b"alias ", b"import ", b"require ")
+DEFINITION: Final = re.compile(
+    rb"(?:def(?:p|n|np|delegate|exception|guardp?|impl|macrop?|module|protocol|recordp?|struct)?[ (]|alias |import |require )"
+)
+NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
+
+
+def module_of(module_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: the modules in a file say their names in full."""
+    return ()
+
+
+def module(node: Node, context: Context) -> Iterator[Found]:
+    """`defmodule A.B do`, `defprotocol P do`."""
+    arguments, blocks = arguments_of(node), blocks_of(node)
+    written = context.text(arguments[0]) if arguments and arguments[0].type in ("alias", "dot", "atom") else ""
+    if not written:
+        for block in blocks:
+            yield Inside(block)
+        return
+    is_protocol = target_of(node, context) == "defprotocol"
+    yield _define_module(written, "interface" if is_protocol else "module", node, blocks, context)
+
+
+def _define_module(written: str, kind: SymbolKind, node: Node, blocks: tuple[Node, ...], context: Context) -> Definition:
+    outer = module_path(context)
+    written = written.lstrip(":").removeprefix("Elixir.").removeprefix("__MODULE__.")
+    path = f"{outer}.{written}" if outer else written
+    context.notes["path", len(context.scope_kinds) + 1] = path
+    return Definition(
+        name=path.rsplit(".", 1)[-1].strip("\"'"),
+        kind=kind,
+        node=node,
+        bodies=blocks,
+        visibility="public",
+        qualified_name=path.strip("\"'"),
+    )
+
+
+def implementation(node: Node, context: Context) -> Iterator[Found]:
+    """`defimpl P, for: [A, B] do`: one definition for each type, named after it; without `for` it is the module's."""
+    arguments, blocks = arguments_of(node), blocks_of(node)
+    if not arguments:
+        return
+    protocol = context.text(arguments[0])
+    value = keyword_value(arguments, "for", context)
+    types = [] if value is None else value.named_children if value.type == "list" else [value]
+    names = [context.text(child) for child in types if child.type in ("alias", "atom", "identifier", "dot")]
+    for index, name in enumerate(names or [module_path(context) or protocol]):
+        name = (module_path(context) or name) if name == "__MODULE__" else name
+        path = f"{protocol}.{name}"
+        end = blocks[0].start_byte if blocks else node.end_byte
+        if index == 0:
+            context.notes["path", len(context.scope_kinds) + 1] = path
+        yield Definition(
+            name=name.rsplit(".", 1)[-1].lstrip(":"),
+            kind="impl",
+            node=node,
+            bodies=blocks if index == 0 else (),
+            signature=head_without_comments(node, node.start_byte, end, context),
+            visibility="public",
+            qualified_name=path.replace(".:", "."),
+        )
+
+
+def _head_of(call: Node) -> Node | None:
+    """`foo(x)` of `def foo(x) when x > 1, do: x`."""
+    arguments = arguments_of(call)
+    return arguments[0] if arguments else None
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`def` and its kin; the clauses that follow with the same name and arity belong to the first."""
+    depth = len(context.scope_kinds)
+    if node.start_byte < int(context.notes.get(("merged until", depth), "0")):
+        return
+    word, head = target_of(node, context), _head_of(node)
+    name, arity = ("", 0) if head is None else name_and_arity(head, context)
+    if head is None or not name:
+        for block in blocks_of(node):
+            yield Inside(block, "fn")
+        return
+    clauses = [node, *_further_clauses(node, word, name, arity, context)]
+    context.notes["merged until", depth] = str(clauses[-1].end_byte)
+    end = node.end_byte if word == "defdelegate" else head.end_byte
+    kind = FUNCTIONS[word]
+    if kind == "fn" and context.enclosing in ("interface", "impl"):
+        kind = "method"
+    yield Definition(
+        name=name,
+        kind=kind,
+        node=clauses[-1],
+        bodies=tuple(block for clause in clauses for block in blocks_of(clause)),
+        signature=head_without_comments(node, node.start_byte, end, context),
+        visibility="private" if word.endswith("p") else "public",
+        doc=documentation(node, context),
+        start_line=node.start_point[0] + 1,
+        qualified_name=qualified_in_module(name, context),
+    )
+
+
+def _further_clauses(node: Node, word: str, name: str, arity: int, context: Context) -> Iterator[Node]:
+    following = node.next_named_sibling
+    while following is not None:
+        if following.type == "call" and target_of(following, context) == word:
+            head = _head_of(following)
+            if head is None or name_and_arity(head, context) != (name, arity):
+                return
+            yield following
+        elif following.type != "comment":
+            return
+        following = following.next_named_sibling
+
+
+def described(node: Node, _context: Context) -> Iterator[Found]:
+    """`describe "x" do` of a test: it may hold attributes, which are not looked for elsewhere in blocks."""
+    for block in blocks_of(node):
+        yield Inside(block)
+
+
+def attribute(node: Node, context: Context) -> Iterator[Found]:
+    """`@type`, `@callback`, and constants (`@timeout 5_000`) where they are first set."""
+    word = attribute_name(node, context)
+    operand = node.child_by_field_name("operand")
+    arguments = [] if operand is None or not word else arguments_of(operand)
+    if not arguments:
+        return
+    if word in TYPES or word in CALLBACKS:
+        name, _ = name_and_arity(arguments[0], context)
+        kind: SymbolKind = "type" if word in TYPES else "method"
+        visibility: Visibility = "private" if word == "typep" else "public"
+    elif word not in RESERVED and context.enclosing not in ("fn", "method", "macro"):
+        path = module_path(context)
+        if ("attribute", path, word) in context.notes:
+            return
+        context.notes["attribute", path, word] = ""
+        name, kind, visibility = word, "const", "private"
+    else:
+        return
+    yield Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        signature=without_comments(node, context),
+        visibility=visibility,
+        qualified_name=qualified_in_module(name, context),
+    )
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`alias`, `import`, `require`, `use`; `import A, only: [f: 1]` takes single names, without `only` everything."""
+    word, arguments = target_of(node, context), arguments_of(node)
+    if not arguments:
+        return
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    local = keyword_value(arguments, "as", context)
+    alias = "" if local is None else context.text(local)
+    only = keyword_value(arguments, "only", context) if word == "import" else None
+    for spec in aliases_in(arguments[0], context):
+        taken = [] if only is None else [key_of(pair, context) for part in only.named_children for pair in part.named_children]
+        if taken:
+            for name in taken:
+                yield Import(first, last, spec, name)
+        else:
+            yield Import(first, last, spec, "*" if word == "import" else "", alias)
+
+
+HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
+    "defmodule": module,
+    "defprotocol": module,
+    "defimpl": implementation,
+    **dict.fromkeys(FUNCTIONS, function),
+    **dict.fromkeys(("defstruct", "defexception", "defrecord", "defrecordp"), struct),
+    "describe": described,
+    **dict.fromkeys(("schema", "embedded_schema"), schema),
+    **dict.fromkeys(SCHEMA_FIELDS, schema_field),
+    **dict.fromkeys(("alias", "import", "require", "use"), imports),
+}
+
+
+def call(node: Node, context: Context) -> Iterable[Found]:
+    """Any call: what it means is in its name."""
+    handler = HANDLERS.get(context.field_text(node, "target"))
+    return inside_when_marked(node, context) if handler is None else handler(node, context)
+
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>test|describe|property|feature)\b[ \t]*\(?[ \t]*" + DOUBLE_QUOTED),
+    block=re.compile(rb"\bdo\b"),
+    computed=re.compile(rb"#\{"),
+    nodes=frozenset({"call"}),
+)
+
+ELIXIR = Language(
+    name="elixir",
+    grammar="elixir",
+    extensions=(".ex", ".exs"),
+    interpreters=("elixir", "iex"),
+    rules={
+        "call": call,
+        "unary_operator": attribute,
+        "atom": struct_field,
+        "pair": struct_field,
+        "keywords": keywords,
+        **dict.fromkeys(("arguments", "anonymous_function", "binary_operator", "list", "tuple"), inside_when_marked),
+        "after_block": DESCEND,
+        "block": DESCEND,
+        "body": DESCEND,
+        "do_block": DESCEND,
+        "else_block": DESCEND,
+        "rescue_block": DESCEND,
+        "stab_clause": DESCEND,
+        "ERROR": DESCEND,
+    },
+    nested_markers=NESTED,
+    comment_marks=(b"#",),
+    tests=TESTS,
+    module=module_of,
+    before=noted(MARKERS, DEFINITION),
+    doc=documentation,
+)

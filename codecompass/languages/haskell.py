@@ -1,0 +1,233 @@
+"""Haskell: functions with their type signatures, data types with constructors and fields, classes, instances, imports.
+
+A function is one definition: all clauses that follow each other, and the signature on the line above. What the export
+list does not name is private. Local functions (`where`, `let`) are no symbols.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.haskell_syntax import (
+    BETWEEN,
+    bare,
+    bound_name,
+    doc_above,
+    head_of,
+    last_row,
+    names_of,
+    note_exports,
+    prepared,
+    prose,
+    qualified_in_module,
+    recover,
+    text_between,
+    visibility_of,
+)
+from codecompass.languages.haskell_types import (
+    constructor,
+    data,
+    data_instance,
+    instance,
+    pattern_synonym,
+    type_alias,
+    type_class,
+)
+from codecompass.languages.language import DESCEND, Context, Definition, Found, Language, Node, without_comments
+from codecompass.languages.records import Import
+
+CLAUSES: Final = frozenset({"function", "bind"})
+
+
+def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the name in the module header, `Main` without one."""
+    for child in root.named_children:
+        if child.type == "header":
+            name = child.child_by_field_name("module")
+            if name is not None:
+                return tuple(source[name.start_byte : name.end_byte].decode("utf-8", "replace").split("."))
+    return ("Main",)
+
+
+def declarations(container: Node, context: Context) -> Iterator[Found]:
+    """The declarations of a module, a class or an instance, signatures and clauses put together."""
+    children = container.named_children
+    bound = {bound_name(child, context) for child in children if child.type in CLAUSES}
+    signatures: dict[str, str] = {}
+    index = 0
+    while index < len(children):
+        child, last = children[index], index
+        handler = DECLARATIONS.get(child.type)
+        if handler is not None:
+            yield from handler(child, doc_above(children, index, container, context), context)
+        elif child.type == "signature":
+            names = names_of(child, context)
+            last = _last_clause(children, index, names[0], context) if len(names) == 1 else index
+            doc, text = doc_above(children, index, container, context), without_comments(child, context)
+            for name in names:
+                # Where the clauses stand apart (`a, b :: Int`, conditional compilation) the symbol is there.
+                if last > index or name not in bound or context.enclosing == "class":
+                    first = _first_of(children, index, last, context)
+                    yield _function(name, first, children[last], text, doc, context)
+                else:
+                    signatures[name] = text
+        elif child.type in CLAUSES:
+            name = bound_name(child, context)
+            last = _last_clause(children, index, name, context) if name else index
+            doc = doc_above(children, index, container, context)
+            match = child.child_by_field_name("match")
+            head = signatures.get(name) or head_of(child, match, context)
+            for one in [name] if name else _pattern_names(child, context):
+                yield _function(one, child, children[last], head, doc, context)
+        index = last + 1
+
+
+def _last_clause(children: Sequence[Node], index: int, name: str, context: Context) -> int:
+    last = index
+    for position in range(index + 1, len(children)):
+        child = children[position]
+        if child.type in CLAUSES and bound_name(child, context) == name:
+            if context.source.find(b"\n#", children[last].end_byte - 1, child.start_byte) >= 0:
+                # The clauses of two branches are two functions.
+                break
+            last = position
+        elif child.type not in BETWEEN:
+            break
+    return last
+
+
+def _first_of(children: Sequence[Node], index: int, last: int, context: Context) -> Node:
+    """Where the function begins: at its signature if that is the line above the first clause, else at the clause.
+
+    A signature of several lines would put the start far from the line that readers and other tools call the definition;
+    but where the name stands alone above its type, that line is it.
+    """
+    signature = children[index]
+    first_line = context.text(signature).split("\n", 1)[0]
+    for position in range(index + 1, last + 1):
+        child = children[position]
+        if child.type in CLAUSES:
+            is_head = child.start_point[0] - signature.start_point[0] == 1 or "::" not in first_line
+            return signature if is_head else child
+    return signature
+
+
+def _pattern_names(node: Node, context: Context) -> list[str]:
+    """The variables of `(a, b) = ...`."""
+    pattern = node.child_by_field_name("pattern")
+    if pattern is None or pattern.type not in ("tuple", "list", "parens", "apply"):
+        return []
+    return [context.text(child) for child in pattern.named_children if child.type == "variable"]
+
+
+def _function(name: str, first: Node, last: Node, signature: str, doc: str, context: Context) -> Definition:
+    is_member = context.enclosing in ("class", "impl")
+    is_instance = context.enclosing == "impl"
+    owner = context.scope_names[-1] if is_member else ""
+    return Definition(
+        name=name,
+        kind="method" if is_member else "fn",
+        node=last,
+        signature=signature,
+        visibility="public" if is_instance else visibility_of(name, "value", context, owner),
+        doc=doc,
+        start_line=first.start_point[0] + 1,
+        qualified_name=qualified_in_module(name, context),
+    )
+
+
+def module(node: Node, context: Context) -> Iterator[Found]:
+    """`module A.B (...) where`: the header, not the file."""
+    name = node.child_by_field_name("module")
+    if name is None:
+        return
+    above = node.prev_named_sibling
+    is_documented = above is not None and above.type == "haddock" and node.start_point[0] - last_row(above) == 1
+    yield Definition(
+        name=context.module[-1],
+        kind="module",
+        node=node,
+        signature=text_between(node.start_byte, name.end_byte, context),
+        visibility="public",
+        doc=prose(above, context) if is_documented and above is not None else "",
+        qualified_name=".".join(context.module),
+    )
+
+
+def foreign(node: Node, doc: str, context: Context) -> Iterator[Found]:
+    """`foreign import ccall "sin" c_sin :: Double -> Double`."""
+    signature = node.child_by_field_name("signature")
+    for name in [] if signature is None else names_of(signature, context):
+        yield _function(name, node, node, without_comments(node, context), doc, context)
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import A (b, C (..))` takes names, `import A` and `import A hiding (b)` all, `import qualified A` the module."""
+    spec, alias = context.field_text(node, "module"), context.field_text(node, "alias")
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    words = {child.type for child in node.children}
+    names = node.child_by_field_name("names")
+    if names is not None and "hiding" not in words:
+        for name in names.named_children:
+            for field in ("variable", "type", "operator"):
+                if (value := name.child_by_field_name(field)) is not None:
+                    yield Import(first, last, spec, bare(value, context), alias)
+                    break
+        if not names.named_child_count:
+            yield Import(first, last, spec, "", alias)
+    else:
+        yield Import(first, last, spec, "" if "qualified" in words else "*", alias)
+
+
+DECLARATIONS: Final[Mapping[str, Callable[[Node, str, Context], Iterator[Found]]]] = {
+    "data_type": data,
+    "newtype": data,
+    "data_instance": data_instance,
+    "type_synomym": type_alias,
+    "type_family": type_alias,
+    "data_family": type_alias,
+    "abstract_family": type_alias,
+    "class": type_class,
+    "instance": instance,
+    "deriving_instance": instance,
+    "pattern_synonym": pattern_synonym,
+    "foreign_import": foreign,
+}
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t,\[]*+(?P<head>describe|context|it|specify|prop|testCase|testProperty|testGroup|xit|xdescribe|fit)[ \t]+"
+        + DOUBLE_QUOTED
+    ),
+    block=re.compile(rb"[\w$(\[]"),
+    nodes=frozenset({"apply", "exp", "infix"}),
+)
+"""Hspec and Tasty."""
+
+HASKELL = Language(
+    name="haskell",
+    grammar="haskell",
+    extensions=(".hs", ".hs-boot", ".hsc"),
+    interpreters=("runghc", "runhaskell"),
+    rules={
+        "header": module,
+        "imports": DESCEND,
+        "import": imports,
+        "declarations": declarations,
+        "class_declarations": declarations,
+        "instance_declarations": declarations,
+        "data_constructors": DESCEND,
+        "gadt_constructors": DESCEND,
+        "data_constructor": constructor,
+        "gadt_constructor": constructor,
+        "newtype_constructor": constructor,
+        "ERROR": declarations,
+    },
+    comment_marks=(b"--", b"{-"),
+    tests=TESTS,
+    module=module_of,
+    prepare=prepared,
+    before=note_exports,
+    recover=recover,
+)

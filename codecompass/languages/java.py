@@ -1,0 +1,233 @@
+"""Java: classes, records, enums, interfaces, annotations and their members, imports.
+
+The package clause names the module. Annotations belong to a declaration in the grammar, so the line of a definition is that
+of its first modifier, type or name.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import structs
+
+from codecompass.languages.language import DESCEND, Context, Definition, Found, Inside, Language, Node, head_without_comments
+from codecompass.languages.records import Import, SymbolKind, Visibility
+
+ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
+
+
+def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the package clause, nothing where there is none."""
+    for node in root.named_children:
+        if node.type == "package_declaration":
+            for child in node.named_children:
+                if child.type in ("identifier", "scoped_identifier"):
+                    name = source[child.start_byte : child.end_byte].decode("utf-8", "replace")
+                    return tuple("".join(name.split()).split("."))
+        if node.type in TYPES:
+            break
+    return ()
+
+
+TYPES: Final[dict[str, SymbolKind]] = {
+    "class_declaration": "class",
+    "enum_declaration": "enum",
+    "interface_declaration": "interface",
+    "annotation_type_declaration": "interface",
+}
+
+
+VISIBILITIES: Final[dict[str, Visibility]] = {"public": "public", "private": "private", "protected": "protected"}
+
+
+def modifiers_of(node: Node) -> Node | None:
+    """Returns the modifiers, annotations among them."""
+    first = node.named_child(0) if node.named_child_count else None
+    return first if first is not None and first.type == "modifiers" else None
+
+
+def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
+    """Without a modifier: public in an interface, private for an enum's constructor, else of the package (`internal`)."""
+    modifiers = modifiers_of(node)
+    if modifiers is not None:
+        for child in modifiers.children:
+            if child.type in VISIBILITIES:
+                return VISIBILITIES[child.type]
+    if context.enclosing == "interface":
+        return "public"
+    if context.enclosing == "enum" and node.type == "constructor_declaration":
+        return "private"
+    return context.scope_visibility if node.type == "enum_constant" else "internal"
+
+
+def head_of(node: Node) -> tuple[int, int]:
+    """Returns line and byte of the first thing in a declaration that is not an annotation or a comment."""
+    modifiers = modifiers_of(node)
+    children = node.children
+    if modifiers is not None:
+        children = [*modifiers.children, *children[1:]]
+    for child in children:
+        if child.type not in ANNOTATIONS and "comment" not in child.type:
+            return child.start_point[0] + 1, child.start_byte
+    return node.start_point[0] + 1, node.start_byte
+
+
+def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Node | None = None) -> Definition:
+    """Returns the definition that `node` is, without its annotations."""
+    line, start = head_of(node)
+    end = node.end_byte if body is None else body.start_byte
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=() if body is None else (body,),
+        signature=head_without_comments(node, start, end, context),
+        start_line=line,
+    )
+
+
+def package_declaration(node: Node, context: Context) -> Iterator[Found]:
+    """The clause of `package-info.java`, which documents the package; the others would only repeat the name."""
+    if context.path.endswith("package-info.java") and context.module:
+        name = ".".join(context.module)
+        clause = defined(name, "module", node, context)
+        yield structs.replace(clause, qualified_name=name, visibility="public")
+
+
+def module_declaration(node: Node, context: Context) -> Iterator[Found]:
+    """The module of `module-info.java`."""
+    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    yield structs.replace(defined(name, "module", node, context, body), qualified_name=name, visibility="public")
+
+
+def type_declaration(node: Node, context: Context) -> Iterator[Found]:
+    """A class, record, enum, interface or annotation; the components of a record stand in its head."""
+    yield defined(context.field_text(node, "name"), TYPES[node.type], node, context, node.child_by_field_name("body"))
+
+
+def record_declaration(node: Node, context: Context) -> Iterator[Found]:
+    """A record; its components are its fields."""
+    body, parameters = node.child_by_field_name("body"), node.child_by_field_name("parameters")
+    record = defined(context.field_text(node, "name"), "class", node, context, body)
+    bodies = tuple(part for part in (parameters, body) if part is not None)
+    yield structs.replace(record, bodies=bodies)
+
+
+def component(node: Node, context: Context) -> Iterator[Found]:
+    """A component of a record: the only parameter that the walk comes to."""
+    if context.enclosing == "class":
+        declarator = next((child for child in node.named_children if child.type == "variable_declarator"), node)
+        name = context.field_text(declarator, "name")
+        yield Definition(name=name, kind="field", node=node, visibility="public")
+
+
+def method(node: Node, context: Context) -> Iterator[Found]:
+    """A method, constructor or element of an annotation."""
+    body = node.child_by_field_name("body")
+    yield defined(context.field_text(node, "name"), "method", node, context, body)
+
+
+def enum_constant(node: Node, context: Context) -> Iterator[Found]:
+    """A constant of an enum, which may have a class body of its own."""
+    yield defined(context.field_text(node, "name"), "const", node, context, node.child_by_field_name("body"))
+
+
+def fields(node: Node, context: Context) -> Iterator[Found]:
+    """The variables of one declaration in a type; `static final` and those of interfaces are constants."""
+    line, start = head_of(node)
+    signature = head_without_comments(node, start, node.end_byte, context)
+    modifiers = modifiers_of(node)
+    words = {child.type for child in modifiers.children} if modifiers is not None else set()
+    is_constant = node.type == "constant_declaration" or words >= {"static", "final"}
+    for declarator in node.children_by_field_name("declarator"):
+        yield Definition(
+            name=context.field_text(declarator, "name"),
+            kind="const" if is_constant else "field",
+            node=node,
+            # What is inside: an anonymous class as the value.
+            bodies=(declarator,),
+            signature=signature,
+            start_line=line,
+        )
+
+
+def local_variables(node: Node, context: Context) -> Iterator[Found]:
+    """Variables outside any type (a class without a head); in methods only what their values define counts."""
+    for declarator in node.children_by_field_name("declarator"):
+        if context.enclosing is None:
+            name = context.field_text(declarator, "name")
+            yield Definition(name=name, kind="var", node=node, bodies=(declarator,), signature=context.text(node))
+        else:
+            yield Inside(declarator)
+
+
+def creation(node: Node, _context: Context) -> Iterator[Found]:
+    """`new T(...) { ... }`: the members of the anonymous class belong to what encloses it."""
+    for child in node.named_children:
+        if child.type == "class_body":
+            yield Inside(child, "class")
+        elif child.type == "argument_list":
+            yield Inside(child)
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a.b.C` takes `C` of `a.b`; `import static` takes members of a class, `import module a.b` all of a module.
+
+    The grammar does not know modules: to it `module a.b` is one name with an error in it.
+    """
+    spec, name = "", ""
+    for child in node.named_children:
+        if child.type in ("identifier", "scoped_identifier"):
+            first, *rest = context.text(child).split()
+            is_module = first == "module" and rest != [] and not rest[0].startswith(".")
+            spec = "".join(rest if is_module else (first, *rest))
+            name = "*" if is_module else name
+        elif child.type == "asterisk":
+            name = "*"
+    if name != "*" and "." in spec:
+        spec, _, name = spec.rpartition(".")
+    if spec:
+        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name)
+
+
+TRANSPARENT: Final = (
+    *("ERROR", "argument_list", "assignment_expression", "block", "cast_expression", "catch_clause"),
+    *("do_statement", "enhanced_for_statement", "enum_body_declarations", "expression_statement", "finally_clause"),
+    *("for_statement", "if_statement", "labeled_statement", "lambda_expression", "method_invocation"),
+    *("parenthesized_expression", "return_statement", "static_initializer", "switch_block", "switch_expression"),
+    *("switch_block_statement_group", "switch_rule", "synchronized_statement", "throw_statement"),
+    *("try_statement", "try_with_resources_statement", "while_statement", "class_body"),
+)
+
+JAVA = Language(
+    name="java",
+    grammar="java",
+    extensions=(".java",),
+    interpreters=("java", "jbang"),
+    rules={
+        "package_declaration": package_declaration,
+        "module_declaration": module_declaration,
+        "import_declaration": imports,
+        "class_declaration": type_declaration,
+        "enum_declaration": type_declaration,
+        "interface_declaration": type_declaration,
+        "annotation_type_declaration": type_declaration,
+        "record_declaration": record_declaration,
+        "formal_parameter": component,
+        "spread_parameter": component,
+        "method_declaration": method,
+        "constructor_declaration": method,
+        "compact_constructor_declaration": method,
+        "annotation_type_element_declaration": method,
+        "enum_constant": enum_constant,
+        "field_declaration": fields,
+        "constant_declaration": fields,
+        "local_variable_declaration": local_variables,
+        "object_creation_expression": creation,
+        **dict.fromkeys(TRANSPARENT, DESCEND),
+    },
+    # `@Override` and `run() {` stand in the anonymous classes of a method, and hardly elsewhere in one.
+    nested_markers=(b"class ", b"enum ", b"record ", b"interface ", b"@Override", b"() {"),
+    comment_marks=(b"//", b"/*"),
+    module=package_of,
+    visibility=visibility_of,
+)

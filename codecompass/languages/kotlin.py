@@ -1,0 +1,411 @@
+"""Kotlin: classes, interfaces and objects, functions with and without receivers, properties, enum entries, imports."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import (
+    blank,
+    blank_each,
+    comment_above,
+    comment_above_byte,
+    holds_mark,
+    inside_when_marked,
+    local_when_marked,
+    masked,
+    noted,
+    plain_code,
+)
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
+    re.DOTALL | re.VERBOSE,
+)
+_ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
+_IN_THE_WAY: Final = (
+    (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
+    (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
+    (b" by ", re.compile(rb"\bva[lr]\s[^\n=]{0,200}?\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
+    (b"actual", re.compile(rb"\b(actual)\s+va[lr]\b")),
+    (b"!!", re.compile(rb"(!!)[ \t\r]*$", re.MULTILINE)),
+    (b"in ", re.compile(rb"^[ \t]*(!?in)\s[^\n]*->", re.MULTILINE)),
+    (b"..<", re.compile(rb"\.\.(<)")),
+    (b" & Any", re.compile(rb"\w( & Any)\b")),
+    (b">::", re.compile(rb"\w(<[^<>\n()]*>)::")),
+    (
+        b"constructor",
+        re.compile(
+            rb"\bclass\s+\w+(?:<[^<>\n]*>)?[ \t\r]*\n\s*"
+            rb"((?:@\w+(?:\([^()]*\))?\s+)*(?:(?:private|internal|protected|public)\s+)?constructor)\s*\("
+        ),
+    ),
+    (b'$$"', re.compile(rb'(\$\$+)"')),
+)
+_DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])")
+_SUPERTYPES: Final = re.compile(rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b")
+"""What the line of a delegation looks like that is one of a class, not of a property."""
+
+_LONGEST_HEAD: Final = 500
+"""Bytes of a line that are looked at to tell what it declares."""
+
+_DECLARES: Final = re.compile(rb"[^\n{}]*?\b(?:class|object|interface|fun|va[lr])\b")
+_LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, without what the grammar cannot take."""
+    code = bytes(masked(source, _LITERALS))
+    text = bytearray(source)
+    blank_each(text, code, _IN_THE_WAY)
+    if b" by " in source:
+        for match in _DELEGATION.finditer(code):
+            line_start = max(code.rfind(b"\n", 0, match.start()) + 1, match.start() - _LONGEST_HEAD)
+            if _SUPERTYPES.match(code, line_start, match.start()):
+                blank(text, match.start(1), match.end(1))
+    line_start, declares = -1, False
+    for match in _LAST_BLANK.finditer(code):
+        start = code.rfind(b"\n", 0, match.start()) + 1
+        if start != line_start:
+            line_start, declares = start, _DECLARES.match(code, start, start + _LONGEST_HEAD) is not None
+        if declares:
+            # A body on one line must end in a semicolon.
+            text[match.start()] = 0x3B
+    return bytes(text)
+
+
+_NAMES: Final = frozenset({"simple_identifier", "type_identifier"})
+_BEFORE_START: Final = frozenset({"annotation", "line_comment", "multiline_comment"})
+_BODIES: Final = frozenset({"class_body", "enum_class_body", "function_body", "statements"})
+_ACCESSORS: Final = frozenset({"getter", "setter"})
+_FUNCTIONS: Final = frozenset({"fn", "method"})
+_VALUES: Final = frozenset({"object_literal", "call_expression"})
+_MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
+"""Scopes whose functions are methods: classes, enum entries with a body, properties that hold an anonymous object."""
+
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+_LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object:")
+"""What a function body must hold to be worth entering. `fun` alone would also be found in `function`."""
+
+
+def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the package, which is not tied to the path."""
+    for child in root.named_children:
+        if child.type == "package_header":
+            name = _package_name(child)
+            text = b"" if name is None else source[name.start_byte : name.end_byte]
+            return tuple(part.strip(" `\r\n\t") for part in text.decode("utf-8", "replace").split(".")) if text else ()
+        if child.type not in ("file_annotation", "line_comment", "multiline_comment", "shebang_line"):
+            break
+    return ()
+
+
+def _package_name(node: Node) -> Node | None:
+    # The node itself goes on to the end of the comment that follows.
+    return next((child for child in node.named_children if child.type == "identifier"), None)
+
+
+def package(node: Node, context: Context) -> Iterator[Found]:
+    """The package of the file."""
+    name_node = _package_name(node)
+    if context.module and name_node is not None:
+        name = ".".join(context.module)
+        last = name_node.end_point[0] + 1
+        yield Definition(context.module[-1], "module", node, (), f"package {name}", "public", end_line=last, qualified_name=name)
+
+
+def _visibility(words: str, context: Context) -> Visibility:
+    if context.enclosing in _FUNCTIONS:
+        return ""
+    for word in words.split():
+        if word in ("private", "protected", "internal", "public"):
+            return word  # type: ignore[return-value]
+    return "public"
+
+
+class _Shape(Struct, frozen=True):
+    """What the children of a declaration say, read in one pass: the grammar has no field names."""
+
+    start: Node
+    modifiers: str
+    name: str
+    bodies: tuple[Node, ...]
+    head_end: int
+    tokens: frozenset[str]
+
+
+def _shape(node: Node, context: Context) -> _Shape:
+    start: Node | None = None
+    modifiers = name = ""
+    bodies: list[Node] = []
+    head_end = -1
+    tokens: list[str] = []
+    for child in node.children:
+        kind = child.type
+        tokens.append(kind)
+        if kind == "modifiers":
+            modifiers = context.text(child)
+            if start is None:
+                # Annotations are no part of the declaration proper.
+                start = next((word for word in child.children if word.type != "annotation"), None)
+        elif start is None and kind not in _BEFORE_START:
+            start = child
+        if kind in _NAMES:
+            name = name or context.text(child).strip("` ")
+        elif kind in _BODIES:
+            bodies.append(child)
+            head_end = child.start_byte if head_end < 0 else head_end
+        elif kind == "{" and head_end < 0:
+            head_end = child.start_byte
+    return _Shape(start or node, modifiers, name, tuple(bodies), node.end_byte if head_end < 0 else head_end, frozenset(tokens))
+
+
+def _name(node: Node, context: Context, *types: str) -> str:
+    for child in node.named_children:
+        if child.type in types:
+            return context.text(child).strip("` ")
+    return ""
+
+
+def _define(
+    node: Node,
+    shape: _Shape,
+    name: str,
+    kind: SymbolKind,
+    context: Context,
+    parts: tuple[Node, ...] = (),
+    *,
+    is_whole: bool = False,
+) -> Definition:
+    bodies = shape.bodies
+    if kind in _FUNCTIONS:
+        bodies = tuple(body for body in bodies if holds_mark(body, context))
+    start = shape.start
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=(*parts, *bodies),
+        signature=plain_code(context.source[start.start_byte : node.end_byte if is_whole else shape.head_end]),
+        visibility=_visibility(shape.modifiers, context),
+        start_line=start.start_point[0] + 1,
+    )
+
+
+def class_like(node: Node, context: Context) -> Iterator[Found]:
+    """Classes, interfaces and enums, `object`s and companions; the properties of the constructor are members."""
+    shape = _shape(node, context)
+    kind: SymbolKind = "interface" if "interface" in shape.tokens else "enum" if "enum" in shape.tokens else "class"
+    name = shape.name or ("Companion" if node.type == "companion_object" else "")
+    parts: tuple[Node, ...] = ()
+    if "primary_constructor" in shape.tokens:
+        parts = tuple(child for child in node.named_children if child.type == "primary_constructor")
+    if name:
+        yield _define(node, shape, name, kind, context, parts)
+
+
+def constructor_parameter(node: Node, context: Context) -> Iterator[Found]:
+    """`val` or `var` makes a parameter of the constructor a property."""
+    shape = _shape(node, context)
+    if "binding_pattern_kind" in shape.tokens and context.enclosing in _MEMBERS_OF:
+        yield _define(node, shape, shape.name, "field", context, is_whole=True)
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`fun name()`, `fun Type.name()`; a function in a class is a method."""
+    shape = _shape(node, context)
+    if shape.name:
+        yield _define(node, shape, shape.name, "method" if context.enclosing in _MEMBERS_OF else "fn", context)
+
+
+def constructor(node: Node, context: Context) -> Iterator[Found]:
+    """A secondary constructor has the name of its class."""
+    if context.scope_names and context.enclosing in _MEMBERS_OF:
+        yield _define(node, _shape(node, context), context.scope_names[-1], "method", context)
+
+
+def enum_entry(node: Node, context: Context) -> Iterator[Found]:
+    """One name of an enumeration, with members of its own or not."""
+    shape = _shape(node, context)
+    yield _define(node, shape, shape.name, "const", context)
+
+
+def property_of(node: Node, context: Context) -> Iterator[Found]:
+    """`val` and `var` outside functions, each name of a destructuring; accessors below belong to the range."""
+    value = node.named_children[-1] if node.named_child_count else None
+    # A value made by calls can hold an anonymous object too; those of accessors are no values.
+    literal = value if value is not None and value.type in _VALUES and holds_mark(value, context) else None
+    if context.enclosing in _FUNCTIONS:
+        if holds_mark(node, context):
+            yield Inside(node)
+        return
+    shape = _shape(node, context)
+    start = shape.start
+    variables = [child for child in node.named_children if child.type == "variable_declaration"]
+    for child in node.named_children:
+        if child.type == "multi_variable_declaration":
+            variables += [inner for inner in child.named_children if inner.type == "variable_declaration"]
+    if not variables:
+        return
+    end = _end_of_head(node, variables[-1])
+    last = _last_accessor(node, context)
+    kind: SymbolKind = "const" if "const" in shape.modifiers.split() else "field" if context.enclosing in _MEMBERS_OF else "var"
+    for variable in variables:
+        yield Definition(
+            name=_name(variable, context, "simple_identifier"),
+            kind=kind,
+            node=node,
+            bodies=(literal,) if literal is not None and variable is variables[0] else (),
+            signature=plain_code(context.source[start.start_byte : end]),
+            visibility=_visibility(shape.modifiers, context),
+            start_line=start.start_point[0] + 1,
+            end_line=None if last is None else last.end_point[0] + 1,
+        )
+
+
+def _end_of_head(node: Node, variable: Node) -> int:
+    """Where the signature ends: behind a short value, else behind the type."""
+    for child in node.named_children:
+        if child.type in _ACCESSORS:
+            return child.start_byte
+        if child.type == "object_literal":
+            body = next((part for part in child.named_children if part.type == "class_body"), child)
+            return body.start_byte
+        if child.type == "type_constraints":
+            variable = child
+    return node.end_byte if node.end_byte - variable.end_byte <= _LONGEST_VALUE else variable.end_byte
+
+
+_ANNOTATIONS: Final = re.compile(
+    rb"\s*(?:@[\w.:]+(?:\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\")*+\))*+\))?\s*)+\Z"
+)
+_FARTHEST_COMMENT: Final = 3000
+"""Bytes that the annotations between a comment and its declaration may take."""
+
+
+def doc_of(node: Node, context: Context) -> str:
+    """The comment above, or above the annotations, however many lines these take."""
+    text = comment_above(node, context)
+    source, start = context.source, node.start_byte
+    if text or source.rfind(b"@", max(0, start - _FARTHEST_COMMENT), start) < 0:
+        return text
+    end = source.rfind(b"*/", max(0, start - _FARTHEST_COMMENT), start) + 2
+    first = source.find(b"@", end, start)
+    if end < 2 or first < 0 or not _ANNOTATIONS.match(source[end:start]):
+        return ""
+    return comment_above_byte(source, first)
+
+
+def _last_accessor(node: Node, context: Context) -> Node | None:
+    """The getter or setter below a property, which the grammar sets beside it in a class."""
+    after = context.source[node.end_byte : node.end_byte + 200].split(None, 4)
+    if not any(word.startswith((b"get", b"set")) for word in after[:3]):
+        return None
+    last, following = None, node.next_named_sibling
+    while following is not None and following.type in _ACCESSORS:
+        last, following = following, following.next_named_sibling
+    return last
+
+
+def anonymous_object(node: Node, _context: Context) -> Iterator[Found]:
+    """`object : Type { ... }` in a function: its functions are methods of something without a name."""
+    yield Inside(node, "class")
+
+
+def type_alias(node: Node, context: Context) -> Iterator[Found]:
+    """`typealias Name<T> = Type`"""
+    shape = _shape(node, context)
+    yield _define(node, shape, shape.name, "type", context, is_whole=True)
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a.b.C`, `import a.b.C as D`, `import a.b.*`"""
+    line = node.start_point[0] + 1
+    path = next((child for child in node.named_children if child.type == "identifier"), None)
+    if path is None:
+        return
+    written = "".join(context.text(path).split()).replace("`", "")
+    if any(child.type == "wildcard_import" for child in node.named_children):
+        yield Import(line, line, written, "*")
+        return
+    alias = next(
+        (
+            _name(child, context, "type_identifier", "simple_identifier")
+            for child in node.named_children
+            if child.type == "import_alias"
+        ),
+        "",
+    )
+    module, _, name = written.rpartition(".")
+    yield Import(line, line, module, name, alias) if module else Import(line, line, name, "", alias)
+
+
+_LED_THROUGH: Final = (
+    "annotated_lambda",
+    "assignment",
+    "call_expression",
+    "call_suffix",
+    "catch_block",
+    "control_structure_body",
+    "finally_block",
+    "for_statement",
+    "if_expression",
+    "jump_expression",
+    "navigation_expression",
+    "try_expression",
+    "value_argument",
+    "value_arguments",
+    "when_entry",
+    "when_expression",
+    "while_statement",
+)
+"""Expressions on the way to a class or object in the body of a function that is known to hold one."""
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
+        rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+    computed=re.compile(rb"\$"),
+)
+"""Kotest, whose own grammar of blocks the parser knows no more than any other call."""
+
+KOTLIN = Language(
+    name="kotlin",
+    grammar="kotlin",
+    extensions=(".kt", ".kts"),
+    interpreters=("kotlin", "kscript"),
+    rules={
+        "package_header": package,
+        "import_list": DESCEND,
+        "import_header": imports,
+        "class_declaration": class_like,
+        "object_declaration": class_like,
+        "companion_object": class_like,
+        "class_parameter": constructor_parameter,
+        "function_declaration": function,
+        "secondary_constructor": constructor,
+        "property_declaration": property_of,
+        "enum_entry": enum_entry,
+        "type_alias": type_alias,
+        "object_literal": anonymous_object,
+        "class_body": DESCEND,
+        "lambda_literal": local_when_marked,
+        "anonymous_function": local_when_marked,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "statements": DESCEND,
+        "ERROR": DESCEND,
+    },
+    prepare=prepare,
+    tests=TESTS,
+    module=module_of,
+    before=noted(_LOCAL_MARKERS),
+    doc=doc_of,
+)

@@ -1,0 +1,313 @@
+"""Lua: functions however they are written, module variables and fields, the classes of LuaCATS annotations, `require`.
+
+Most Lua modules are a local table that the file returns; what is put into it is named by the module's path, not by the
+table's local name where that is a mere placeholder (`M`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.language import (
+    DESCEND,
+    HEAD_BYTES,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    head_without_comments,
+)
+from codecompass.languages.lua_syntax import NAME, annotation, comment_above, literal_of, parts_of, required
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import holds_mark, inside_when_marked, offsets
+
+MARKERS: Final = (b"function", b"require", b"dofile")
+
+PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
+PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
+SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns what one would `require`: `lua/a/b.lua` and `x/lua/a/b/init.lua` are `a.b`."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    if "lua" in parts[:-1]:
+        parts = parts[len(parts) - parts[::-1].index("lua") :]
+    elif len(parts) > 1 and parts[0] in SOURCE_DIRECTORIES:
+        parts = parts[1:]
+    if parts[-1] == "init" and len(parts) > 1:
+        parts = parts[:-1]
+    return tuple(parts)
+
+
+def note_module(root: Node, context: Context) -> None:
+    """Writes down the variable that the file returns, also as `return setmetatable(M, ...)`, and where functions are."""
+    context.marks = offsets(context.source, MARKERS)
+    last = root.named_children[-1] if root.named_child_count else None
+    if last is None or last.type != "return_statement" or not last.named_child_count:
+        return
+    value: Node | None = last.named_children[0]
+    if value is not None and value.type == "expression_list":
+        value = value.named_children[0] if value.named_child_count else None
+    if value is not None and value.type == "function_call" and context.field_text(value, "name") == "setmetatable":
+        arguments = value.child_by_field_name("arguments")
+        value = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    if value is not None and value.type == "identifier":
+        context.notes["module table",] = context.text(value)
+
+
+def _in_function(context: Context) -> bool:
+    return context.enclosing in ("fn", "method")
+
+
+def _define(
+    parts: list[str],
+    kind: SymbolKind,
+    node: Node,
+    context: Context,
+    *,
+    is_local: bool = False,
+    bodies: tuple[Node, ...] = (),
+    signature_end: int | None = None,
+    parameters: Node | None = None,
+) -> Definition:
+    """What is assigned to `parts`; a name with dots is looked up from the module, not from where it stands."""
+    owner = parts[:-1]
+    visibility: Visibility = "private" if is_local else "public"
+    if not owner:
+        owner = list(context.scope_names)
+        if owner and not is_local:
+            visibility = context.scope_visibility or visibility
+    elif owner[0] == "self" or (owner[0] == context.notes.get(("module table",)) and owner[0] in PLACEHOLDERS):
+        owner = owner[1:]
+    if parameters is not None:
+        signature_end = parameters.end_byte
+    end = min(node.end_byte if signature_end is None else signature_end, node.start_byte + HEAD_BYTES)
+    return Definition(
+        name=parts[-1],
+        kind=kind,
+        node=node,
+        bodies=bodies,
+        signature=head_without_comments(node, node.start_byte, end, context),
+        visibility=visibility,
+        qualified_name=".".join((*context.module, *owner, parts[-1])),
+    )
+
+
+def _body(node: Node) -> tuple[Node, ...]:
+    body = node.child_by_field_name("body")
+    return () if body is None else (body,)
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`function a.b:c()`, `local function f()`."""
+    name = node.child_by_field_name("name")
+    parts = [] if name is None else parts_of(name, context)
+    if not parts or name is None:
+        return
+    yield _define(
+        parts,
+        "method" if name.type == "method_index_expression" else "fn",
+        node,
+        context,
+        is_local=context.source.startswith(b"local", node.start_byte),
+        bodies=_body(node),
+        parameters=node.child_by_field_name("parameters"),
+    )
+
+
+def declaration(node: Node, context: Context) -> Iterable[Found]:
+    """`local a, b <const> = 1, 2`; in a function only what holds a definition."""
+    return () if _in_function(context) and not holds_mark(node, context) else _declared(node, context)
+
+
+def _declared(node: Node, context: Context) -> Iterator[Found]:
+    for child in node.named_children:
+        if child.type == "assignment_statement":
+            yield from _assigned(child, node, context, is_local=True)
+        elif child.type == "variable_list" and not _in_function(context):
+            for target in child.children_by_field_name("name"):
+                context.notes["variable", context.text(target)] = ""
+                yield _define([context.text(target)], "var", node, context, is_local=True)
+
+
+def assignment(node: Node, context: Context) -> Iterable[Found]:
+    """`a.b = 1`, `f = function() end`; in a function only what holds a definition."""
+    if _in_function(context) and not holds_mark(node, context):
+        return ()
+    return _assigned(node, node, context, is_local=False)
+
+
+def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> Iterator[Found]:
+    targets: list[Node] = []
+    constants: set[int] = set()
+    values: list[Node] = []
+    for child in node.named_children:
+        if child.type == "variable_list":
+            targets = child.children_by_field_name("name")
+            # An attribute stands after the name that it is about.
+            for attribute in child.children_by_field_name("attribute"):
+                before = [index for index, target in enumerate(targets) if target.end_byte <= attribute.start_byte]
+                if before and b"const" in context.source[attribute.start_byte : attribute.end_byte]:
+                    constants.add(before[-1])
+        elif child.type == "expression_list":
+            values = child.children_by_field_name("value")
+    is_guarded = len(values) == 1 and len(targets) > 1 and context.field_text(values[0], "name") == "pcall"
+    if is_guarded and required(values[0], context) is not None:
+        # `local ok, name = pcall(require, "x")`: the second is what is imported.
+        targets = targets[1:2]
+    for index, target in enumerate(targets):
+        value = values[index] if index < len(values) else None
+        parts = parts_of(target, context)
+        yield from _one(parts, value, whole, context, is_local=is_local, is_constant=index in constants)
+
+
+def _one(
+    parts: list[str], value: Node | None, whole: Node, context: Context, *, is_local: bool, is_constant: bool
+) -> Iterator[Found]:
+    """One name with its value: an import, a function, or at module level a variable or a field."""
+    if value is not None and parts:
+        imported = required(value, context)
+        if imported is not None:
+            spec, name, kind = imported
+            alias = parts[-1] if parts[-1] != (name or spec.rsplit(".", 1)[-1]) else ""
+            yield Import(whole.start_point[0] + 1, whole.end_point[0] + 1, spec, name, alias, kind)
+            if is_local:
+                return
+        function = wrapped_function(value, context)
+        if function is not None:
+            if NAME.fullmatch(parts[-1]) is None:
+                yield from _inside_body(function, context)
+                return
+            parameters = function.child_by_field_name("parameters")
+            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(function), parameters=parameters)
+            return
+    bodies = (value,) if value is not None and holds_mark(value, context) else ()
+    if not parts or _in_function(context):
+        for body in bodies:
+            yield Inside(body)
+        return
+    # A second assignment defines nothing, and neither does `vim.o.wrap = true`, which sets what belongs to others.
+    is_known = ("variable", parts[0]) in context.notes
+    if NAME.fullmatch(parts[-1]) is None or is_known != (len(parts) > 1):
+        for body in bodies:
+            yield Inside(body)
+        return
+    if len(parts) == 1:
+        context.notes["variable", parts[0]] = ""
+    is_constant = is_constant or (len(parts[-1]) > 1 and parts[-1].isupper())
+    kind_of: SymbolKind = "const" if is_constant else "field" if len(parts) > 1 else "var"
+    # A table with functions in it is long, and they follow as symbols of their own.
+    end = bodies[0].start_byte if bodies and bodies[0].type == "table_constructor" else None
+    yield _define(parts, kind_of, whole, context, is_local=is_local, bodies=bodies, signature_end=end)
+
+
+def wrapped_function(value: Node, context: Context) -> Node | None:
+    """Returns the function that a value is: written out, or all that a call is given (`vim.schedule_wrap(function() end)`).
+
+    What calls it on the spot gives its results.
+    """
+    if value.type == "function_call" and context.field_text(value, "name") not in PROTECTED_CALLS:
+        arguments = value.child_by_field_name("arguments")
+        if arguments is not None and arguments.named_child_count == 1:
+            value = arguments.named_children[0]
+    return value if value.type == "function_definition" else None
+
+
+def table_field(node: Node, context: Context) -> Iterator[Found]:
+    """`a = function() end` and `["a"] = { ... }` in a table: only what is or holds a function."""
+    if not holds_mark(node, context):
+        return
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    is_computed = context.source.startswith(b"[", node.start_byte) and name is not None and name.type != "string"
+    literal = "" if name is None or is_computed else literal_of(name, context)
+    if value is None or NAME.fullmatch(literal) is None:
+        yield Inside(node)
+    elif value.type == "function_definition":
+        parameters = value.child_by_field_name("parameters")
+        yield _define([literal], "fn", node, context, bodies=_body(value), parameters=parameters)
+    elif value.type == "table_constructor" and not _in_function(context):
+        yield _define([literal], "field", node, context, bodies=(value,), signature_end=value.start_byte)
+    else:
+        yield Inside(node)
+
+
+def anonymous_function(node: Node, context: Context) -> Iterator[Found]:
+    """A function without a name is a scope: its variables are local."""
+    return _inside_body(node, context)
+
+
+def loop(node: Node, context: Context) -> Iterator[Found]:
+    """The variables in a loop are local, what it puts into tables is not."""
+    return _inside_body(node, context)
+
+
+def _inside_body(node: Node, context: Context) -> Iterator[Found]:
+    for body in _body(node):
+        if holds_mark(body, context):
+            yield Inside(body, "fn")
+
+
+def branch(node: Node, context: Context) -> Iterator[Found]:
+    """`if` and `do`: at module level what is in them is the module's, in a function it is local."""
+    if not _in_function(context) or holds_mark(node, context):
+        yield Inside(node)
+
+
+def call(node: Node, context: Context) -> Iterable[Found]:
+    """`require "x"` as a statement or anywhere in an expression; else what the arguments hold."""
+    # Most statements are calls that hold nothing: they must not even cost a generator.
+    if not holds_mark(node, context):
+        return ()
+    imported = required(node, context)
+    if imported is None:
+        return (Inside(node),)
+    spec, name, kind = imported
+    arguments = node.child_by_field_name("arguments")
+    found = Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name, "", kind)
+    return (found,) if arguments is None else (found, Inside(arguments))
+
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>describe|context|insulate|expose|it|spec|test)\b[ \t]*\(?[ \t]*" + QUOTED),
+    block=re.compile(rb"\bfunction\b"),
+    nodes=frozenset({"function_call"}),
+)
+"""Busted."""
+
+LUA = Language(
+    name="lua",
+    grammar="lua",
+    extensions=(".lua", ".rockspec"),
+    filenames=(".busted", ".luacheckrc", ".luacov"),
+    interpreters=("lua", "luajit", "texlua"),
+    rules={
+        "function_declaration": function,
+        "variable_declaration": declaration,
+        "assignment_statement": assignment,
+        "field": table_field,
+        "function_definition": anonymous_function,
+        "function_call": call,
+        "comment": annotation,
+        **dict.fromkeys(("for_statement", "while_statement", "repeat_statement"), loop),
+        **dict.fromkeys(
+            ("arguments", "binary_expression", "expression_list", "parenthesized_expression", "return_statement"),
+            inside_when_marked,
+        ),
+        **dict.fromkeys(
+            ("dot_index_expression", "method_index_expression", "table_constructor", "unary_expression"), inside_when_marked
+        ),
+        **dict.fromkeys(("do_statement", "else_statement", "elseif_statement", "if_statement"), branch),
+        "block": DESCEND,
+        "ERROR": DESCEND,
+    },
+    nested_markers=MARKERS,
+    comment_marks=(b"--",),
+    tests=TESTS,
+    module=module_of,
+    before=note_module,
+    doc=comment_above,
+)

@@ -1,0 +1,362 @@
+"""PHP: classes, interfaces, traits, enums with their members, functions, constants, variables of a script, `use` and includes."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    head_without_comments,
+)
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import holds_mark, inside_when_marked, noted
+
+
+def in_namespace(name: str, context: Context) -> str:
+    """The full name of what is declared here under `name`, outside types."""
+    namespace = context.notes.get(("namespace",), "")
+    return f"{namespace}\\{name}" if namespace else name
+
+
+def in_class(name: str, context: Context) -> str:
+    """`A\\B::m`; a member of an anonymous class is named after the function that the class stands in."""
+    kinds, names = context.scope_kinds, context.scope_names
+    for index in range(len(kinds) - 1, -1, -1):
+        if kinds[index] in CLASS_LIKE:
+            # A nameless scope has a kind and no name, so its index lies after the last name.
+            if index < len(names):
+                return f"{in_namespace(names[index], context)}::{name}"
+            break
+    around = names[1:] if kinds[:1] == ("module",) else names
+    return f"{in_namespace('::'.join(around), context)}::{name}" if around else name
+
+
+def after_attributes(node: Node) -> Node:
+    """The first part of a declaration that is not an attribute: its line is the definition's."""
+    for child in node.children:
+        if child.type not in ("attribute_list", "comment"):
+            return child
+    return node
+
+
+def visibility_of(node: Node, context: Context) -> Visibility:
+    """What the modifier of a member says; without one it is public."""
+    for child in node.children:
+        if child.type == "visibility_modifier":
+            word = context.text(child).lower()
+            return "private" if word.startswith("private") else "protected" if word.startswith("protected") else "public"
+        if child.type in ("name", "const_element", "property_element"):
+            break
+    return "public"
+
+
+INCLUDES: Final = frozenset({"include_expression", "include_once_expression", "require_expression", "require_once_expression"})
+
+
+def literal_of(node: Node, context: Context) -> str:
+    """The value of a string without interpolation, else empty."""
+    if node.type not in ("string", "encapsed_string") or node.named_child_count != 1:
+        return ""
+    content = node.named_children[0]
+    return context.text(content).replace("\\\\", "\\").strip() if content.type == "string_content" else ""
+
+
+def include(node: Node, context: Context) -> Iterator[Found]:
+    """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
+    value = node.named_children[0] if node.named_child_count else None
+    while value is not None and value.type == "parenthesized_expression" and value.named_child_count:
+        value = value.named_children[0]
+    if value is None:
+        return
+    spec = literal_of(value, context)
+    if value.type == "binary_expression" and context.field_text(value, "left") == "__DIR__":
+        right = value.child_by_field_name("right")
+        spec = "" if right is None else literal_of(right, context)
+        spec = f".{spec}" if spec.startswith("/") else ""
+    if spec:
+        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+
+
+def use(node: Node, context: Context) -> Iterator[Found]:
+    """`use A\\B as C, D`, `use A\\{B, C\\D}`, `use function A\\f`; a leading backslash means nothing and is left out."""
+    prefix = ""
+    clauses = node.named_children
+    group = node.child_by_field_name("body")
+    if group is not None:
+        prefix = "".join(context.text(child) for child in node.named_children if child.type == "namespace_name") + "\\"
+        clauses = group.named_children
+    for clause in clauses:
+        names = [child for child in clause.named_children if child.type in ("name", "qualified_name")]
+        if clause.type != "namespace_use_clause" or not names:
+            continue
+        spec, _, name = (prefix + context.text(names[0])).lstrip("\\").rpartition("\\")
+        alias = context.field_text(clause, "alias")
+        # A line of a group is the import's; the declaration around it may be long.
+        where = clause if group is not None else node
+        yield Import(where.start_point[0] + 1, where.end_point[0] + 1, spec or name, name if spec else "", alias)
+
+
+MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
+DEFINITION: Final = re.compile(
+    rb"\b(?:new\s+(?:readonly\s+)?class\b|new\s*#\[|function\s+&?\s*\w|(?:class|enum|interface|trait)\s+\w+[^(;]{0,200}\{"
+    rb"|define\s*\(|(?:include|require)(?:_once)?\b)"
+)
+"""What makes it worth to look into a body or an expression: most hold only closures, which have no name."""
+
+KIND_OF: Final[dict[str, SymbolKind]] = {
+    "class_declaration": "class",
+    "interface_declaration": "interface",
+    "trait_declaration": "trait",
+    "enum_declaration": "enum",
+}
+EXPRESSIONS: Final = (
+    "anonymous_function",
+    "argument",
+    "arguments",
+    "array_creation_expression",
+    "array_element_initializer",
+    "arrow_function",
+    "assignment_expression",
+    "binary_expression",
+    "conditional_expression",
+    "function_call_expression",
+    "member_call_expression",
+    "object_creation_expression",
+    "parenthesized_expression",
+    "return_statement",
+    "scoped_call_expression",
+)
+
+
+def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: a namespace can change within the file, so the rules name things in full."""
+    return ()
+
+
+def _between(start: int, end: int, context: Context) -> str:
+    return context.source[start:end].decode("utf-8", "replace")
+
+
+def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
+    """A declaration with a body, which is entered when it is a type's or holds definitions."""
+    body = node.child_by_field_name("body")
+    head = after_attributes(node)
+    bodies: tuple[Node, ...] = ()
+    if body is not None and (kind in CLASS_LIKE or holds_mark(body, context)):
+        bodies = (body,)
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=bodies,
+        start_line=head.start_point[0] + 1,
+        signature=head_without_comments(node, head.start_byte, node.end_byte if body is None else body.start_byte, context),
+        visibility=visibility,
+        qualified_name=qualified_name,
+    )
+
+
+def namespace(node: Node, context: Context) -> Iterator[Found]:
+    """`namespace A\\B;` and `namespace A\\B { }`."""
+    name = context.field_text(node, "name")
+    context.notes["namespace",] = name
+    body = node.child_by_field_name("body")
+    if name:
+        bodies = () if body is None else (body,)
+        last = name.rsplit("\\", 1)[-1]
+        yield Definition(name=last, kind="module", node=node, bodies=bodies, visibility="public", qualified_name=name)
+    elif body is not None:
+        yield Inside(body)
+
+
+def type_declaration(node: Node, context: Context) -> Iterator[Found]:
+    """`class`, `interface`, `trait`, `enum`."""
+    name = context.field_text(node, "name")
+    yield _define(node, KIND_OF[node.type], name, in_namespace(name, context), "public", context)
+
+
+def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
+    """`new class { }`: its members stand in a class without a name."""
+    body = node.child_by_field_name("body")
+    if body is not None:
+        yield Inside(body, "class")
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`function name() { }` outside classes."""
+    name = context.field_text(node, "name")
+    yield _define(node, "fn", name, in_namespace(name, context), "public", context)
+
+
+def method(node: Node, context: Context) -> Iterator[Found]:
+    """A method, and the properties that the parameters of a constructor declare."""
+    name = context.field_text(node, "name")
+    yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
+    if name.lower() != "__construct":
+        return
+    parameters = node.child_by_field_name("parameters")
+    for parameter in [] if parameters is None else parameters.named_children:
+        if parameter.type == "property_promotion_parameter":
+            head = after_attributes(parameter)
+            field = context.field_text(parameter, "name").lstrip("&$")
+            yield Definition(
+                name=field,
+                kind="field",
+                node=parameter,
+                start_line=head.start_point[0] + 1,
+                signature=head_without_comments(parameter, head.start_byte, parameter.end_byte, context),
+                visibility=visibility_of(parameter, context),
+                qualified_name=in_class(field, context),
+            )
+
+
+def elements(node: Node, context: Context) -> Iterator[Found]:
+    """`const A = 1, B = 2` and `public int $a = 1, $b`: each element is a definition of its own."""
+    is_property = node.type == "property_declaration"
+    is_member = context.enclosing in CLASS_LIKE
+    wanted = "property_element" if is_property else "const_element"
+    head = after_attributes(node)
+    found = [child for child in node.named_children if child.type == wanted]
+    for element in found:
+        name_node = element.child_by_field_name("name") or (element.named_children[0] if element.named_child_count else None)
+        if name_node is None:
+            continue
+        name = context.text(name_node).lstrip("$")
+        before = _between(head.start_byte, found[0].start_byte, context)
+        yield Definition(
+            name=name,
+            kind="field" if is_property else "const",
+            node=node if len(found) == 1 else element,
+            start_line=(head if element is found[0] else element).start_point[0] + 1,
+            signature=before + head_without_comments(element, element.start_byte, element.end_byte, context),
+            visibility=visibility_of(node, context) if is_member else "public",
+            qualified_name=in_class(name, context) if is_member else in_namespace(name, context),
+        )
+
+
+def enum_case(node: Node, context: Context) -> Iterator[Found]:
+    """`case Name = value;`."""
+    name = context.field_text(node, "name")
+    head = after_attributes(node)
+    yield Definition(
+        name=name,
+        kind="const",
+        node=node,
+        start_line=head.start_point[0] + 1,
+        signature=head_without_comments(node, head.start_byte, node.end_byte, context),
+        visibility="public",
+        qualified_name=in_class(name, context),
+    )
+
+
+def statement(node: Node, context: Context) -> Iterator[Found]:
+    """`define('X', 1)`, the first assignment of a script's variable, `require`; else what the expression holds."""
+    expression = node.named_children[0] if node.named_child_count else None
+    if expression is None:
+        return
+    if expression.type == "function_call_expression":
+        name = _defined_constant(expression, context)
+        if name:
+            yield Definition(
+                name=name.rsplit("\\", 1)[-1],
+                kind="const",
+                node=node,
+                signature=context.text(node),
+                visibility="public",
+                qualified_name=name,
+            )
+            return
+    elif expression.type == "assignment_expression" and not context.scope_kinds:
+        yield from _script_variable(node, expression, context)
+    if holds_mark(node, context):
+        yield Inside(node)
+
+
+def _defined_constant(call: Node, context: Context) -> str:
+    arguments = call.child_by_field_name("arguments")
+    if context.field_text(call, "function").lstrip("\\").lower() != "define" or arguments is None:
+        return ""
+    first = arguments.named_children[0] if arguments.named_child_count else None
+    return literal_of(first.named_children[0], context) if first is not None and first.named_child_count else ""
+
+
+def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator[Found]:
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if left is None or right is None or left.type != "variable_name":
+        return
+    name = context.text(left).lstrip("$")
+    if ("variable", name) in context.notes:
+        return
+    context.notes["variable", name] = ""
+    is_function = right.type in ("anonymous_function", "arrow_function")
+    body = right.child_by_field_name("body") if is_function else None
+    yield Definition(
+        name=name,
+        kind="fn" if is_function else "var",
+        node=node,
+        signature=_between(node.start_byte, node.end_byte if body is None else body.start_byte, context).rstrip(" =>"),
+        qualified_name=name,
+    )
+
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(rb"\n[ \t]*+(?P<head>it|test|describe)\([ \t]*" + QUOTED),
+    block=re.compile(rb"\b(?:function|fn)\b"),
+    computed=re.compile(rb"\{\$"),
+    nodes=frozenset({"expression_statement", "function_call_expression", "member_call_expression"}),
+    statements=frozenset({"expression_statement"}),
+)
+"""Pest."""
+
+PHP = Language(
+    name="php",
+    grammar="php",
+    extensions=(".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phpt", ".phtml"),
+    interpreters=("php",),
+    rules={
+        "namespace_definition": namespace,
+        **dict.fromkeys(KIND_OF, type_declaration),
+        "anonymous_class": anonymous_class,
+        "function_definition": function,
+        "method_declaration": method,
+        "const_declaration": elements,
+        "property_declaration": elements,
+        "enum_case": enum_case,
+        "expression_statement": statement,
+        "namespace_use_declaration": use,
+        **dict.fromkeys(INCLUDES, include),
+        **dict.fromkeys(EXPRESSIONS, inside_when_marked),
+        "case_statement": DESCEND,
+        "catch_clause": DESCEND,
+        "colon_block": DESCEND,
+        "compound_statement": DESCEND,
+        "declare_statement": DESCEND,
+        "default_statement": DESCEND,
+        "do_statement": DESCEND,
+        "else_clause": DESCEND,
+        "else_if_clause": DESCEND,
+        "finally_clause": DESCEND,
+        "for_statement": DESCEND,
+        "foreach_statement": DESCEND,
+        "if_statement": DESCEND,
+        "switch_block": DESCEND,
+        "switch_statement": DESCEND,
+        "try_statement": DESCEND,
+        "while_statement": DESCEND,
+        "ERROR": DESCEND,
+    },
+    separator="\\",
+    member_separator="::",
+    comment_marks=(b"//", b"/*", b"#"),
+    tests=TESTS,
+    module=module_of,
+    before=noted(MARKERS, DEFINITION),
+)

@@ -1,0 +1,222 @@
+"""Python: functions, classes, methods, variables of modules and classes, the attributes that `__init__` sets, imports.
+
+The grammar puts simple statements straight into their block, without an `expression_statement` around them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Language,
+    Node,
+    head_without_comments,
+    leading_comment,
+)
+from codecompass.languages.records import Import, SymbolKind, Visibility
+
+SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+DECORATABLE: Final = frozenset({"function_definition", "class_definition"})
+PATTERNS: Final = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
+BLOCKS: Final = frozenset(
+    {"if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause"}
+    | {"with_statement", "for_statement", "while_statement", "block"}
+)
+ENUM_BASE: Final = re.compile(r"\b\w*(?:Enum|Flag|Choices)\b")
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns the dotted module of a path: `src/pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    if len(parts) > 1 and parts[0] in SOURCE_DIRECTORIES:
+        parts = parts[1:]
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts = parts[:-1]
+    return tuple(parts)
+
+
+def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
+    """Follows the convention: a leading underscore is private, dunder names are public."""
+    return "private" if name.startswith("_") and not (name.startswith("__") and name.endswith("__")) else "public"
+
+
+def docstring(node: Node, context: Context) -> str:
+    """Returns the docstring, else the comment above (which may stand above the decorators)."""
+    body = node.child_by_field_name("body")
+    # named_child(0) raises IndexError on the empty block of a cut-off file.
+    if body is not None and body.named_child_count:
+        first = body.named_child(0)
+        if first is not None and first.type == "string":
+            return context.text(first)
+    # The parent costs a walk from the root, so it is asked for only below something that can be decorated.
+    decorated = node.parent if node.type in DECORATABLE else None
+    return leading_comment(decorated if decorated is not None and decorated.type == "decorated_definition" else node, context)
+
+
+def class_definition(node: Node, context: Context) -> Iterator[Found]:
+    """A class; that it is an enumeration is noted for its members."""
+    bases = node.child_by_field_name("superclasses")
+    if bases is not None and ENUM_BASE.search(context.text(bases)):
+        context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
+    body = node.child_by_field_name("body")
+    yield Definition(
+        name=context.field_text(node, "name"),
+        kind="class",
+        node=node,
+        bodies=() if body is None else (body,),
+        signature=head(node, body, context),
+    )
+
+
+def head(node: Node, body: Node | None, context: Context) -> str:
+    """Returns the source of a definition up to its body, without comments: one may also stand behind the colon."""
+    end = node.end_byte if body is None else body.start_byte
+    return head_without_comments(node, node.start_byte, end, context)
+
+
+def function_definition(node: Node, context: Context) -> Iterator[Found]:
+    """A function or method, and for `__init__` the attributes of `self` that it sets."""
+    name = context.field_text(node, "name")
+    member = context.enclosing in CLASS_LIKE
+    body = node.child_by_field_name("body")
+    bodies = () if body is None else (body,)
+    kind: SymbolKind = "method" if member else "fn"
+    yield Definition(name=name, kind=kind, node=node, bodies=bodies, signature=head(node, body, context))
+    if member and name == "__init__" and body is not None:
+        yield from attributes(body, context)
+
+
+def attributes(body: Node, context: Context) -> Iterator[Definition]:
+    """The first assignment to each `self.x` in the body of `__init__`, unless the class itself names `x`."""
+    pending = list(reversed(body.named_children))
+    while pending:
+        statement = pending.pop()
+        if statement.type in BLOCKS:
+            pending.extend(reversed(statement.named_children))
+            continue
+        for target in targets(statement):
+            if target.type == "attribute" and context.field_text(target, "object") == "self":
+                name = context.field_text(target, "attribute")
+                note = ("member", *context.scope_names, name)
+                if note not in context.notes:
+                    context.notes[note] = ""
+                    yield Definition(name=name, kind="field", node=statement, signature=head(statement, None, context))
+
+
+def targets(statement: Node) -> Iterator[Node]:
+    """What an assignment binds, in order: `a = b = 1` binds both, `a, (b, *c) = x` all three."""
+    while statement is not None and statement.type == "assignment":
+        left = statement.child_by_field_name("left")
+        pending = [left] if left is not None else []
+        while pending:
+            target = pending.pop()
+            if target.type in PATTERNS:
+                pending.extend(reversed(target.named_children))
+            else:
+                yield target
+        right = statement.child_by_field_name("right")
+        if right is None:
+            return
+        statement = right
+
+
+def assignment(node: Node, context: Context) -> Iterator[Found]:
+    """Assignments of a module or a class; those inside functions are local and not reported."""
+    enclosing = context.enclosing
+    if enclosing is not None and enclosing not in CLASS_LIKE:
+        return
+    is_enum = enclosing is not None and ("enum", *context.scope_names) in context.notes
+    is_final = context.field_text(node, "type").removeprefix("typing.").startswith("Final")
+    doc = None
+    for target in targets(node):
+        if target.type != "identifier":
+            continue
+        name = context.text(target)
+        kind: SymbolKind = "var" if enclosing is None else "field"
+        if is_final or name.isupper() or (is_enum and not name.startswith("_")):
+            kind = "const"
+        if enclosing is not None:
+            context.notes["member", *context.scope_names, name] = ""
+        if doc is None:
+            doc = leading_comment(node, context) or following_docstring(node, context)
+        yield Definition(name=name, kind=kind, node=node, signature=head(node, None, context), doc=doc)
+
+
+def following_docstring(node: Node, context: Context) -> str:
+    """Returns the string that stands as a statement below an assignment, which tools take for its documentation."""
+    following = node.next_named_sibling
+    return context.text(following) if following is not None and following.type == "string" else ""
+
+
+def type_alias(node: Node, context: Context) -> Iterator[Found]:
+    """`type Name = ...` (PEP 695)."""
+    name = context.field_text(node, "left").split("[", 1)[0].strip()
+    # `type` begins many a sentence, and a cut-off docstring is no code.
+    if name.isidentifier():
+        doc = leading_comment(node, context) or following_docstring(node, context)
+        yield Definition(name=name, kind="type", node=node, doc=doc)
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a.b as c` and `from a import b as c, d`."""
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    module = node.child_by_field_name("module_name")
+    names = node.children_by_field_name("name")
+    spec = context.text(module) if module is not None else ""
+    if node.type == "future_import_statement":
+        spec = "__future__"
+    if any(child.type == "wildcard_import" for child in node.named_children):
+        yield Import(first, last, spec, "*")
+    for child in names:
+        alias = ""
+        if child.type == "aliased_import":
+            alias = context.field_text(child, "alias")
+            name = context.field_text(child, "name")
+        else:
+            name = context.text(child)
+        if spec:
+            yield Import(first, last, spec, name, alias)
+        else:
+            yield Import(first, last, name, "", alias)
+
+
+PYTHON = Language(
+    name="python",
+    grammar="python",
+    extensions=(".py", ".pyi", ".pyw"),
+    filenames=("SConstruct", "SConscript", "wscript"),
+    interpreters=("python", "python2", "python3", "pypy", "pypy3"),
+    rules={
+        "function_definition": function_definition,
+        "class_definition": class_definition,
+        "decorated_definition": DESCEND,
+        "assignment": assignment,
+        "type_alias_statement": type_alias,
+        "import_statement": imports,
+        "import_from_statement": imports,
+        "future_import_statement": imports,
+        "if_statement": DESCEND,
+        "elif_clause": DESCEND,
+        "else_clause": DESCEND,
+        "try_statement": DESCEND,
+        "except_clause": DESCEND,
+        "finally_clause": DESCEND,
+        "with_statement": DESCEND,
+        "for_statement": DESCEND,
+        "while_statement": DESCEND,
+        "match_statement": DESCEND,
+        "case_clause": DESCEND,
+        "block": DESCEND,
+        "ERROR": DESCEND,
+    },
+    nested_markers=(b"def ", b"class ", b"import "),
+    comment_marks=(b"#",),
+    module=module_of,
+    visibility=visibility_of,
+    doc=docstring,
+)

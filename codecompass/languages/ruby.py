@@ -1,0 +1,342 @@
+"""Ruby: classes, modules, methods, constants, and calls that define something (accessors, delegators, `define_method`,
+`refine`, `Struct.new`, `alias`) or import.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Inside,
+    Language,
+    Node,
+    leading_comment,
+    without_comments,
+)
+from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.ruby_scopes import (
+    SECTIONS,
+    as_visibility,
+    bodies_of,
+    builder_of,
+    define_method,
+    define_type,
+    head_until,
+    in_function,
+    in_singleton,
+    literal_names,
+    note_named,
+    path_of,
+    said_around,
+    said_of,
+    struct_members,
+    until_block,
+)
+from codecompass.languages.source_text import inside_when_marked, noted
+
+ACCESSORS: Final = frozenset(
+    {
+        "attr",
+        "attr_accessor",
+        "attr_reader",
+        "attr_writer",
+        "attr_internal",
+        "cattr_accessor",
+        "cattr_reader",
+        "class_attribute",
+        "mattr_accessor",
+        "mattr_reader",
+        "mattr_writer",
+    }
+)
+
+DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_delegators"})
+
+RENAMING_DELEGATORS: Final = frozenset({"def_delegator", "def_instance_delegator"})
+
+CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECTIONS, ACCESSORS, DELEGATORS, RENAMING_DELEGATORS)
+"""Methods whose calls mean something to us."""
+
+
+def section(node: Node, context: Context) -> Iterator[Found]:
+    """`private` on a line of its own."""
+    word = SECTIONS.get(context.text(node))
+    if word is not None and not in_function(context):
+        path = path_of(context)
+        context.notes["section", path, "self" if in_singleton(node, path, context) else ""] = word
+    return iter(())
+
+
+def call(node: Node, context: Context) -> Iterator[Found]:
+    """Calls that define, import, change visibility, or hold definitions in their block."""
+    word = context.field_text(node, "method")
+    if word in ("require", "require_relative", "load", "autoload"):
+        yield from _import(word, node, context)
+        return
+    if word in CALLS and not in_function(context):
+        names = list(literal_names(node, context))
+        block = node.child_by_field_name("block")
+        if word == "refine" and block is not None:
+            yield _refinement(node, block, context)
+            return
+        if not names and word in SECTIONS and node.child_by_field_name("receiver") is None:
+            arguments = node.child_by_field_name("arguments")
+            if arguments is None or not arguments.named_child_count:
+                yield from section(node.named_children[0], context)
+                return
+        kind: SymbolKind = "field" if word in ACCESSORS else "method"
+        for name in _defined_by(word, names):
+            bodies = bodies_of(block) if word == "define_method" else ()
+            # The list of an accessor can be long and hold comments; one name is what a person asked for.
+            signature = f"{word} :{name}" if kind == "field" else until_block(node, node, context)
+            yield define_method(name, kind, node, context, bodies, signature)
+        if names:
+            return
+    yield from inside_when_marked(node, context)
+
+
+def _defined_by(word: str, names: list[str]) -> list[str]:
+    """Those of the names in a call of `word` that it defines."""
+    if word in ACCESSORS or word == "delegate":
+        return names
+    if word in DELEGATORS:
+        return names[1:]
+    if word in RENAMING_DELEGATORS:
+        return names[-1:]
+    return names[:1] if word in ("define_method", "alias_method") else []
+
+
+def _refinement(node: Node, block: Node, context: Context) -> Definition:
+    arguments = node.child_by_field_name("arguments")
+    target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
+    return define_type(target, "impl", node, context, bodies_of(block), until_block(node, node, context))
+
+
+def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
+    arguments = node.child_by_field_name("arguments")
+    values = [] if arguments is None else [value for value in arguments.named_children if value.type != "comment"]
+    if not values or (node.child_by_field_name("receiver") is not None and word != "autoload"):
+        return
+    last = values[-1] if word == "autoload" else values[0]
+    if last.type != "string" or any(part.type == "interpolation" for part in last.named_children):
+        return
+    name = context.text(values[0]).lstrip(":") if word == "autoload" else ""
+    yield Import(
+        line_start=node.start_point[0] + 1,
+        line_end=node.end_point[0] + 1,
+        spec=context.text(last)[1:-1],
+        name=name,
+        kind="relative" if word == "require_relative" else "module",
+    )
+
+
+MARKERS: Final = (b"def ", b"class ", b"module ", b"alias ", b"define_method", b"require", b"Class.new", b"Struct.new")
+
+
+VARIABLES: Final = frozenset({"class_variable", "instance_variable", "global_variable"})
+PREDEFINED: Final = frozenset({"$stdin", "$stdout", "$stderr", "$VERBOSE", "$DEBUG", "$PROGRAM_NAME", "$0", "$/", "$,", "$;"})
+MAGIC_COMMENT: Final = re.compile(
+    r"^(?:#!.*|#.*\b(?:frozen[_-]string[_-]literal|(?:en)?coding|warn[_-]indent|typed|rubocop)\s*:.*)$",
+    re.MULTILINE,
+)
+
+
+def module_of(path_of: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: what a file defines is named by the modules that it opens."""
+    return ()
+
+
+def comment_above(node: Node, context: Context) -> str:
+    """Returns the comment above the definition, or above the call that it is the argument of (`private def x`)."""
+    outer: Node | None = node
+    # The comment above the first member is a child of the class, before the node that holds the members.
+    for _ in range(4):
+        if outer is None or outer.prev_named_sibling is not None:
+            break
+        outer = outer.parent
+        if outer is not None and outer.type in ("class", "module", "method", "program"):
+            return ""
+        if outer is not None and outer.type == "argument_list" and outer.parent is not None:
+            outer = outer.parent
+    if outer is None:
+        return ""
+    return MAGIC_COMMENT.sub("", leading_comment(outer, context))
+
+
+def method(node: Node, context: Context) -> Iterator[Found]:
+    """`def name`."""
+    name = context.field_text(node, "name")
+    yield define_method(name, "method", node, context, bodies_of(node), head_until(node, context, ("parameters", "name")))
+
+
+def singleton_method(node: Node, context: Context) -> Iterator[Found]:
+    """`def self.name`, `def object.name`."""
+    name, receiver, path = context.field_text(node, "name"), context.field_text(node, "object"), path_of(context)
+    if receiver != "self" and receiver != path.rsplit("::", 1)[-1]:
+        path = f"{path}::{receiver}" if path and receiver[:1].isupper() else receiver
+    word = said_around(node, context) or said_of(name, "self", False, path, context)
+    yield Definition(
+        name=name,
+        kind="method",
+        node=node,
+        bodies=bodies_of(node),
+        signature=head_until(node, context, ("parameters", "name")),
+        visibility=as_visibility(word),
+        qualified_name=f"{path}.{name}" if path else name,
+    )
+
+
+def type_definition(node: Node, context: Context) -> Iterator[Found]:
+    """`class A::B < C`, `module A`."""
+    bodies = bodies_of(node)
+    kind: SymbolKind = "module" if node.type == "module" else "class"
+    signature = head_until(node, context, ("superclass", "name"))
+    superclass = node.child_by_field_name("superclass")
+    if superclass is not None and superclass.named_child_count:
+        bodies = (*struct_members(superclass.named_children[0], context), *bodies)
+    yield define_type(context.field_text(node, "name"), kind, node, context, bodies, signature)
+
+
+def singleton_class(node: Node, context: Context) -> Iterator[Found]:
+    """`class << self`: its methods are those of the type."""
+    if context.field_text(node, "value") == "self":
+        path = path_of(context)
+        context.notes["singleton", path] = str(node.end_byte)
+        context.notes["section", path, "self"] = "public"
+        note_named(bodies_of(node), path, "self", context)
+    for body in bodies_of(node):
+        yield Inside(body)
+
+
+def assignment(node: Node, context: Context) -> Iterator[Found]:
+    """Constants, variables of the class, globals; a local variable is no definition but may hold some."""
+    left = node.child_by_field_name("left")
+    right = node.child_by_field_name("right")
+    targets = [] if left is None else left.named_children if left.type == "left_assignment_list" else [left]
+    for target in targets:
+        name = context.text(target)
+        if target.type in ("constant", "scope_resolution"):
+            builder = builder_of(right, context) if len(targets) == 1 else None
+            if builder is not None and right is not None:
+                bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
+                yield define_type(name, builder, node, context, bodies, until_block(node, right, context))
+                return
+            yield define_type(name, "const", node, context, (), without_comments(node, context))
+        elif not in_function(context) and target.type in VARIABLES and name not in PREDEFINED:
+            path = path_of(context)
+            is_global = target.type == "global_variable"
+            yield Definition(
+                name=name,
+                kind="field" if path and not is_global else "var",
+                node=node,
+                signature=context.text(node),
+                visibility="public" if is_global else "private",
+                qualified_name=f"{path}::{name}" if path and not is_global else name,
+            )
+    if right is not None:
+        yield from inside_when_marked(node, context)
+
+
+def struct_member(node: Node, context: Context) -> Iterator[Found]:
+    """A symbol directly in the arguments of `Struct.new`."""
+    start, end = context.notes.get(("members",), "0 0").split()
+    if int(start) < node.start_byte < int(end):
+        name = context.text(node)[1:]
+        yield Definition(
+            name=name,
+            kind="field",
+            node=node,
+            signature=context.text(node),
+            visibility="public",
+            doc="",
+            qualified_name=f"{path_of(context)}#{name}",
+        )
+
+
+def alias(node: Node, context: Context) -> Iterator[Found]:
+    """`alias new old`."""
+    name = context.field_text(node, "name").lstrip(":")
+    if name.startswith("$"):
+        yield Definition(name=name, kind="var", node=node, visibility="public", qualified_name=name)
+    else:
+        yield define_method(name, "method", node, context, (), without_comments(node, context))
+
+
+def branch(node: Node, context: Context) -> Iterable[Found]:
+    """`if`, `unless`, `begin`: entered outside methods, where a constant may stand in them."""
+    return inside_when_marked(node, context) if in_function(context) else (Inside(node),)
+
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>describe|context|it|specify|scenario|feature|test|should|RSpec\.describe|xit|xdescribe|fit)\b"
+        rb"[ \t]*\(?[ \t]*" + QUOTED
+    ),
+    block=re.compile(rb"\bdo\b|\{"),
+    computed=re.compile(rb"#\{"),
+    nodes=frozenset({"call"}),
+)
+"""RSpec, Minitest::Spec, Rails and shoulda."""
+
+RUBY = Language(
+    name="ruby",
+    grammar="ruby",
+    extensions=(".rb", ".gemspec", ".jbuilder", ".podspec", ".rake", ".rbi", ".rbw", ".ru", ".thor"),
+    filenames=(
+        "Appraisals",
+        "Berksfile",
+        "Brewfile",
+        "Capfile",
+        "Dangerfile",
+        "Fastfile",
+        "Gemfile",
+        "Guardfile",
+        "Podfile",
+        "Puppetfile",
+        "Rakefile",
+        "Thorfile",
+        "Vagrantfile",
+        ".irbrc",
+        ".pryrc",
+    ),
+    interpreters=("jruby", "rbx", "ruby", "truffleruby"),
+    rules={
+        "method": method,
+        "singleton_method": singleton_method,
+        "class": type_definition,
+        "module": type_definition,
+        "singleton_class": singleton_class,
+        "identifier": section,
+        "assignment": assignment,
+        "operator_assignment": assignment,
+        "alias": alias,
+        "call": call,
+        "simple_symbol": struct_member,
+        **dict.fromkeys(("begin", "begin_block", "case", "if", "if_modifier", "unless", "unless_modifier"), branch),
+        **dict.fromkeys(("argument_list", "array", "binary", "block", "conditional", "hash", "lambda"), inside_when_marked),
+        **dict.fromkeys(("pair", "parenthesized_statements", "rescue_modifier", "return", "while"), inside_when_marked),
+        "block_body": DESCEND,
+        "body_statement": DESCEND,
+        "do": DESCEND,
+        "do_block": DESCEND,
+        "else": DESCEND,
+        "elsif": DESCEND,
+        "ensure": DESCEND,
+        "rescue": DESCEND,
+        "then": DESCEND,
+        "when": DESCEND,
+        "ERROR": DESCEND,
+    },
+    separator="::",
+    nested_markers=(b"def ", b"class ", b"require"),
+    comment_marks=(b"#",),
+    tests=TESTS,
+    module=module_of,
+    before=noted(MARKERS),
+    doc=comment_above,
+)

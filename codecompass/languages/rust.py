@@ -1,0 +1,333 @@
+"""Rust: functions, types with fields and variants, traits, `impl` blocks, modules, macros, constants, `use`.
+
+Macros that wrap whole items (`cfg_rt! { ... }`, `pin_project! { ... }`) would hide what they wrap from the grammar, so the
+parser gets the source with such wrappers blanked out.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node, RuleFunction
+from codecompass.languages.records import Import, SymbolKind, Visibility
+
+_WRAPPER = re.compile(
+    rb"^([ \t]*)((?:\w+::)*(?:cfg_\w+|feature|pin_project|\w*thread_local|task_local|lazy_static|proptest|rt_test)"
+    rb"!\s*\{)(?:[^\n]*\}$|[ \t]*$)",
+    re.MULTILINE,
+)
+_ARM = re.compile(rb"^([ \t]*)(\w+: \{)[ \t]*$", re.MULTILINE)
+_CFG_IF_CONDITION = re.compile(rb"\bif #(?=\[cfg\()")
+_STATIC_REF = re.compile(rb"\bstatic ref\b")
+
+
+def unwrapped(source: bytes) -> bytes:
+    """Returns the source with the wrappers replaced by blanks; the closing brace is the first at the same indentation."""
+    wrappers = list(_WRAPPER.finditer(source))
+    if not wrappers:
+        return source
+    prepared = bytearray(source)
+    for match in wrappers:
+        if match[0].endswith(b"}"):
+            closing = match.end() - 1
+        else:
+            found = re.compile(rb"^" + match[1] + rb"\}", re.MULTILINE).search(source, match.end())
+            if found is None:
+                continue
+            closing = found.end() - 1
+        prepared[match.start(2) : match.end(2)] = b" " * (match.end(2) - match.start(2))
+        prepared[closing] = ord(" ")
+        _blank_arms(prepared, match.end(), closing)
+    code = _STATIC_REF.sub(b"static    ", bytes(prepared))
+    return _CFG_IF_CONDITION.sub(b"if  ", code)
+
+
+def _blank_arms(prepared: bytearray, start: int, end: int) -> None:
+    """Blanks what encloses the variants in `cfg_variant! { stable: { ... }, unstable: { ... } }`."""
+    opening = _ARM.match(prepared, start + 1, end)
+    while opening is not None:
+        closing = re.compile(rb"^" + opening[1] + rb"\},?[ \t]*$", re.MULTILINE).search(prepared, opening.end(), end)
+        if closing is None:
+            return
+        for part in (opening, closing):
+            prepared[part.start() : part.end()] = b" " * (part.end() - part.start())
+        opening = _ARM.search(prepared, closing.end(), end)
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns the module path of a file: `src/auth/jwt.rs` is `auth::jwt`, `net/src/io/mod.rs` is `net::io`.
+
+    The crate's name is known only in a workspace, where it is the directory above `src`.
+    """
+    parts = path.removesuffix(".rs").split("/")
+    if "src" in parts[:-1]:
+        at = len(parts) - 2 - parts[-2::-1].index("src")
+        parts = [part.replace("-", "_") for part in parts[max(at - 1, 0) : at]] + parts[at + 1 :]
+    if parts[-1] in ("mod", "lib", "main") and (len(parts) > 1 or "/" in path):
+        parts = parts[:-1]
+    return tuple(part for part in parts if part)
+
+
+def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
+    """Members of a trait or enum are as visible as that is, those of `impl Trait for T` are public."""
+    first = node.named_child(0) if node.named_child_count else None
+    if first is not None and first.type == "visibility_modifier":
+        text = context.text(first)
+        return "public" if text == "pub" else "private" if text == "pub(self)" else "internal"
+    if context.enclosing in ("trait", "enum"):
+        return context.scope_visibility
+    if context.enclosing == "impl" and ("of a trait", *context.scope_names) in context.notes:
+        return "public"
+    return "private"
+
+
+def doc_comment(node: Node, context: Context) -> str:
+    """Returns the comment above a definition and its attributes; a module's own `//!` comment when there is none.
+
+    Reads the lines above rather than the siblings of the node: half of a Rust tree's top level is comment lines.
+    """
+    source = context.source
+    top = bottom = source.rfind(b"\n", 0, node.start_byte) + 1
+    attribute_lines = 0
+    while top > 0 and not source[bottom : node.start_byte].strip():
+        above = source.rfind(b"\n", 0, top - 1) + 1
+        line = source[above : top - 1].strip()
+        if line.startswith(b"//") and not line.startswith(b"//!"):
+            attribute_lines = 0
+        elif line.startswith(b"#[") or (attribute_lines == 0 and line.endswith(b"]")):
+            attribute_lines = 0 if line.startswith(b"#[") else 1
+        elif 0 < attribute_lines < ATTRIBUTE_LINES:
+            attribute_lines += 1
+        elif line.endswith(b"*/") and (start := source.rfind(b"/*", 0, top)) >= 0 and source[start : start + 3] != b"/*!":
+            return source[start:top].decode("utf-8", "replace")
+        else:
+            break
+        top = above
+    comment = b"\n".join(line for line in source[top:bottom].splitlines() if line.lstrip().startswith(b"//"))
+    if not comment and node.type == "mod_item":
+        comment = inner_comment(node, context)
+    return comment.decode("utf-8", "replace")
+
+
+ATTRIBUTE_LINES: Final = 20
+"""Lines of one attribute, at most: what ends in `]` above an item may also be something else."""
+
+
+def inner_comment(node: Node, context: Context) -> bytes:
+    """Returns the `//!` lines at the top of a module's body."""
+    lines: list[bytes] = []
+    body = node.child_by_field_name("body")
+    for child in body.named_children if body is not None else ():
+        line = context.source[child.start_byte : child.end_byte]
+        if not line.startswith(b"//!"):
+            break
+        lines.append(b"//" + line[3:].strip())
+    return b"\n".join(lines)
+
+
+def definition(kind: SymbolKind) -> RuleFunction:
+    """Returns the rule for a node with a `name` and perhaps a `body`; `_` cannot be referred to and is left out."""
+
+    def rule(node: Node, context: Context) -> Iterator[Found]:
+        name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+        if name != "_":
+            is_walked = body is not None and kind != "const" and body.type != "ordered_field_declaration_list"
+            yield Definition(
+                name=name.removeprefix("r#"), kind=kind, node=node, bodies=(body,) if is_walked and body is not None else ()
+            )
+
+    return rule
+
+
+def constant(node: Node, context: Context) -> Iterator[Found]:
+    """`const` and `static`, not inside functions; `const _: () = { ... }` is a place for items."""
+    value = node.child_by_field_name("value")
+    if context.field_text(node, "name") == "_":
+        if value is not None:
+            yield Inside(value)
+    elif context.enclosing in (None, "module") or context.enclosing in CLASS_LIKE:
+        kind: SymbolKind = "const" if node.type == "const_item" else "var"
+        yield Definition(name=context.field_text(node, "name"), kind=kind, node=node)
+
+
+def module(node: Node, context: Context) -> Iterator[Found]:
+    """A module with its items, or `mod x;`, which says that the file `x.rs` belongs to the crate."""
+    yield from definition("module")(node, context)
+    if node.child_by_field_name("body") is None:
+        first, last = node.start_point[0] + 1, node.end_point[0] + 1
+        name = context.field_text(node, "name")
+        written = written_path(node, context)
+        if written:
+            yield Import(first, last, "/".join([*inline_modules(context), written]), "", name, kind="mod")
+        else:
+            yield Import(first, last, "::".join([*inline_modules(context), name]), kind="mod")
+
+
+def inline_modules(context: Context) -> list[str]:
+    """Returns the `mod x { .. }` blocks around, outermost first: paths and files of modules are seen from there."""
+    return [name for kind, name in zip(context.scope_kinds, context.scope_names, strict=True) if kind == "module"]
+
+
+def written_path(node: Node, context: Context) -> str:
+    """Returns the file that `#[path = ".."]` names, empty without."""
+    previous = node.prev_named_sibling
+    while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
+        found = PATH_ATTRIBUTE.match(context.text(previous))
+        if found is not None:
+            return found[1]
+        previous = previous.prev_named_sibling
+    return ""
+
+
+PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
+
+
+def implementation(node: Node, context: Context) -> Iterator[Found]:
+    """`impl T` and `impl Trait for T`, under the name of the type."""
+    of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    if of is None:
+        return
+    name = bare_type(of, context)
+    note = ("of a trait", *context.scope_names, name)
+    context.notes.pop(note, None)
+    if node.child_by_field_name("trait") is not None:
+        context.notes[note] = ""
+    yield Definition(name=name, kind="impl", node=node, bodies=() if body is None else (body,), visibility="")
+
+
+def bare_type(of: Node, context: Context) -> str:
+    """Returns the name of a type without path, parameters and references: `&'a fmt::Foo<T>` is `Foo`."""
+    while True:
+        field = BARE_FIELDS.get(of.type)
+        inner = of.child_by_field_name(field) if field is not None else None
+        if inner is None:
+            return " ".join(context.text(of).split())
+        of = inner
+
+
+BARE_FIELDS: Final = {
+    "generic_type": "type",
+    "reference_type": "type",
+    "pointer_type": "type",
+    "scoped_type_identifier": "name",
+    "dynamic_type": "trait",
+}
+
+
+def macro(node: Node, context: Context) -> Iterator[Found]:
+    """`macro_rules!`, public when it is exported."""
+    is_exported = False
+    previous = node.prev_named_sibling
+    while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
+        is_exported = is_exported or context.text(previous).startswith("#[macro_export")
+        previous = previous.prev_named_sibling
+    yield Definition(
+        name=context.field_text(node, "name"),
+        kind="macro",
+        node=node,
+        signature=f"macro_rules! {context.field_text(node, 'name')}",
+        visibility="public" if is_exported else "private",
+    )
+
+
+def use(node: Node, context: Context) -> Iterator[Found]:
+    """`use a::{b, c as d, e::*}` is `b` and `c` of `a` and everything of `a::e`."""
+    argument = node.child_by_field_name("argument")
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    blocks = inline_modules(context)
+    kind = f"inline:{'::'.join(blocks)}" if blocks else "module"
+    pending = [(argument, "")] if argument is not None else []
+    while pending:
+        item, prefix = pending.pop()
+        path = item.child_by_field_name("path")
+        alias = ""
+        if item.type in ("use_list", "scoped_use_list"):
+            inside = joined(prefix, context.text(path)) if path is not None else prefix
+            items = item if item.type == "use_list" else item.child_by_field_name("list")
+            pending.extend((child, inside) for child in reversed(items.named_children if items is not None else []))
+            continue
+        if item.type == "use_wildcard":
+            inner = next(iter(item.named_children), None)
+            yield Import(first, last, joined(prefix, context.text(inner) if inner is not None else ""), "*", kind=kind)
+            continue
+        if item.type == "use_as_clause":
+            alias = context.field_text(item, "alias")
+            item = path if path is not None else item
+        if item.type not in PATHS:
+            continue
+        spec, _, name = joined(prefix, context.text(item)).rpartition("::")
+        if name == "self" and spec:
+            yield Import(first, last, spec, "", alias, kind)
+        elif spec:
+            yield Import(first, last, spec, name, alias, kind)
+        else:
+            yield Import(first, last, name, "", alias, kind)
+
+
+PATHS: Final = frozenset({"identifier", "scoped_identifier", "self", "super", "crate", "metavariable"})
+
+
+def joined(prefix: str, path: str) -> str:
+    """Returns `prefix::path` without white space, or the one that is not empty."""
+    path = "".join(path.split())
+    return f"{prefix}::{path}" if prefix and path else prefix or path
+
+
+def extern_crate(node: Node, context: Context) -> Iterator[Found]:
+    """`extern crate a as b;`"""
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    yield Import(first, last, context.field_text(node, "name"), "", context.field_text(node, "alias"))
+
+
+RUST = Language(
+    name="rust",
+    grammar="rust",
+    extensions=(".rs",),
+    interpreters=("rust-script",),
+    rules={
+        "function_item": definition("fn"),
+        "function_signature_item": definition("fn"),
+        "struct_item": definition("struct"),
+        "union_item": definition("struct"),
+        "enum_item": definition("enum"),
+        "enum_variant": definition("const"),
+        "field_declaration": definition("field"),
+        "trait_item": definition("trait"),
+        "impl_item": implementation,
+        "mod_item": module,
+        "const_item": constant,
+        "static_item": constant,
+        "type_item": definition("type"),
+        "associated_type": definition("type"),
+        "macro_definition": macro,
+        "use_declaration": use,
+        "extern_crate_declaration": extern_crate,
+        "foreign_mod_item": DESCEND,
+        "declaration_list": DESCEND,
+        "expression_statement": DESCEND,
+        "let_declaration": DESCEND,
+        "block": DESCEND,
+        "unsafe_block": DESCEND,
+        "async_block": DESCEND,
+        "if_expression": DESCEND,
+        "else_clause": DESCEND,
+        "match_expression": DESCEND,
+        "match_block": DESCEND,
+        "match_arm": DESCEND,
+        "loop_expression": DESCEND,
+        "for_expression": DESCEND,
+        "while_expression": DESCEND,
+        "call_expression": DESCEND,
+        "arguments": DESCEND,
+        "closure_expression": DESCEND,
+        "await_expression": DESCEND,
+        "ERROR": DESCEND,
+    },
+    separator="::",
+    prepare=unwrapped,
+    nested_markers=(b"fn ", b"use ", b"struct ", b"enum ", b"impl ", b"impl<", b"trait ", b"macro_rules"),
+    comment_marks=(b"//", b"/*"),
+    module=module_of,
+    visibility=visibility_of,
+    doc=doc_comment,
+)

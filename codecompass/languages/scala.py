@@ -1,0 +1,377 @@
+"""Scala 2 and 3: classes, traits, objects and enums, functions and values, givens and extensions, imports."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import blank, comment_above, holds_mark, inside_when_marked, masked, noted, plain_code
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
+)
+_SECOND_ARGUMENTS: Final = re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")
+_GIVEN_WITH: Final = re.compile(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
+_SOFT_KEYWORD: Final = re.compile(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
+_QUOTED_NAME: Final = re.compile(rb"`[^`\n]+`")
+# Letters, because an underscore takes the operator behind it into the name.
+_ONLY_WORDS: Final = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x71 for byte in range(256))
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, without what the grammar cannot take."""
+    code = bytes(masked(source, _LITERALS))
+    text = bytearray(source)
+    for match in _SECOND_ARGUMENTS.finditer(code):
+        blank(text, match.start(1), match.end(1))
+    for match in _GIVEN_WITH.finditer(code):
+        text[match.start(1) : match.end(1)] = b"=new"
+    for match in _SOFT_KEYWORD.finditer(code):
+        text[match.start() : match.end()] = b"q" * len(match[0])
+    if b"`" in code:
+        for match in _QUOTED_NAME.finditer(code):
+            text[match.start() : match.end()] = b"q" + match[0][1:].translate(_ONLY_WORDS)
+    return bytes(text)
+
+
+_KINDS: Final[dict[str, SymbolKind]] = {
+    "class_definition": "class",
+    "object_definition": "class",
+    "trait_definition": "trait",
+    "enum_definition": "enum",
+    "package_object": "module",
+}
+_COMMENTS: Final = frozenset({"comment", "block_comment"})
+_LOCAL: Final = frozenset({"fn", "method", "const", "var", "field"})
+"""Scopes in which a value is local: functions, and the blocks that other values are made in."""
+
+_LOCAL_MARKERS: Final = (b"def ", b"class ", b"object ", b"trait ", b"type ")
+"""What an expression must hold to be worth entering."""
+
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+
+def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the packages that hold the whole file; those with braces are scopes of their own."""
+    parts: list[str] = []
+    for child in root.named_children:
+        if child.type == "package_clause" and child.child_by_field_name("body") is None:
+            parts += _package_name(child, source)
+        elif child.type not in _COMMENTS:
+            break
+    return tuple(parts)
+
+
+def _package_name(node: Node, source: bytes) -> list[str]:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return []
+    return "".join(source[name.start_byte : name.end_byte].decode("utf-8", "replace").split()).replace("`", "").split(".")
+
+
+def package(node: Node, context: Context) -> Iterator[Found]:
+    """`package a.b`, for the file or for what is in its braces."""
+    *outer, last = _package_name(node, context.source) or [""]
+    body = node.child_by_field_name("body")
+    if body is not None:
+        qualifier = (*context.scope_names, *outer)
+        yield Definition(last, "module", node, (body,), f"package {'.'.join((*outer, last))}", "public", qualifier=qualifier)
+        return
+    # The clauses of a file are nested, each in those above it.
+    before = context.notes.get(("package",), "")
+    full = ".".join(part for part in (before, *outer, last) if part)
+    context.notes[("package",)] = full
+    yield Definition(last, "module", node, signature=context.text(node), visibility="public", qualified_name=full)
+
+
+def _start(node: Node) -> Node:
+    """The first word of a definition behind its annotations."""
+    return next((child for child in node.children if child.type != "annotation" and child.type not in _COMMENTS), node)
+
+
+def _visibility(node: Node, context: Context) -> Visibility:
+    if context.enclosing in ("fn", "method"):
+        return ""
+    for child in node.named_children:
+        if child.type == "modifiers":
+            words = context.text(child)
+            if "private" in words:
+                # `private[package]` is seen by a package, `private[this]` by the instance alone.
+                scope = words.partition("private[")[2].partition("]")[0]
+                return "internal" if scope and scope != "this" else "private"
+            return "protected" if "protected" in words else "public"
+    return "public"
+
+
+def _end_line(node: Node, name: str, context: Context) -> int | None:
+    """The last line of code: by indentation a definition goes on to the next one, over blank lines and comments."""
+    source, end = context.source, node.end_byte
+    text = source[node.start_byte : end].rstrip()
+    closing = source[end : end + len(name) + 40].split(None, 2)
+    if source[end - 1 : end].isspace() and closing[:2] == [b"end", name.encode()]:
+        return node.end_point[0] + 1
+    last_line = text[text.rfind(b"\n") + 1 :].lstrip()
+    if last_line.startswith(b"//") or last_line.endswith(b"*/"):
+        return _last_code(node).end_point[0] + 1
+    return node.end_point[0] + 1 - source.count(b"\n", node.start_byte + len(text), end)
+
+
+def _last_code(node: Node) -> Node:
+    """The last word in a node that is no comment."""
+    while True:
+        last = next(
+            (child for child in reversed(node.children) if child.type not in _COMMENTS and child.end_byte > child.start_byte),
+            None,
+        )
+        if last is None:
+            return node
+        node = last
+
+
+def _define(
+    node: Node, name: str, kind: SymbolKind, context: Context, bodies: tuple[Node, ...] = (), end: int | None = None
+) -> Definition:
+    start = _start(node)
+    if end is None:
+        end = min([body.start_byte for body in bodies if body.start_byte > start.start_byte], default=node.end_byte)
+    return Definition(
+        name=name.strip("` "),
+        kind=kind,
+        node=node,
+        bodies=bodies,
+        signature=plain_code(context.source[start.start_byte : end]).rstrip("{:= \n"),
+        visibility=_visibility(node, context),
+        start_line=start.start_point[0] + 1,
+        end_line=_end_line(node, name, context),
+    )
+
+
+def type_of(node: Node, context: Context) -> Iterator[Found]:
+    """Classes, traits, objects, enums; what a case class or a `val` parameter declares is a member."""
+    name = node.child_by_field_name("name")
+    if name is None:
+        return
+    body = node.child_by_field_name("body")
+    parameters = tuple(node.children_by_field_name("class_parameters"))
+    is_case = any(child.type == "case" for child in node.children)
+    if parameters:
+        # Of a case class only the first list of parameters is one of members.
+        context.notes[("case", str(parameters[0].start_byte))] = "case" if is_case else ""
+    definition = _define(node, context.text(name), _KINDS[node.type], context, () if body is None else (body,))
+    yield replace(definition, bodies=(*parameters, *definition.bodies))
+
+
+def class_parameter(node: Node, context: Context) -> Iterator[Found]:
+    """A parameter of a class that is a member too."""
+    if context.enclosing not in CLASS_LIKE:
+        return
+    name = context.field_text(node, "name")
+    is_member = any(child.type in ("val", "var") for child in node.children)
+    if not is_member:
+        parameters = node.parent
+        is_member = parameters is not None and context.notes.get(("case", str(parameters.start_byte))) == "case"
+    if is_member:
+        yield _define(node, name, "field", context)
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """`def`, with a body or abstract; `def this` is a constructor and has the name of its class."""
+    name = context.field_text(node, "name")
+    if name == "this" and context.scope_names:
+        name = context.scope_names[-1]
+    body = node.child_by_field_name("body")
+    kind: SymbolKind = "method" if context.enclosing in CLASS_LIKE else "fn"
+    bodies = () if body is None or not holds_mark(body, context) else (body,)
+    yield _define(node, name, kind, context, bodies, None if body is None else body.start_byte)
+
+
+def value(node: Node, context: Context) -> Iterator[Found]:
+    """`val` and `var`, each name of a pattern; in functions they are local."""
+    body = node.child_by_field_name("value")
+    if body is not None and not holds_mark(body, context):
+        body = None
+    if context.enclosing in _LOCAL:
+        if body is not None:
+            yield Inside(node)
+        return
+    pattern = node.child_by_field_name("pattern") or node.child_by_field_name("name")
+    if pattern is None:
+        return
+    end = _end_of_head(node)
+    is_member = context.enclosing in CLASS_LIKE
+    is_constant = node.type.startswith("val") and any(
+        child.type == "modifiers" and "final" in context.text(child) for child in node.named_children
+    )
+    kind: SymbolKind = "const" if is_constant else "field" if is_member else "var"
+    for index, name in enumerate(_names(pattern, context)):
+        yield _define(node, name, kind, context, (body,) if body is not None and index == 0 else (), end)
+
+
+def _names(pattern: Node, context: Context) -> list[str]:
+    """The names that a pattern binds: words in lower case, or any where the pattern is a name or a list of names."""
+    if pattern.type == "identifier":
+        return [context.text(pattern)]
+    if pattern.type == "identifiers":
+        return [context.text(child) for child in pattern.named_children if child.type == "identifier"]
+    found: list[str] = []
+    pending = list(reversed(pattern.named_children))
+    while pending:
+        node = pending.pop()
+        if node.type == "identifier":
+            text = context.text(node)
+            if text[:1].islower():
+                found.append(text)
+        else:
+            pending.extend(reversed(node.named_children))
+    return found
+
+
+def _end_of_head(node: Node) -> int:
+    """Where the signature ends: behind a short value, else before it."""
+    body = node.child_by_field_name("value")
+    if body is None or body.end_byte - body.start_byte <= _LONGEST_VALUE:
+        return node.end_byte
+    return body.start_byte
+
+
+def type_member(node: Node, context: Context) -> Iterator[Found]:
+    """`type Name = ...`, `type Name`, `opaque type Name = ...`"""
+    yield _define(node, context.field_text(node, "name"), "type", context)
+
+
+def enum_case(node: Node, context: Context) -> Iterator[Found]:
+    """One case of an enumeration, with parameters or not."""
+    definition = _define(node, context.field_text(node, "name"), "const", context)
+    yield replace(definition, signature=f"case {definition.signature}", visibility="public")
+
+
+def given(node: Node, context: Context) -> Iterator[Found]:
+    """`given name: Type with ...`; one without a name has that of its type."""
+    name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
+    body = node.child_by_field_name("body")
+    bodies = () if body is None or not holds_mark(body, context) else (body,)
+    returned = node.child_by_field_name("return_type")
+    yield _define(node, name, "impl", context, bodies, None if returned is None else returned.end_byte)
+
+
+def extension(node: Node, context: Context) -> Iterator[Found]:
+    """`extension (name: Type)`: its functions are methods of the type."""
+    parameters = [child for child in node.children_by_field_name("parameters") if "using" not in context.text(child)[:8]]
+    declared = context.text(parameters[0]).strip("()").partition(":")[2] if parameters else ""
+    name = declared.strip().partition("[")[0].rpartition(".")[2].strip()
+    body = node.child_by_field_name("body")
+    yield _define(node, name or "extension", "impl", context, (node,), None if body is None else body.start_byte)
+
+
+def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
+    """The body of `new Type { ... }`: its functions are methods of something without a name."""
+    yield Inside(node, "class")
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import a.b, c.{d, e => f, _}`: one for each name that is taken."""
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    if node.end_point[1] == 0:
+        last = max(first, last - 1)
+    path: list[str] = []
+    selectors: list[Node] = []
+    for child in [*node.children[1:], None]:
+        if child is None or child.type == ",":
+            yield from _imported(".".join(path), selectors, first, last, context)
+            path, selectors = [], []
+        elif child.type == "namespace_selectors":
+            selectors = list(child.named_children)
+        elif child.type in ("namespace_wildcard", "as_renamed_identifier", "arrow_renamed_identifier"):
+            selectors = [child]
+        elif child.type != ".":
+            path.append(context.text(child).strip("`"))
+
+
+def _imported(path: str, selectors: list[Node], first: int, last: int, context: Context) -> Iterator[Import]:
+    if not selectors and path:
+        module, _, name = path.rpartition(".")
+        yield Import(first, last, module, name) if module else Import(first, last, name)
+    for selector in selectors:
+        if selector.type == "namespace_wildcard":
+            yield Import(first, last, path, "*")
+        elif selector.type == "identifier":
+            yield Import(first, last, path, context.text(selector).strip("`"))
+        else:
+            alias = context.field_text(selector, "alias").strip("`")
+            # `{Name => _}` hides a name: nothing is taken.
+            if alias != "_":
+                yield Import(first, last, path, context.field_text(selector, "name").strip("`"), alias)
+
+
+_LED_THROUGH: Final = (
+    "arguments",
+    "assignment_expression",
+    "block",
+    "call_expression",
+    "case_block",
+    "case_clause",
+    "catch_clause",
+    "colon_argument",
+    "field_expression",
+    "for_expression",
+    "generic_function",
+    "if_expression",
+    "indented_block",
+    "indented_cases",
+    "infix_expression",
+    "instance_expression",
+    "lambda_expression",
+    "match_expression",
+    "parenthesized_expression",
+    "return_expression",
+    "try_expression",
+)
+
+TESTS: Final = BlockHeads(
+    pattern=re.compile(
+        rb"\n[ \t]*+(?P<head>(?:test|it|describe|property|feature|scenario|Feature|Scenario)\([ \t]*(?=\")"
+        rb"|(?P<lead>(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can))[ \t]+(?=\")"
+        rb"|(?=\"[^\"\n]*\"[ \t]+(?:should|must|can|when|in)[ \t]*\{))" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
+    ),
+    block=re.compile(rb"\{"),
+)
+"""MUnit and ScalaTest. The grammar breaks at operators in a row, so the end of a block is told by the indentation."""
+
+SCALA = Language(
+    name="scala",
+    grammar="scala",
+    extensions=(".scala", ".mill", ".sbt", ".sc"),
+    interpreters=("amm", "scala", "scala-cli"),
+    rules={
+        "package_clause": package,
+        "import_declaration": imports,
+        **dict.fromkeys(_KINDS, type_of),
+        "class_parameter": class_parameter,
+        "function_definition": function,
+        "function_declaration": function,
+        "val_definition": value,
+        "val_declaration": value,
+        "var_definition": value,
+        "var_declaration": value,
+        "type_definition": type_member,
+        "enum_case_definitions": DESCEND,
+        "simple_enum_case": enum_case,
+        "full_enum_case": enum_case,
+        "given_definition": given,
+        "extension_definition": extension,
+        "template_body": anonymous_class,
+        "with_template_body": DESCEND,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "ERROR": DESCEND,
+    },
+    prepare=prepare,
+    tests=TESTS,
+    module=module_of,
+    before=noted(_LOCAL_MARKERS),
+    doc=comment_above,
+)

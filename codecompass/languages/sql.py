@@ -1,0 +1,222 @@
+"""SQL: what CREATE makes, the columns of tables, the values of enumerations; files that a client's command includes.
+
+The text is read, not a tree: the grammar has errors in most scripts that are not plain standard SQL.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from codecompass.languages.language import Context, Definition, Language, Node
+from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.sql_text import Include, Script, Statement, Token
+
+KIND_OF: Final[Mapping[str, SymbolKind]] = {
+    "aggregate": "fn",
+    "database": "module",
+    "domain": "type",
+    "event": "fn",
+    "function": "fn",
+    "index": "var",
+    "macro": "macro",
+    "package": "module",
+    "proc": "fn",
+    "procedure": "fn",
+    "schema": "module",
+    "sequence": "var",
+    "synonym": "type",
+    "table": "struct",
+    "trigger": "fn",
+    "type": "type",
+    "view": "struct",
+}
+CONSTRAINTS: Final = frozenset(
+    {"check", "constraint", "exclude", "foreign", "fulltext", "like", "period", "primary", "spatial", "unique"}
+)
+KEY_WORDS: Final = frozenset({"index", "key"})
+BEFORE_NAME: Final = frozenset({"authorization", "body", "concurrently", "exists", "if", "not", "trigger"})
+AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
+BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
+
+
+def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: names are qualified by the schema that is written before them."""
+    return ()
+
+
+def nothing_to_parse(source: bytes) -> bytes:
+    """Returns blanks: a tree would cost time and tell nothing."""
+    return source.translate(BLANKS)
+
+
+def read(root: Node, context: Context) -> Iterator[Definition | Import]:
+    """What a script defines and includes."""
+    script = Script(context.source.decode("utf-8", "replace"))
+    found = list(script.items())
+    comments = _comment_lines(script)
+    for item in found:
+        if isinstance(item, Include):
+            line = script.line(item.start)
+            yield Import(line, line, item.file, kind="relative")
+            continue
+        definition = _definition(item, script, comments, root)
+        if definition is not None:
+            yield definition
+
+
+def _comment_lines(script: Script) -> Mapping[int, str]:
+    """The text of each comment that has its lines for itself, or ends the line of some code, under its last line."""
+    return {script.line(end - 1): script.source[start:end] for start, end in sorted(script.comments) if end > start}
+
+
+def _doc(first: int, last: int, comments: Mapping[int, str], script: Script) -> str:
+    """The comment above the line `first`, else the one at the end of line `last`."""
+    lines: list[str] = []
+    line = first - 1
+    while line in comments and _is_own_line(line, comments[line], script):
+        lines.append(comments[line])
+        line -= comments[line].count("\n") + 1
+    if lines:
+        return "\n".join(reversed(lines))
+    return comments.get(last, "")
+
+
+def _is_own_line(line: int, comment: str, script: Script) -> bool:
+    first = script.text_of_line(line - comment.count("\n"))
+    return first.lstrip().startswith(comment[:2].lstrip())
+
+
+def _definition(statement: Statement, script: Script, comments: Mapping[int, str], root: Node) -> Definition | None:
+    tokens = statement.tokens
+    what = tokens[statement.object_index].lower
+    parts, after = _name(tokens, statement.object_index + 1)
+    # A temporary table of Transact-SQL (`#rows`) is a local variable.
+    if not parts or parts[-1].startswith("#"):
+        return None
+    if what in ("index", "trigger") and parts[-1].lower() == "on":
+        return None
+    first, last = script.line(tokens[0].start), script.line(max(tokens[0].start, statement.end - 1))
+    kind = KIND_OF[what]
+    qualified_name = ".".join(parts)
+    members: tuple[Definition, ...] = ()
+    following = tokens[after].lower if after < len(tokens) else ""
+    if what == "type" and following == "as":
+        after += 1
+        if after < len(tokens) and tokens[after].lower == "enum":
+            kind, after = "enum", after + 1
+            members = tuple(_values(tokens, after, qualified_name, script, root))
+        elif after < len(tokens) and tokens[after].text == "(":
+            kind = "struct"
+    if kind == "struct" and what in ("table", "type") and after < len(tokens) and tokens[after].text == "(":
+        members = tuple(_columns(tokens, after, qualified_name, script, comments, root))
+    return Definition(
+        name=parts[-1],
+        kind=kind,
+        node=root,
+        members=members,
+        signature=_head(statement, after, what, script),
+        doc=_doc(first, first, comments, script),
+        start_line=first,
+        end_line=last,
+        qualified_name=qualified_name,
+    )
+
+
+def _name(tokens: Sequence[Token], index: int) -> tuple[list[str], int]:
+    """The parts of `schema.name` and the index after them; `IF NOT EXISTS` and the like stand before."""
+    while index < len(tokens) and tokens[index].lower in BEFORE_NAME:
+        index += 1
+    parts: list[str] = []
+    while index < len(tokens) and (name := tokens[index].name):
+        parts.append(name)
+        index += 1
+        if index >= len(tokens) or tokens[index].text != ".":
+            break
+        index += 1
+    return parts, index
+
+
+def _head(statement: Statement, after: int, what: str, script: Script) -> str:
+    """The statement up to its columns or its body, comments left out."""
+    tokens = statement.tokens
+    depth, end = 0, len(tokens)
+    for index in range(after, len(tokens)):
+        token = tokens[index]
+        is_list = token.text == "(" and not depth
+        if is_list and what == "table" and index == after:
+            end = index
+            break
+        depth += (token.text == "(") - (token.text == ")")
+        is_body = token.lower in AFTER_HEAD and (what != "trigger" or token.lower == "begin")
+        is_body = is_body or token.kind == "dollar"
+        if is_body and not depth and what not in ("type", "domain", "sequence", "index", "synonym"):
+            end = index
+            break
+    return script.joined(tokens[:end])
+
+
+def _items(tokens: Sequence[Token], index: int) -> Iterator[list[Token]]:
+    """What stands between the commas of the bracket that opens at `index`."""
+    depth, item = 0, list[Token]()
+    for token in tokens[index:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if not depth or (depth == 1 and token.text == ","):
+            if item:
+                yield item
+            item = []
+            if not depth:
+                return
+        elif depth > 1 or token.text != "(":
+            item.append(token)
+    if item:
+        yield item
+
+
+def _columns(
+    tokens: Sequence[Token], index: int, owner: str, script: Script, comments: Mapping[int, str], root: Node
+) -> Iterator[Definition]:
+    for item in _items(tokens, index):
+        name, word = item[0].name, item[0].lower
+        if not name or word in CONSTRAINTS or len(item) < 2:
+            continue
+        # `KEY k (a)` and `INDEX (a)` are indexes, `key text` is a column.
+        if word in KEY_WORDS and (item[1].text == "(" or (len(item) > 2 and item[2].text == "(" and item[1].kind == "quoted")):
+            continue
+        first, last = script.line(item[0].start), script.line(item[-1].end)
+        yield Definition(
+            name=name,
+            kind="field",
+            node=root,
+            signature=script.joined(item),
+            doc=_doc(first, last, comments, script),
+            start_line=first,
+            end_line=last,
+            qualified_name=f"{owner}.{name}",
+        )
+
+
+def _values(tokens: Sequence[Token], index: int, owner: str, script: Script, root: Node) -> Iterator[Definition]:
+    for item in _items(tokens, index):
+        name = item[0].text.strip("'")
+        if item[0].kind == "string" and name.isidentifier():
+            line = script.line(item[0].start)
+            yield Definition(
+                name=name,
+                kind="const",
+                node=root,
+                signature=item[0].text,
+                doc="",
+                start_line=line,
+                end_line=line,
+                qualified_name=f"{owner}.{name}",
+            )
+
+
+SQL = Language(
+    name="sql",
+    grammar="sql",
+    extensions=(".sql", ".ddl", ".dml", ".pgsql", ".psql"),
+    rules={},
+    module=module_of,
+    prepare=nothing_to_parse,
+    recover=read,
+)

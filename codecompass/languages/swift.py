@@ -1,0 +1,315 @@
+"""Swift: types and actors, protocols, extensions, functions, initializers, properties, enumeration cases, imports."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.c_conditionals import resolve
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import (
+    blank_each,
+    comment_above,
+    holds_mark,
+    inside_when_marked,
+    local_when_marked,
+    masked,
+    noted,
+    plain_code,
+)
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
+)
+_DIRECTIVE: Final = re.compile(rb"^[ \t]*#(if|elseif|else|endif|error|warning)\b[^\n]*", re.MULTILINE)
+_UNDERSCORED: Final = re.compile(rb"#(?=_\w)")
+_IN_THE_WAY: Final = (
+    (b"nonisolated(", re.compile(rb"\b(nonisolated\(\w+\))")),
+    (b"sending ", re.compile(rb":\s*(sending)\s")),
+    (b"await ", re.compile(rb"\b(?:if|guard|while)\s+(?:let|var)\s[^\n{=]*=\s*((?:try[?!]?\s+)?await)\s")),
+    (b"consume ", re.compile(rb"[=(,]\s*(consume)\s+\w")),
+)
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    code = masked(source, _LITERALS)
+    text = bytearray(source)
+    if b"#if" in code:
+        resolve(text, code, _DIRECTIVE, ends_with_line=True)
+    blank_each(text, bytes(code), _IN_THE_WAY)
+    if b"#_" in code:
+        for match in _UNDERSCORED.finditer(bytes(code)):
+            text[match.start()] = 0x5F
+    return bytes(text)
+
+
+_KINDS: Final[dict[str, SymbolKind]] = {
+    "class": "class",
+    "actor": "class",
+    "struct": "struct",
+    "enum": "enum",
+    "extension": "impl",
+}
+_VISIBILITIES: Final[dict[str, Visibility]] = {
+    "open": "public",
+    "public": "public",
+    "package": "internal",
+    "internal": "internal",
+    "fileprivate": "private",
+    "private": "private",
+}
+_FUNCTIONS: Final = frozenset({"fn", "method"})
+_LOCAL_MARKERS: Final = (b"func ", b"class ", b"struct ", b"enum ", b"actor ")
+"""What a function body must hold to be worth entering."""
+
+_SOURCE_ROOTS: Final = frozenset({"Sources", "Tests"})
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns the module: the directory below `Sources` or `Tests`, by the convention of packages."""
+    parts = path.split("/")
+    for index, part in enumerate(parts[:-2]):
+        if part in _SOURCE_ROOTS:
+            return (parts[index + 1],)
+    return ()
+
+
+def _start(node: Node) -> Node:
+    """The first word of a declaration behind its attributes."""
+    for child in node.children:
+        if child.type == "attribute":
+            continue
+        if child.type != "modifiers":
+            return child
+        for word in child.children:
+            if word.type != "attribute":
+                return word
+    return node
+
+
+def _visibility(node: Node, context: Context) -> Visibility:
+    enclosing = context.enclosing
+    if enclosing in _FUNCTIONS:
+        return ""
+    first = node.children[0] if node.child_count else None
+    if first is not None and first.type == "modifiers":
+        for word in first.named_children:
+            # `private(set)` is about the setter alone.
+            if word.type == "visibility_modifier" and word.child_count == 1:
+                return _VISIBILITIES.get(context.text(word), "internal")
+    # Requirements are as visible as their protocol; an extension says it for all its members.
+    return context.scope_visibility if enclosing in ("interface", "impl") else "internal"
+
+
+def _define(
+    node: Node, name: str, kind: SymbolKind, context: Context, body: Node | None = None, end: int | None = None
+) -> Definition:
+    start = _start(node)
+    bodies: tuple[Node, ...] = () if body is None else (body,)
+    if body is not None and kind in _FUNCTIONS and not holds_mark(body, context):
+        bodies = ()
+    if end is None:
+        end = node.end_byte if body is None else body.start_byte
+    return Definition(
+        name=name.strip("` "),
+        kind=kind,
+        node=node,
+        bodies=bodies,
+        signature=plain_code(context.source[start.start_byte : end]),
+        visibility=_visibility(node, context),
+        start_line=start.start_point[0] + 1,
+    )
+
+
+def type_of(node: Node, context: Context) -> Iterator[Found]:
+    """`class`, `struct`, `enum`, `actor`; an extension has the name of the type that it extends."""
+    word, name_node = context.field_text(node, "declaration_kind"), node.child_by_field_name("name")
+    if name_node is None:
+        return
+    *outer, name = context.text(name_node).partition("<")[0].split(".")
+    definition = _define(node, name.strip("[]?() "), _KINDS.get(word, "class"), context, node.child_by_field_name("body"))
+    if outer:
+        definition = replace(definition, qualifier=(*context.scope_names, *outer))
+    yield definition
+
+
+def protocol(node: Node, context: Context) -> Iterator[Found]:
+    """A protocol and its requirements."""
+    yield _define(node, context.field_text(node, "name"), "interface", context, node.child_by_field_name("body"))
+
+
+def function(node: Node, context: Context) -> Iterator[Found]:
+    """Functions and operators; in a type they are methods."""
+    kind: SymbolKind = "method" if context.enclosing in CLASS_LIKE else "fn"
+    yield _define(node, context.field_text(node, "name"), kind, context, node.child_by_field_name("body"))
+
+
+def special_method(node: Node, context: Context) -> Iterator[Found]:
+    """`init`, `deinit` and `subscript`, which are their own names."""
+    name = node.type.removesuffix("_declaration")
+    body = node.child_by_field_name("body")
+    end = None
+    if name == "subscript":
+        accessors = next((child for child in node.named_children if child.type == "computed_property"), None)
+        end = None if accessors is None else accessors.start_byte
+    yield _define(node, name, "method", context, body, end)
+
+
+def enum_cases(node: Node, context: Context) -> Iterator[Found]:
+    """`case a, b(Int)`: each name, as visible as the enumeration."""
+    names = node.children_by_field_name("name")
+    start = _start(node)
+    for name in names:
+        text = context.source[start.start_byte : node.end_byte].decode("utf-8", "replace")
+        yield Definition(
+            name=context.text(name).strip("` "),
+            kind="const",
+            node=node,
+            signature=text if len(names) == 1 else f"case {context.text(name)}",
+            visibility=context.scope_visibility,
+            start_line=start.start_point[0] + 1,
+        )
+
+
+def property_of(node: Node, context: Context) -> Iterator[Found]:
+    """`let` and `var` outside functions: each name of a list or a tuple."""
+    if context.enclosing in _FUNCTIONS:
+        if holds_mark(node, context):
+            yield Inside(node)
+        return
+    patterns = node.children_by_field_name("name")
+    if not patterns:
+        return
+    start = _start(node)
+    end = _end_of_head(node)
+    head = context.source[start.start_byte : end]
+    words = head.split(None, 6)
+    is_member = context.enclosing in CLASS_LIKE
+    # A constant of a type or a file; one of an instance is a field like any other.
+    is_constant = b"let" in words and (not is_member or b"static" in words)
+    kind: SymbolKind = "const" if is_constant else "field" if is_member else "var"
+    for pattern in patterns:
+        for name in _names(pattern, context):
+            yield Definition(
+                name=name.strip("` "),
+                kind=kind,
+                node=node,
+                signature=plain_code(head),
+                visibility=_visibility(node, context),
+                start_line=start.start_point[0] + 1,
+            )
+
+
+def _names(pattern: Node, context: Context) -> list[str]:
+    bound = pattern.child_by_field_name("bound_identifier")
+    if bound is not None:
+        return [context.text(bound)]
+    found: list[str] = []
+    pending = [pattern]
+    while pending:
+        node = pending.pop()
+        if node.type == "simple_identifier":
+            found.append(context.text(node))
+        else:
+            pending.extend(reversed(node.named_children))
+    return found
+
+
+def _end_of_head(node: Node) -> int:
+    """Where the signature ends: behind the requirements of a protocol or a short value, before accessors and long values."""
+    last = node.start_byte
+    for child in node.children:
+        if child.type in ("computed_property", "willset_didset_block"):
+            return child.start_byte
+        if child.type == "=" and node.end_byte - child.start_byte > _LONGEST_VALUE:
+            return last
+        last = child.end_byte
+    return node.end_byte
+
+
+def named_type(node: Node, context: Context) -> Iterator[Found]:
+    """`typealias` and `associatedtype`."""
+    yield _define(node, context.field_text(node, "name"), "type", context)
+
+
+def macro(node: Node, context: Context) -> Iterator[Found]:
+    """`macro name(...) -> Type = #externalMacro(...)`"""
+    name = next((child for child in node.named_children if child.type == "simple_identifier"), None)
+    definition = node.child_by_field_name("definition")
+    if name is not None:
+        yield _define(node, context.text(name), "macro", context, end=None if definition is None else definition.start_byte)
+
+
+_IMPORT_KINDS: Final = frozenset({"class", "enum", "func", "let", "protocol", "struct", "typealias", "var"})
+
+
+def imports(node: Node, context: Context) -> Iterator[Found]:
+    """`import A`, `import A.B`; `import struct A.B` takes one thing out of a module."""
+    line = node.start_point[0] + 1
+    path = next((child for child in node.named_children if child.type == "identifier"), None)
+    if path is None:
+        return
+    written = "".join(context.text(path).split())
+    if any(child.type in _IMPORT_KINDS for child in node.children) and "." in written:
+        module, _, name = written.rpartition(".")
+        yield Import(line, line, module, name)
+    else:
+        yield Import(line, line, written)
+
+
+_LED_THROUGH: Final = (
+    "assignment",
+    "await_expression",
+    "call_expression",
+    "call_suffix",
+    "catch_block",
+    "control_transfer_statement",
+    "do_statement",
+    "else",
+    "for_statement",
+    "guard_statement",
+    "if_statement",
+    "navigation_expression",
+    "switch_entry",
+    "switch_statement",
+    "try_expression",
+    "value_argument",
+    "value_arguments",
+    "while_statement",
+)
+
+SWIFT = Language(
+    name="swift",
+    grammar="swift",
+    extensions=(".swift",),
+    interpreters=("swift",),
+    rules={
+        "import_declaration": imports,
+        "class_declaration": type_of,
+        "protocol_declaration": protocol,
+        "function_declaration": function,
+        "protocol_function_declaration": function,
+        "init_declaration": special_method,
+        "deinit_declaration": special_method,
+        "subscript_declaration": special_method,
+        "property_declaration": property_of,
+        "protocol_property_declaration": property_of,
+        "enum_entry": enum_cases,
+        "typealias_declaration": named_type,
+        "associatedtype_declaration": named_type,
+        "macro_declaration": macro,
+        "statements": DESCEND,
+        "lambda_literal": local_when_marked,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "ERROR": DESCEND,
+    },
+    prepare=prepare,
+    module=module_of,
+    before=noted(_LOCAL_MARKERS),
+    doc=comment_above,
+)

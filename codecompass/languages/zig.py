@@ -1,0 +1,335 @@
+"""Zig: functions, containers with their fields and members, error sets, constants and variables, tests, imports."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.block_tests import MAX_TITLE
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.source_text import blank, comment_above_byte, holds_mark, inside_when_marked, masked, noted, plain_code
+
+_LITERALS: Final = re.compile(
+    rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
+)
+_DESTRUCTURING: Final = re.compile(
+    rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+)
+_LABEL: Final = re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")
+_CONTINUED: Final = re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    code = bytes(masked(source, _LITERALS))
+    text = bytearray(source)
+    for pattern in (_DESTRUCTURING, _LABEL, _CONTINUED):
+        for match in pattern.finditer(code):
+            blank(text, match.start(1), match.end(1))
+    return bytes(text)
+
+
+_CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
+"""What an expression must hold to be worth entering."""
+
+_FUNCTIONS: Final = frozenset({"fn", "method", "test"})
+_SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+_IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
+_TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
+"""Nodes in which code is only written about."""
+_LONGEST_VALUE: Final = 120
+"""Bytes of a value that are shown in a signature."""
+
+
+def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns the path without its extension and source directory: a file is a struct that has its name."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    return tuple(parts[1:] if len(parts) > 1 and parts[0] in _SOURCE_DIRECTORIES else parts)
+
+
+def _first_word(node: Node, context: Context) -> int:
+    """The byte where the line's declaration begins: `pub` stands before the node, not in it."""
+    before = context.source[max(0, node.start_byte - 12) : node.start_byte]
+    word = before.rstrip()
+    return node.start_byte - (len(before) - len(word)) - 3 if word.endswith(b"pub") else node.start_byte
+
+
+def _visibility(start: int, node: Node, context: Context) -> Visibility:
+    if context.enclosing in _FUNCTIONS:
+        return ""
+    return "public" if start < node.start_byte else "private"
+
+
+def declaration(node: Node, context: Context) -> Iterator[Found]:
+    """A function, a constant or a variable of a container; the file itself is one."""
+    for child in node.named_children:
+        if child.type == "FnProto":
+            yield from _function(node, child, context)
+        elif child.type == "VarDecl":
+            yield from _variable(node, child, context)
+        elif child.type == "ErrorUnionExpr":
+            # `usingnamespace @import("file.zig");`
+            yield from _imports(child, context)
+
+
+def _function(node: Node, prototype: Node, context: Context) -> Iterator[Found]:
+    body = next((child for child in node.named_children if child.type == "Block"), None)
+    start = _first_word(node, context)
+    head = context.source[start : node.end_byte if body is None else body.start_byte]
+    yield Definition(
+        name=_plain(context.field_text(prototype, "function")),
+        kind="method" if context.enclosing in CLASS_LIKE else "fn",
+        node=node,
+        bodies=tuple(part for part in (prototype, body) if part is not None and holds_mark(part, context)),
+        signature=plain_code(head),
+        visibility=_visibility(start, node, context),
+    )
+    if body is not None and context.enclosing not in _FUNCTIONS:
+        yield from _imports(body, context)
+
+
+def _plain(name: str) -> str:
+    return name[2:-1] if name.startswith('@"') else name
+
+
+def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
+    value = _value(variable)
+    start = _first_word(node, context)
+    if value is not None and context.source.startswith(b"@import(", value.start_byte):
+        yield from _imports(variable, context)
+        if start == node.start_byte:
+            # A private name for a module is no definition; a public one re-exports it.
+            return
+    name = _plain(context.field_text(variable, "variable_type_function"))
+    container = None if value is None else _container(value)
+    if container is not None:
+        yield _define_container(name, node, container, start, context)
+        return
+    bodies = (value,) if value is not None and holds_mark(value, context) else ()
+    end = node.end_byte
+    if value is not None and node.end_byte - value.start_byte > _LONGEST_VALUE:
+        end = value.start_byte
+    yield Definition(
+        name=name,
+        kind=_kind(name, variable),
+        node=node,
+        bodies=bodies,
+        signature=plain_code(context.source[start:end]).rstrip("= "),
+        visibility=_visibility(start, node, context),
+    )
+
+
+def _value(variable: Node) -> Node | None:
+    is_after = False
+    for child in variable.children:
+        if is_after and child.is_named:
+            return child
+        is_after = is_after or child.type == "="
+    return None
+
+
+def _container(value: Node) -> Node | None:
+    """The container or error set that a value is; None where it is an expression that holds one or none."""
+    node = value
+    while node.type in ("ErrorUnionExpr", "SuffixExpr") and node.named_child_count == 1:
+        node = node.named_children[0]
+    return node if node.type in ("ContainerDecl", "ErrorSetDecl") else None
+
+
+def _kind(name: str, variable: Node) -> SymbolKind:
+    if any(child.type == "var" for child in variable.children):
+        return "var"
+    # By convention a name in title case is a type, and one without a declared type of its own must be.
+    is_title = name[:1].isupper() and not name.isupper()
+    return "type" if is_title and not any(child.type == ":" for child in variable.children) else "const"
+
+
+def _define_container(name: str, node: Node, container: Node, start: int, context: Context) -> Definition:
+    kind: SymbolKind = "enum" if container.type == "ErrorSetDecl" else "struct"
+    end = container.end_byte
+    for child in container.children:
+        if child.type == "ContainerDeclType":
+            word = child.children[0].type if child.child_count else ""
+            kind = "enum" if word == "enum" else "struct"
+            # A field of a union may go without a type, and is still no type of a tuple.
+            context.notes[("union", len(context.scope_kinds) + 1)] = "union" if word == "union" else ""
+        if child.type == "{":
+            end = child.start_byte
+            break
+    return Definition(
+        name=name,
+        kind=kind,
+        node=node,
+        bodies=(container,),
+        signature=plain_code(context.source[start:end]),
+        visibility=_visibility(start, node, context),
+    )
+
+
+def local_variable(node: Node, context: Context) -> Iterator[Found]:
+    """A variable of a function is local, the type that it may be is not."""
+    value = _value(node)
+    if value is None or not holds_mark(value, context):
+        return
+    container = _container(value)
+    if container is None:
+        yield Inside(value)
+        return
+    name = _plain(context.field_text(node, "variable_type_function"))
+    yield _define_container(name, node, container, node.start_byte, context)
+
+
+def field(node: Node, context: Context) -> Iterator[Found]:
+    """A field of a struct or union, a tag of an enum; the types of a tuple have no names."""
+    is_tag = context.enclosing == "enum"
+    member = node.child_by_field_name("field_member")
+    first = next((child for child in node.children if child.type != "doc_comment"), None)
+    if first is None:
+        return
+    name = context.text(first if member is None else member)
+    has_bare_names = is_tag or context.notes.get(("union", len(context.scope_kinds))) == "union"
+    if member is None and not (has_bare_names and name != "_" and re.fullmatch(r'\w+|@"[^"]*"', name)):
+        return
+    doc = next((context.text(child) for child in node.named_children if child.type == "doc_comment"), "")
+    yield Definition(
+        name=_plain(name),
+        kind="const" if is_tag else "field",
+        node=node,
+        signature=plain_code(context.source[first.start_byte : node.end_byte]),
+        visibility="public",
+        doc=doc or None,
+        start_line=first.start_point[0] + 1,
+    )
+
+
+def error_name(node: Node, context: Context) -> Iterator[Found]:
+    """One name of an error set."""
+    if context.enclosing == "enum":
+        yield Definition(_plain(context.text(node)), "const", node, signature=context.text(node), visibility="public")
+
+
+def test(node: Node, context: Context) -> Iterator[Found]:
+    """`test "name" { ... }`; one without a name has nothing to be found by."""
+    body = next((child for child in node.named_children if child.type == "Block"), None)
+    title = next((child for child in node.named_children if child.type in ("STRINGLITERALSINGLE", "IDENTIFIER")), None)
+    if body is not None:
+        yield from _imports(body, context)
+    if title is None or body is None:
+        return
+    yield Definition(
+        name=" ".join(context.text(title).strip('"').split())[:MAX_TITLE].strip(),
+        kind="test",
+        node=node,
+        bodies=(body,) if holds_mark(body, context) else (),
+        signature=plain_code(context.source[node.start_byte : body.start_byte]),
+        visibility="private",
+    )
+
+
+def anonymous_container(node: Node, _context: Context) -> Iterator[Found]:
+    """`return struct { ... }`: its functions are methods of something without a name."""
+    yield Inside(node, "struct")
+
+
+def _imports(node: Node, context: Context) -> Iterator[Import]:
+    """Every `@import` in a node: `const name = @import("file.zig").Thing`."""
+    source, start, end = context.source, node.start_byte, node.end_byte
+    if source.find(b"@import", start, end) < 0:
+        return
+    for match in _IMPORT.finditer(source, start, end):
+        at = match.start("import")
+        inside = node.descendant_for_byte_range(at, at + 1)
+        if inside is not None and inside.type in _TEXTS:
+            continue
+        line = node.start_point[0] + 1 + source.count(b"\n", start, at)
+        local, spec, name = ((part or b"").decode("utf-8", "replace") for part in match.group(1, 3, 4))
+        name = name.removeprefix(".")
+        yield Import(line, line, spec, name, "" if local == (name or spec) else local)
+
+
+def doc_of(node: Node, context: Context) -> str:
+    """The comment above the line, which may begin with `pub` before the node; `//!` is about the file."""
+    comment = comment_above_byte(context.source, _first_word(node, context))
+    return "\n".join(line for line in comment.splitlines() if not line.lstrip().startswith("//!"))
+
+
+_WRITTEN: Final = re.compile(
+    rb"^([ \t]*)((?:pub\s+)?(?:(?:export|inline|noinline|extern(?:\s+\"\w*\")?)\s+)*fn\s+(\w+)\s*\([^\n]*)", re.MULTILINE
+)
+
+
+def recover(root: Node, context: Context) -> Iterator[Definition]:
+    """The functions that begin a line: behind an error the grammar gives up on the rest of a container."""
+    source = context.source
+    line, counted = 1, 0
+    for match in _WRITTEN.finditer(source):
+        indent, head, name = match.groups()
+        line += source.count(b"\n", counted, match.start(2))
+        counted, last = match.start(2), line
+        if head.rstrip().endswith(b"{"):
+            closing = source.find(b"\n" + indent + b"}", match.end())
+            last += source.count(b"\n", match.start(2), closing + 1) if closing >= 0 else 0
+        yield Definition(
+            name=name.decode(),
+            kind="fn",
+            node=root,
+            signature=plain_code(head.partition(b"{")[0]),
+            visibility="public" if head.startswith(b"pub") else "private",
+            doc=comment_above_byte(source, match.start(2)),
+            start_line=line,
+            end_line=last,
+        )
+
+
+_LED_THROUGH: Final = (
+    "AssignExpr",
+    "BinaryExpr",
+    "Block",
+    "BlockExpr",
+    "BlockExprStatement",
+    "ErrorUnionExpr",
+    "FieldInit",
+    "FieldOrFnCall",
+    "FnCallArguments",
+    "ForExpr",
+    "ForStatement",
+    "IfExpr",
+    "IfStatement",
+    "InitList",
+    "LabeledStatement",
+    "LabeledTypeExpr",
+    "LoopExpr",
+    "LoopStatement",
+    "LoopTypeExpr",
+    "ParamDecl",
+    "ParamDeclList",
+    "ParamType",
+    "Statement",
+    "SuffixExpr",
+    "SwitchExpr",
+    "SwitchProng",
+    "WhileExpr",
+    "WhileStatement",
+)
+
+ZIG = Language(
+    name="zig",
+    grammar="zig",
+    extensions=(".zig",),
+    rules={
+        "Decl": declaration,
+        "VarDecl": local_variable,
+        "ContainerField": field,
+        "IDENTIFIER": error_name,
+        "TestDecl": test,
+        "ContainerDecl": anonymous_container,
+        "ComptimeDecl": DESCEND,
+        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "ERROR": DESCEND,
+    },
+    prepare=prepare,
+    recover=recover,
+    module=module_of,
+    before=noted(_CONTAINER_MARKERS),
+    doc=doc_of,
+)

@@ -1,0 +1,36 @@
+"""The client behind a request, as far as finding its project and telling it of a job need to know it."""
+
+from typing import Literal, Protocol
+
+from codecompass.actors.job_model import JobView
+
+TransportName = Literal["stdio", "http", "sse", "websocket"]
+
+
+class Caller(Protocol):
+    """The client behind a call, as one request sees it. Implemented by the session."""
+
+    @property
+    def transport(self) -> TransportName:
+        """How the client is connected."""
+
+    @property
+    def request_id(self) -> str:
+        """The request's id for the log."""
+
+    @property
+    def project_path(self) -> str | None:
+        """`?project_path=` of an HTTP request, None on other transports."""
+
+    async def roots(self) -> tuple[str, ...]:
+        """Returns the `file:` roots of the client as paths of this machine, percent-decoded, in its order.
+
+        Empty where the client declared no roots or does not answer. Asked for once a session and again after
+        `roots/list_changed`.
+        """
+
+    def take_hint(self) -> bool:
+        """Returns True the first time in a session: hints are given once."""
+
+    async def follow(self, job: JobView, seconds: float) -> None:
+        """Waits for the end of `job`, at most `seconds`, and tells the client meanwhile how far it is, if it asked to know."""

@@ -1,0 +1,161 @@
+"""Workspaces that the server took up by itself: at most so many, the least recently used idle one makes room.
+
+Never evicted: what somebody registered, named the default or pinned, what is busy here, and what another process writes or
+has open. Owns which one is leaving at the moment; the registry keeps in mind where the evicted ones were.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+import structlog
+import trio
+
+from codecompass.actors.job_model import JobView
+from codecompass.actors.ledger import Ledger
+from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
+from codecompass.projects.rules import RoutingRules
+from codecompass.store.housekeeping import remove_project
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project
+
+FULL: Final = (
+    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
+    "free space (codecompass projects gc, codecompass projects remove NAME) or to raise storage.max_size"
+)
+"""Names no project: who asks about one workspace is told nothing of the others. `health_check` says more."""
+
+
+class Workspaces(Protocol):
+    """What the tools use of the supervisor."""
+
+    def route(self, project: Project) -> WorkspaceHandle:
+        """Returns the live workspace of `project`, started if need be. Raises WorkspaceLimitExceeded."""
+
+    def observe(self) -> tuple[WorkspaceObservation, ...]:
+        """Returns the newest observation of every live workspace."""
+
+    def find(self, project_id: str) -> WorkspaceObservation | None:
+        """Returns the newest observation of one workspace, None where it is not live."""
+
+    def find_job(self, job_id: str) -> JobView | None:
+        """Returns a job of this process."""
+
+    async def evict(self, project_id: str) -> bool:
+        """Ends a workspace and waits for its end. Returns False where it is busy."""
+
+
+class AutoWorkspaces:
+    """Takes workspaces up and gives them up. One for a server."""
+
+    def __init__(self, rules: RoutingRules, ledger: Ledger, workspaces: Workspaces, home: HomeLayout) -> None:
+        self._rules = rules
+        self._ledger = ledger
+        self._workspaces = workspaces
+        self._home = home
+        self._lock = trio.Lock()
+        self._leaving: str | None = None
+        self.is_full = False
+        """Whether the store is over its quota with what cannot be evicted: nothing more is taken up then."""
+        self._log = structlog.get_logger(__name__)
+
+    def is_leaving(self, project_id: str) -> bool:
+        """Whether this workspace is being evicted right now."""
+        return project_id == self._leaving
+
+    async def wait_settled(self) -> None:
+        """Returns once no workspace is coming or going."""
+        async with self._lock:
+            pass
+
+    async def admit(self, root: Path) -> Project:
+        """Returns the project at the canonical `root`, registered as discovered by the server; makes room for it first.
+
+        Raises WorkspaceLimitExceeded where no workspace can make room.
+        """
+        async with self._lock:
+            known = await self._ledger.at(root)
+            if known is not None:
+                return known
+            if self.is_full:
+                raise WorkspaceLimitExceeded(FULL, limit=self._rules.max_auto_workspaces)
+            await self._make_room()
+            project = await self._ledger.register(root, auto_discovered=True)
+            self._log.info("workspace_discovered", project=project.project_id, root=str(root))
+            return project
+
+    async def give_up(self, project: Project) -> int:
+        """Evicts a workspace that may be, and returns the bytes freed on disk; 0 where it is needed after all."""
+        async with self._lock:
+            return await self._evict(project.project_id) or 0
+
+    async def least_recently_used(self) -> tuple[Project, ...]:
+        """Returns those that may be evicted, the least recently used first."""
+        discovered = [project for project in await self._ledger.projects() if project.is_auto_discovered]
+        seen = {observation.project_id: observation for observation in self._workspaces.observe()}
+        return eviction_order(discovered, seen, kept=frozenset(self._rules.pinned))
+
+    async def _make_room(self) -> None:
+        limit = self._rules.max_auto_workspaces
+        n_discovered = sum(project.is_auto_discovered for project in await self._ledger.projects())
+        surplus = n_discovered - limit + 1
+        if surplus <= 0:
+            return
+        for project in await self.least_recently_used():
+            if surplus > 0 and await self._evict(project.project_id) is not None:
+                surplus -= 1
+        if surplus > 0:
+            raise WorkspaceLimitExceeded(
+                f"this server has taken up {n_discovered} workspaces, its limit is {limit}, and none of them can make room: "
+                "all are busy, pinned or in use. Call again later, or ask whoever runs it to raise --max-auto-workspaces or to "
+                "free one (codecompass projects remove)",
+                limit=limit,
+            )
+
+    async def _evict(self, project_id: str) -> int | None:
+        """Returns the bytes freed, None where the workspace stays."""
+        self._leaving = project_id
+        try:
+            if not await self._workspaces.evict(project_id):
+                return None
+            return await trio.to_thread.run_sync(self._remove, project_id)
+        except CodeCompassError as error:
+            self._log.info("eviction_refused", project=project_id, cause=error.message)
+            return None
+        finally:
+            self._leaving = None
+
+    def _remove(self, project_id: str) -> int | None:
+        """Removes the index and the registration while nobody can open either. Runs in a thread."""
+        is_evicted = False
+
+        def evict() -> bool:
+            # Somebody may have registered it, or removed it, since it was chosen.
+            nonlocal is_evicted
+            is_evicted = trio.from_thread.run(self._ledger.evict, project_id)
+            return is_evicted
+
+        layout = self._home.project(project_id)
+        if layout.root.exists():
+            n_bytes = remove_project(layout, spare_readers=True, confirm=evict)
+        else:
+            n_bytes = 0
+            evict()
+        if not is_evicted:
+            return None
+        self._log.info("workspace_evicted", project=project_id, freed_bytes=n_bytes)
+        return n_bytes
+
+
+def eviction_order(
+    discovered: Iterable[Project], seen: Mapping[str, WorkspaceObservation], *, kept: frozenset[Path]
+) -> tuple[Project, ...]:
+    """Returns those that may be evicted, the least recently used first. Pure; `seen` is by project id."""
+
+    def used_at(project: Project) -> float:
+        observation = seen.get(project.project_id)
+        return max(project.last_used_at, observation.last_used_at if observation else 0.0)
+
+    movable = [project for project in discovered if not project.is_default and project.root not in kept]
+    return tuple(sorted(movable, key=lambda project: (used_at(project), project.project_id)))

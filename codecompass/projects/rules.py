@@ -1,0 +1,133 @@
+"""What a server was told at its start about the workspaces that it takes. Read once, checked once, passed down."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, get_args
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+from codecompass.identity import canonical_root
+from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.settings import ServerSettings
+
+VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
+
+PROJECT_VARIABLES: Final[tuple[VariableName, ...]] = get_args(VariableName)
+"""Environment variables that name the project, the stronger first. Claude Code sets the second for every server."""
+
+
+ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
+"""Below the URL of the peer (seed 003)."""
+
+_HTTP_PORT: Final = 80
+
+
+class ActiveProjectPeer(Struct, frozen=True, kw_only=True):
+    """Whom to ask for the active project, and for how long. `authority` is the header Host, `target` the path."""
+
+    host: str
+    port: int
+    authority: str
+    target: str
+    timeout_seconds: float
+    cache_seconds: float
+
+
+class RoutingRules(Struct, frozen=True, kw_only=True):
+    """Roots are canonical. `environment` holds the variables that are set, in the order in which they count.
+
+    `pinned` are the roots of `--workspace`; the first answers for callers that name nothing. `never` are directories
+    that are taken for a project only where somebody registered them: the root of the disk and the user's home.
+    """
+
+    pinned: tuple[Path, ...] = ()
+    allowed_roots: tuple[Path, ...] = ()
+    auto_workspace: bool = False
+    max_auto_workspaces: int = 10
+    project_from_cwd: bool = False
+    environment: tuple[tuple[VariableName, str], ...] = ()
+    cwd: Path | None = None
+    never: frozenset[Path] = frozenset()
+    active_project: ActiveProjectPeer | None = None
+
+
+def routing_rules(
+    settings: ServerSettings, *, environment: Mapping[str, str], cwd: str | None, workspaces: Sequence[str] = ()
+) -> RoutingRules:
+    """Returns the rules that flags, settings and the environment make. Blocking; at the start only.
+
+    `workspaces` are the paths of `--workspace`, `cwd` is None where the current directory is gone.
+
+    Raises InvalidInput for `--auto-workspace` without roots, for a root that is no directory, for a workspace that does
+    not exist, for `--project-from-cwd` without a current directory, for a peer that is no URL,
+    for a variable that is longer than a path.
+    """
+    if settings.auto_workspace and not settings.allowed_roots:
+        raise InvalidInput("--allowed-root is required when --auto-workspace is enabled", field="allowed_roots")
+    if settings.project_from_cwd and cwd is None:
+        raise InvalidInput(
+            "--project-from-cwd: the current directory does not exist. Start the server in another.", field="project_from_cwd"
+        )
+    for name in PROJECT_VARIABLES:
+        if len(environment.get(name, "")) > MAX_PATH_LENGTH:
+            raise InvalidInput(
+                f"the variable {name} is longer than a path may be ({MAX_PATH_LENGTH:,} characters). Correct it.",
+                field=name,
+                constraint=f"at most {MAX_PATH_LENGTH} characters",
+            )
+    allowed = tuple(_directory("--allowed-root", path) for path in settings.allowed_roots)
+    return RoutingRules(
+        pinned=tuple(_directory("--workspace", path) for path in workspaces),
+        allowed_roots=allowed,
+        auto_workspace=settings.auto_workspace,
+        max_auto_workspaces=settings.max_auto_workspaces,
+        project_from_cwd=settings.project_from_cwd,
+        environment=tuple((name, environment[name]) for name in PROJECT_VARIABLES if environment.get(name, "").strip()),
+        cwd=None if cwd is None else canonical_root(cwd),
+        never=frozenset({Path("/"), canonical_root(os.path.expanduser("~"))}),
+        active_project=_active_project_peer(settings),
+    )
+
+
+def _directory(flag: str, path: str) -> Path:
+    real = canonical_root(os.path.expanduser(path))
+    if not real.is_dir():
+        raise InvalidInput(f"{flag}: {real} is not a directory. Correct the path.", field=flag, value=path)
+    return real
+
+
+def _active_project_peer(settings: ServerSettings) -> ActiveProjectPeer | None:
+    url = settings.active_project_url.strip()
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+        # Some names pass as a URL and make the resolver raise this error.
+        (host or "").encode("idna")
+    except ValueError:
+        raise _no_peer(url) from None
+    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" @?#")
+    if parts.scheme != "http" or not host or port == 0 or not is_plain:
+        raise _no_peer(url)
+    return ActiveProjectPeer(
+        host=host,
+        port=port or _HTTP_PORT,
+        authority=parts.netloc,
+        target=parts.path.rstrip("/") + ACTIVE_PROJECT_ENDPOINT,
+        timeout_seconds=settings.active_project_timeout_ms / 1000,
+        cache_seconds=settings.active_project_cache_seconds,
+    )
+
+
+def _no_peer(url: str) -> InvalidInput:
+    return InvalidInput(
+        f"server.active_project_url must be a URL such as http://127.0.0.1:8000, without user, query or fragment, not {url!r}. "
+        "Correct it, or leave it empty. The variable WORKFLOW_MCP_URL sets it too.",
+        field="active_project_url",
+        value=url,
+        constraint="http:// URL",
+    )

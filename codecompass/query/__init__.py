@@ -1,0 +1,22 @@
+"""The query core: synchronous functions from a snapshot and a request to a reply. No clock, no randomness, no other disk."""
+
+from codecompass.query.context import get_code_context
+from codecompass.query.hierarchy import get_symbol_hierarchy
+from codecompass.query.lookup import locate_symbol
+from codecompass.query.outline import get_file_outline
+from codecompass.query.related import find_related_symbols
+from codecompass.query.search import search_code
+from codecompass.query.settings import QuerySettings
+from codecompass.query.status import JobsState, index_status
+
+__all__ = [
+    "JobsState",
+    "QuerySettings",
+    "find_related_symbols",
+    "get_code_context",
+    "get_file_outline",
+    "get_symbol_hierarchy",
+    "index_status",
+    "locate_symbol",
+    "search_code",
+]

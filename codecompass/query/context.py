@@ -1,0 +1,265 @@
+"""`get_code_context`: the best code for a question, as much as fits into a number of tokens."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.errors import InvalidMaxTokens
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
+from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
+from codecompass.protocol.text import render
+from codecompass.query.budget import estimate_tokens, item_tokens
+from codecompass.query.exact_names import symbol_handle
+from codecompass.query.hits import never
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.ranking import RankedPlace, Signals
+from codecompass.query.related import needs_of
+from codecompass.query.search import find
+from codecompass.query.settings import QuerySettings
+from codecompass.query.shaping import result_handle, stable_handle
+from codecompass.query.source import excerpt, fitting_lines, lines_of
+from codecompass.scan.path_roles import PathReader
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.index import Snapshot
+
+CANDIDATES: Final = 50
+BEST_HITS: Final = 6
+"""Hits, at most, that come first and whose needs are looked up."""
+
+BEST_SHARE: Final = 0.5
+"""Share of the best hit's score from which a hit is one of them."""
+
+MAX_NEEDS: Final = 10
+NEEDS_SHARE: Final = 0.2
+"""Share of the budget that is kept for what the best hits need, and that it may take."""
+
+NEED_SCALE: Final = 0.5
+"""Score of what a hit needs, against its own."""
+
+BODY_LINES: Final = 80
+BODY_CHARACTERS: Final = 6_000
+SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
+LEAST_BUDGET: Final = 100
+"""Below this no answer is possible, whatever the workspace is called."""
+
+USEFUL_TOKENS: Final = 500
+"""What a refused request is told to ask for besides: three or four signatures."""
+
+
+def get_code_context(
+    snapshot: Snapshot,
+    request: GetCodeContext,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+) -> CodeContextReply:
+    """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
+    item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
+
+    The whole encoded answer stays within `max_tokens` as `budget` counts them. Where not one item fits whole, the best that
+    fits is named by its place alone.
+
+    Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
+    """
+    strategy = request.strategy or settings.default_strategy
+    detail = request.detail_level or ("body" if strategy == "depth" else "signature")
+    search = SearchCode(query=request.query, language=request.language)
+    hits = find(snapshot, search, CANDIDATES, settings, is_expired, root=state.workspace)
+    make = _text_item if settings.answers == "text" else _item
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
+    candidates = [*groups.best, *groups.needs, *groups.others]
+    # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
+    widest = max(request.max_tokens, LEAST_BUDGET)
+    empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
+    envelope = estimate_tokens(render(empty).encode() if settings.answers == "text" else encode(empty))
+    if request.max_tokens < envelope:
+        raise InvalidMaxTokens(
+            f"max_tokens must be at least {envelope} here, which an answer takes without any code, not {request.max_tokens}. "
+            f"Call again with {envelope + USEFUL_TOKENS} or more, or use locate_symbol.",
+            field="max_tokens",
+            value=request.max_tokens,
+            constraint=f"a whole number of {envelope} or more",
+            minimum=envelope,
+        )
+    free = request.max_tokens - envelope
+    kept = _filling(groups, free)
+    is_brief = bool(candidates) and not kept
+    if is_brief:
+        kept = _fitting([_brief(item) for item in candidates], free)[:1]
+    used = envelope + sum(item_tokens(item) for item in kept)
+    return _reply(
+        snapshot,
+        strategy,
+        hits.warnings,
+        state,
+        tuple(kept),
+        len(candidates),
+        used,
+        is_brief=is_brief,
+        is_partial=hits.is_partial,
+    )
+
+
+class _Groups(Struct, frozen=True):
+    best: tuple[ContextItem, ...]
+    needs: tuple[ContextItem, ...]
+    others: tuple[ContextItem, ...]
+
+
+class _ItemMaker(Protocol):
+    def __call__(self, snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem: ...
+
+
+def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, *, with_body: bool) -> _Groups:
+    paths = PathReader()
+    enough = BEST_SHARE * places[0].final_score if places else 0.0
+    product = [place for place in places if place.final_score >= enough and paths.role(place.place.path).rank == 0]
+    best = product[:BEST_HITS] or list(places[:1])
+    others = [place for place in places if place not in best]
+    needs = [
+        msgspec.structs.replace(make(snapshot, _needed(row, by), with_body=False), score=round(NEED_SCALE * by.final_score, 4))
+        for row, by in needs_of(snapshot, best)[:MAX_NEEDS]
+    ]
+    items = {
+        _identity(item): item
+        for item in (
+            *(make(snapshot, place, with_body=with_body) for place in others),
+            *needs,
+            *(make(snapshot, place, with_body=with_body) for place in best),
+        )
+    }
+    # The same definition may be needed and be a hit: it is listed once, where it comes first.
+    taken: set[tuple[str, int, int]] = set()
+
+    def once(wanted: Iterable[tuple[str, int, int]]) -> tuple[ContextItem, ...]:
+        fresh = [key for key in dict.fromkeys(wanted) if key not in taken]
+        taken.update(fresh)
+        return tuple(items[key] for key in fresh)
+
+    return _Groups(once(map(_span, best)), once(map(_identity, needs)), once(map(_span, others)))
+
+
+def _span(place: RankedPlace) -> tuple[str, int, int]:
+    return place.place.path, place.line_start, place.line_end
+
+
+def _identity(item: ContextItem) -> tuple[str, int, int]:
+    return item.path, item.line_start, item.line_end
+
+
+def _filling(groups: _Groups, free: int) -> list[ContextItem]:
+    """What of the groups fits into `free` tokens, in their order."""
+    # The best hit comes before what it needs, also where it leaves no room for that.
+    best = _fitting(groups.best[:1], free)
+    left = free - sum(map(item_tokens, best))
+    reserve = min(int(free * NEEDS_SHARE), sum(map(item_tokens, groups.needs)))
+    best += _fitting(groups.best[1:], left - reserve)
+    left = free - sum(map(item_tokens, best))
+    needs = _fitting(groups.needs, min(left, int(free * NEEDS_SHARE)))
+    left -= sum(map(item_tokens, needs))
+    kept = {_identity(item) for item in best}
+    others = _fitting([item for item in (*groups.best, *groups.others) if _identity(item) not in kept], left)
+    return [*best, *needs, *others]
+
+
+def _fitting(items: Sequence[ContextItem], free: int) -> list[ContextItem]:
+    kept = []
+    for item in items:
+        cost = item_tokens(item)
+        if cost <= free:
+            kept.append(item)
+            free -= cost
+    return kept
+
+
+def _brief(item: ContextItem) -> ContextItem:
+    excerpt = None if item.excerpt is None else Excerpt()
+    return msgspec.structs.replace(
+        item,
+        qualified_name="",
+        signature="",
+        language="",
+        symbol_stable_id="",
+        body="",
+        body_lines_omitted=0,
+        excerpt=excerpt,
+    )
+
+
+def _reply(
+    snapshot: Snapshot,
+    strategy: Strategy,
+    warnings: tuple[str, ...],
+    state: AnswerState,
+    items: tuple[ContextItem, ...],
+    total: int,
+    tokens: int,
+    *,
+    is_brief: bool = False,
+    is_partial: bool = False,
+) -> CodeContextReply:
+    is_cut = is_brief or len(items) < total
+    metadata = msgspec.structs.replace(
+        answer_metadata(snapshot, state, warnings=warnings, is_partial=is_cut or is_partial),
+        strategy=strategy,
+        total_candidates=total,
+        returned=len(items),
+        remaining_candidates=total - len(items),
+        suggestion=SUGGESTION if is_cut else "",
+    )
+    return CodeContextReply(context_items=items, estimated_tokens=tokens, truncated=is_cut, metadata=metadata)
+
+
+def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
+    """A definition that a hit needs, as a place of its own."""
+    return RankedPlace(
+        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
+        line_start=row.line_start,
+        line_end=row.line_end,
+        score=by.score,
+        signals=Signals(),
+        symbol=row,
+    )
+
+
+def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
+    row = place.symbol
+    named = row or place.enclosing
+    body, omitted = "", 0
+    if with_body:
+        lines = lines_of(snapshot, place.place.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
+        body = excerpt(lines, place.place.language, BODY_LINES, BODY_CHARACTERS)
+        omitted = place.line_end - place.line_start + 1 - len(fitting_lines(lines, BODY_LINES, BODY_CHARACTERS))
+    return ContextItem(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "",
+        name=named.name if named else "",
+        qualified_name=named.qualified_name if named else "",
+        signature=row.signature if row else "",
+        language=place.place.language,
+        symbol_id=symbol_handle(snapshot, row) if row else "",
+        symbol_stable_id=stable_handle(row) if row else "",
+        result_id="" if row else result_handle(snapshot, place),
+        score=place.final_score,
+        body=body,
+        body_lines_omitted=max(0, omitted),
+    )
+
+
+def _text_item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
+    """As `_item`, with numbered lines in place of the body."""
+    item = _item(snapshot, place, with_body=False)
+    if not with_body:
+        return msgspec.structs.replace(item, excerpt=Excerpt())
+    last = min(place.line_end, place.line_start + BODY_LINES - 1)
+    kept = fitting_lines(lines_of(snapshot, place.place.id, place.line_start, last), BODY_LINES, BODY_CHARACTERS)
+    lines = tuple(MatchedLine(line=number, text=text) for number, text in enumerate(kept, place.line_start))
+    omitted = max(0, place.line_end - place.line_start + 1 - len(lines))
+    return msgspec.structs.replace(item, excerpt=Excerpt(lines=lines, is_whole=not omitted, n_omitted=omitted))

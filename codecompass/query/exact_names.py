@@ -1,0 +1,227 @@
+"""Definitions that have exactly a name, its end, or it but for case; their order; and `symbol_id`s of earlier answers in the
+place of a name.
+
+A `symbol_id` is made of what an index holds, so it is looked up there: it outlives the server, and means either exactly the
+definition that it was given for or nothing any more. A `result_id` names lines that nothing in an index stands for; whoever
+wants these again asks for `path:line`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass import identity
+from codecompass.errors import SymbolNotFound
+from codecompass.languages.records import SymbolKind, Visibility
+from codecompass.protocol.decode import well_formed
+from codecompass.query.filters import has_kind
+from codecompass.query.ranking import KIND_WEIGHT
+from codecompass.query.tokens import name_parts
+from codecompass.scan.path_roles import PathReader
+from codecompass.store.facts import SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.text import Filter
+
+Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
+"""How a name was understood, the strictest first; `guessed_names` says what the looser ones mean."""
+
+NameMatch = Literal["exact", "case", "parts", "similar"]
+"""How well a definition has the name that was asked for."""
+
+SAME_NAME_LIMIT: Final = 1000
+"""Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
+
+PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
+"""Languages in which a function is declared in one place and defined in another; the signature says which by its end."""
+
+DECLARATION_FILES: Final[Mapping[str, str]] = {
+    ".d.ts": "javascript",
+    ".d.mts": "javascript",
+    ".d.cts": "javascript",
+    ".pyi": "python",
+}
+"""Ends of files that only declare, with the language family in which what they declare may be defined."""
+
+_DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
+_FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
+_CALLED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
+_NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "test", "use"})
+_OWNERS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "trait", "interface", "enum", "impl"})
+_VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
+_VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
+
+
+class Named(Struct, frozen=True):
+    """A definition and the reading that found it, the strictest there is."""
+
+    row: SymbolRow
+    reading: Reading
+
+
+def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
+    """Returns the definitions of exactly that name or qualified name; else, those that differ in case alone."""
+    return [named.row for named in exactly(snapshot, well_formed(name).strip(), Filter(), None)]
+
+
+def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Returns definitions before declarations and `impl` blocks, own code first, types and functions before members' values.
+
+    Of these in turn: product code before examples and tests, what is not inside its namesake (a constructor is in its class,
+    a struct of Elixir in its module), types before functions before methods, public before internal before private, by path.
+    A name alone means what is called by it alone: fields and the constants of a class or an
+    enumeration are told apart by their owner, and there are enough of them (`name`, `state`) to hide all else.
+    """
+    known = list(rows)
+    defined = _Defined(known)
+    paths = PathReader()
+    namesakes = {row.id for row in known if row.kind not in _NO_DEFINITION}
+    return sorted(known, key=lambda row: _place_in_order(row, defined, paths, is_inner=row.parent_id in namesakes))
+
+
+def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
+    """Returns the rows that define something, or all of them where none does."""
+    defined = _Defined(rows)
+    kept = [row for row in rows if row.kind not in _NO_DEFINITION and not defined.elsewhere(row)]
+    return kept or list(rows)
+
+
+def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader, *, is_inner: bool) -> tuple[object, ...]:
+    role = paths.role(row.path)
+    is_member = row.parent_kind in _OWNERS
+    return (
+        row.kind in _NO_DEFINITION,
+        defined.elsewhere(row),
+        role.is_generated or role.is_vendored,
+        _is_told_by_owner(row),
+        role.rank,
+        is_inner,
+        -KIND_WEIGHT["method" if is_member and row.kind == "fn" else row.kind],
+        _VISIBILITY_RANK.get(row.visibility, 0),
+        row.path.count("/"),
+        row.path,
+        row.line_start,
+        row.ordinal,
+    )
+
+
+def _is_told_by_owner(row: SymbolRow) -> bool:
+    """A field, a constant in something, or a line that only says which module a file is or has (`mod x;`, `namespace A;`)."""
+    if row.kind == "module":
+        return row.line_start == row.line_end
+    return row.kind == "field" or (row.kind in _VALUES and row.parent_kind is not None)
+
+
+class _Defined:
+    """What the rows of one name define, so that declarations of the same can be told."""
+
+    def __init__(self, rows: Sequence[SymbolRow]) -> None:
+        defining = [row for row in rows if _declared_in(row) is None]
+        self._bodies = {row.name for row in defining if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row))}
+        self._by_owner: set[tuple[str, str, str]] = set()
+        # To read the owners off the names takes longer than all the rest, and few trees have files of declarations alone.
+        if len(defining) < len(rows):
+            self._by_owner = {(_FAMILY.get(row.language, row.language), row.name, _owner(row)) for row in defining}
+
+    def elsewhere(self, row: SymbolRow) -> bool:
+        """Returns whether a row declares what another defines: a prototype, or a name of the same owner in a file of
+        declarations alone. What such a file says of a library in another language has no other definition."""
+        family = _declared_in(row)
+        if family is not None:
+            return (family, row.name, _owner(row)) in self._by_owner
+        return _is_prototype(row) and row.name in self._bodies
+
+
+def _declared_in(row: SymbolRow) -> str | None:
+    if not row.path.endswith(_DECLARATION_ENDS):
+        return None
+    return next(family for end, family in DECLARATION_FILES.items() if row.path.endswith(end))
+
+
+def _is_prototype(row: SymbolRow) -> bool:
+    return row.language in PROTOTYPE_LANGUAGES and row.kind in _CALLED and row.signature.endswith(";")
+
+
+def _owner(row: SymbolRow) -> str:
+    parts = name_parts(row.qualified_name) if row.parent_kind in _OWNERS else ()
+    return parts[-2] if len(parts) > 1 else ""
+
+
+def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:
+    """Returns the definitions with exactly that name, else those whose qualified name ends so, else those but for case."""
+    whole = allowed(snapshot.facts.symbols_named(name, SAME_NAME_LIMIT), where, kinds)
+    exact = [row for row in whole if row.name == name]
+    if exact:
+        return [Named(row, "exact") for row in ordered(exact)]
+    parts = name_parts(name)
+    if parts and parts != (name,):
+        ends = allowed(snapshot.facts.symbols_named(parts[-1], SAME_NAME_LIMIT), where, kinds)
+        if len(parts) == 1:
+            same = [row for row in ends if row.name == parts[0]]
+        else:
+            same = [row for row in ends if _ends_with(row, parts)]
+        if same:
+            return [Named(row, "qualified") for row in ordered(same)]
+        folded = tuple(part.lower() for part in parts)
+        whole = whole or [row for row in ends if len(parts) == 1 or _ends_with(row, folded, fold=True)]
+    return [Named(row, "case_insensitive") for row in ordered(whole)]
+
+
+def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) -> bool:
+    """Whether a definition's qualified name ends in `parts`; what is missing at its front may be the file's path."""
+    qualified = name_parts(row.qualified_name.lower() if fold else row.qualified_name)
+    if qualified[-len(parts) :] == parts:
+        return True
+    path = name_parts((row.path.lower() if fold else row.path).rpartition(".")[0] or row.path)
+    if len(parts) > len(qualified) + len(path) + 1:
+        return False
+    return any(parts[-count:] == qualified[-count:] and _is_tail(path, parts[:-count]) for count in range(1, len(parts)))
+
+
+def _is_tail(path: tuple[str, ...], front: tuple[str, ...]) -> bool:
+    # `handler.rs::run` splits into `handler`, `rs`, `run`: an extension may stand between.
+    return path[-len(front) :] == front or (len(front) > 1 and path[-len(front) + 1 :] == front[:-1])
+
+
+def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+    """Returns the rows that a request's filters leave, in their order."""
+    files = None if where.file_ids is None else frozenset(where.file_ids)
+    return [
+        row
+        for row in rows
+        if has_kind(row, kinds)
+        and (not where.languages or row.language in where.languages)
+        and (files is None or row.file_id in files)
+    ]
+
+
+_HANDLE: Final = re.compile(r"[0-9a-f]{16}")
+
+
+def is_handle(text: str) -> bool:
+    """Returns whether a text has the form of a `symbol_id` or `result_id`."""
+    return _HANDLE.fullmatch(text.strip()) is not None
+
+
+def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
+    """Returns the `symbol_id` of a definition."""
+    return identity.symbol_id(snapshot.project_id, row.path, row.kind, row.line_start, row.name, row.ordinal)
+
+
+def symbol_of_handle(snapshot: Snapshot, text: str) -> SymbolRow | None:
+    """Returns the definition whose `symbol_id` is `text`; None where there is none, or the text is no handle."""
+    if not is_handle(text):
+        return None
+    handle = text.strip()
+    candidates = snapshot.facts.symbols_with_id_prefix(identity.id_prefix(handle))
+    return next((row for row in candidates if symbol_handle(snapshot, row) == handle), None)
+
+
+def outdated(handle: str) -> SymbolNotFound:
+    """Returns the error for a handle that means nothing any more."""
+    return SymbolNotFound(
+        f"no symbol has the id {handle.strip()} now: its file has changed since, or it is the result_id of a place that is no "
+        "symbol. Ask again with the name, or with path:line.",
+        symbol_id=handle.strip(),
+    )

@@ -1,0 +1,250 @@
+"""The lines of a hit that an answer shows: a whole definition up to a budget, or those lines that say most of the query.
+
+A definition is shown from its first line to its last, with its decorators and attributes; the comment above only where it is
+asked for. All text is read from the index, so that what is shown is of the generation that was searched.
+"""
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
+from codecompass.protocol.requests import DetailLevel
+from codecompass.query.boundaries import MAX_SYMBOL_LINES
+from codecompass.query.locations import lines_shown
+from codecompass.query.ranking import RankedPlace
+from codecompass.query.source import comment_marks, lines_of
+from codecompass.query.tokens import query_words, stem
+from codecompass.store.index import Snapshot
+
+MATCHING_LINES: Final = 3
+"""Lines shown of a definition or a piece of text that is too long to be shown whole."""
+
+WHOLE_LINES: Final = 8
+"""A definition of so many lines or fewer is shown whole: a reader would ask for it next."""
+
+CONTEXT_LINES: Final = 30
+"""Lines shown at level `context`, from the first one on."""
+
+SEARCHED_LINES: Final = 400
+"""A hit longer than this is looked through from its beginning only."""
+
+SHOWN_CHARACTERS: Final = 200
+LEAD_CHARACTERS: Final = 60
+"""Of a long line: what is shown of it, and how much of that stands before the first match."""
+
+MIN_WORD: Final = 2
+
+
+def word_pattern(query: str) -> re.Pattern[str] | None:
+    """Returns what finds the query's words, and words of the same stem, in a line; None where there are none."""
+    stems = {stem(word.text) for word in query_words(query) if len(word.text) >= MIN_WORD}
+    if not stems:
+        return None
+    alternatives = "|".join(re.escape(word) for word in sorted(stems, key=lambda word: (-len(word), word)))
+    # The rest of a word in small letters belongs to it: `writer`, but not `write` and `Lock` in `writeLock`.
+    return re.compile(f"(?:(?i:{alternatives}))[a-z]*")
+
+
+def excerpt_of(
+    snapshot: Snapshot,
+    place: RankedPlace,
+    matched: Sequence[MatchedLine],
+    level: DetailLevel,
+    pattern: re.Pattern[str] | None,
+    *,
+    with_docs: bool = False,
+) -> Excerpt:
+    """Returns the lines of `place` to show, in order. `matched` are those that a literal or regular expression matched: they
+    are shown as they are, except at the levels `context` and `body`, which show the beginning and all of the place."""
+    enclosing = _enclosing(place)
+    if level == "location" or place.type == "file":
+        return Excerpt(enclosing=enclosing)
+    if level == "body":
+        return _whole(snapshot, place, enclosing, with_docs=with_docs)
+    if (matched or place.asked_first) and level != "context":
+        return Excerpt(lines=tuple(matched) or lines_shown(snapshot, place), enclosing=enclosing)
+    last = min(place.line_end, place.line_start + SEARCHED_LINES - 1)
+    lines = [
+        MatchedLine(line=place.line_start + offset, text=text)
+        for offset, text in enumerate(lines_of(snapshot, place.place.id, place.line_start, last))
+    ]
+    if level == "context":
+        return _beginning(lines, place, enclosing)
+    if place.symbol is not None and len(lines) <= WHOLE_LINES:
+        return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
+    # The signature of a definition stands above the excerpt already.
+    candidates = lines[1:] if place.symbol is not None and place.symbol.signature else lines
+    return Excerpt(lines=_best(candidates, pattern, place.focus), enclosing=enclosing)
+
+
+def _enclosing(place: RankedPlace) -> Enclosing | None:
+    row = place.enclosing
+    if place.symbol is not None or row is None:
+        return None
+    return Enclosing(
+        kind=row.kind, name=row.name, qualified_name=row.qualified_name, line_start=row.line_start, line_end=row.line_end
+    )
+
+
+def _whole(snapshot: Snapshot, place: RankedPlace, enclosing: Enclosing | None, *, with_docs: bool) -> Excerpt:
+    body = body_of(snapshot, place, with_docs=with_docs)
+    lines = tuple(MatchedLine(line=number, text=text) for number, text in enumerate(body.lines, body.line_start))
+    return Excerpt(lines=lines, is_whole=not body.lines_omitted, n_omitted=body.lines_omitted, enclosing=enclosing)
+
+
+def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Enclosing | None) -> Excerpt:
+    first = 0
+    if place.symbol is None and place.focus:
+        first = max(0, min(place.focus - place.line_start - MATCHING_LINES, len(lines) - CONTEXT_LINES))
+    shown = tuple(_shortened(line, None) for line in lines[first : first + CONTEXT_LINES])
+    omitted = place.line_end - place.line_start + 1 - first - len(shown)
+    return Excerpt(lines=shown, is_whole=not (first or omitted), n_omitted=omitted, enclosing=enclosing)
+
+
+def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int) -> tuple[MatchedLine, ...]:
+    """The line that the hit points at and those with most different words, the earlier ones of equals, in line order."""
+    counts = {line.line: _n_words(line.text, pattern) for line in lines}
+    found = sorted((line for line in lines if counts[line.line]), key=lambda line: (-counts[line.line], line.line))
+    most = counts[found[0].line] if found else 0
+    pointed = [line for line in lines if line.line == focus]
+    # A line with one word of several is noise beside a line that has them all.
+    others = [line for line in found if line.line != focus and (counts[line.line] == most or counts[line.line] > 1)]
+    kept = (pointed + others)[:MATCHING_LINES]
+    return tuple(_shortened(line, pattern) for line in sorted(kept, key=lambda line: line.line))
+
+
+def _n_words(text: str, pattern: re.Pattern[str] | None) -> int:
+    return 0 if pattern is None else len({stem(match.lower()) for match in pattern.findall(text)})
+
+
+def _shortened(line: MatchedLine, pattern: re.Pattern[str] | None) -> MatchedLine:
+    if len(line.text) <= SHOWN_CHARACTERS:
+        return MatchedLine(line=line.line, text=line.text.rstrip())
+    match = pattern.search(line.text) if pattern is not None else None
+    return MatchedLine(line=line.line, text=shortened(line.text, match.start() if match is not None else 0))
+
+
+def shortened(text: str, match_start: int) -> str:
+    """Returns a line of code as it is shown: whole, or the part around the match, with `…` where it was cut."""
+    if len(text) <= SHOWN_CHARACTERS:
+        return text.rstrip()
+    first = max(0, match_start - LEAD_CHARACTERS)
+    cut = text[first : first + SHOWN_CHARACTERS].rstrip()
+    return ("…" if first else "") + cut + ("…" if first + SHOWN_CHARACTERS < len(text) else "")
+
+
+BODY_LINES: Final = 120
+"""Lines of one body. Of the functions of 32 repositories 99 % are shorter; a longer class is better asked for by its parts."""
+
+BODY_BYTES: Final = 16_000
+"""Of one body, so that the first hit of an answer cannot fill it alone."""
+
+BODY_LINE_CHARACTERS: Final = 2_000
+"""A longer line is data, and is cut."""
+
+MAX_LINES_ABOVE: Final = 60
+"""Lines above a definition that are looked at for what belongs to it."""
+
+MAX_ATTRIBUTE_LINES: Final = 12
+
+_ATTRIBUTE_STARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("python", "java", "kotlin", "scala", "swift", "typescript", "tsx", "javascript"), ("@",)),
+    "rust": ("#[",),
+    "php": ("#[",),
+    "csharp": ("[",),
+    "elixir": ("@spec", "@impl", "@deprecated"),
+    "c": ("__attribute__", "[["),
+    "cpp": ("template", "__attribute__", "[["),
+}
+_BLOCK_COMMENTS: Final = (("*/", "/*"), ("-}", "{-"), ('"""', '"""'))
+_DOC_ATTRIBUTES: Final = ("@doc", "@moduledoc", "@typedoc")
+
+
+class Body(Struct, frozen=True):
+    """Whole lines as they stand in the file, from `line_start` on (1-based), and how many behind them are left out."""
+
+    lines: tuple[str, ...]
+    line_start: int
+    lines_omitted: int
+
+    @property
+    def text(self) -> str:
+        """The lines without their common indentation."""
+        return textwrap.dedent("\n".join(self.lines))
+
+
+def body_of(snapshot: Snapshot, place: RankedPlace, *, with_docs: bool = False) -> Body:
+    """Returns the text of a place as a whole."""
+    first, last = place.line_start, place.line_end
+    is_definition = place.symbol is not None
+    around = place.enclosing
+    if not is_definition and around is not None and around.line_end - around.line_start < MAX_SYMBOL_LINES:
+        first, last, is_definition = around.line_start, around.line_end, True
+    if is_definition:
+        above = lines_of(snapshot, place.place.id, max(1, first - MAX_LINES_ABOVE), first - 1) if first > 1 else []
+        first -= _lead(above, place.place.language, with_docs=with_docs)
+    return body_lines(snapshot, place.place.id, first, last)
+
+
+def body_lines(snapshot: Snapshot, file_id: int, first: int, last: int) -> Body:
+    """Returns the lines `first`..`last` of a file, as many as the budget allows; the first always."""
+    end = min(last, first + BODY_LINES - 1)
+    lines = lines_of(snapshot, file_id, first, end)
+    if len(lines) < end - first + 1:
+        last = first + len(lines) - 1  # the file ends before
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        shown = line if len(line) <= BODY_LINE_CHARACTERS else line[: BODY_LINE_CHARACTERS - 1] + "…"
+        size += len(shown.encode("utf-8", "replace")) + 1
+        if kept and size > BODY_BYTES:
+            break
+        kept.append(shown)
+    return Body(tuple(kept), first, max(0, last - first + 1 - len(kept)))
+
+
+def _lead(above: Sequence[str], language: str, *, with_docs: bool) -> int:
+    """How many of the lines above a definition belong to it."""
+    count = 0
+    while count < len(above):
+        height = _attribute_height(above, count, language) or (_comment_height(above, count, language) if with_docs else 0)
+        if not height:
+            break
+        count += height
+    return count
+
+
+def _attribute_height(above: Sequence[str], count: int, language: str) -> int:
+    """The lines of the decorator or attribute that ends `count` lines above the definition, 0 where none does."""
+    starts = _ATTRIBUTE_STARTS.get(language, ())
+    if not starts:
+        return 0
+    ending = above[-1 - count]
+    if ending.strip().startswith(starts):
+        return 1
+    if not ending.strip().startswith((")", "]", "}")):
+        return 0
+    indentation = len(ending) - len(ending.lstrip())
+    for height in range(2, min(MAX_ATTRIBUTE_LINES, len(above) - count) + 1):
+        line = above[-count - height]
+        if line.strip() and len(line) - len(line.lstrip()) <= indentation:
+            return height if line.strip().startswith(starts) else 0
+    return 0
+
+
+def _comment_height(above: Sequence[str], count: int, language: str) -> int:
+    """The lines of the comment that ends `count` lines above the definition, 0 where none does."""
+    ending = above[-1 - count].strip()
+    for end, start in _BLOCK_COMMENTS:
+        if ending.endswith(end) and not ending.startswith(start):
+            heights = range(2, len(above) - count + 1)
+            return next((height for height in heights if start in above[-count - height]), 0)
+    if ending == '"""' and language == "elixir":
+        heights = range(2, len(above) - count + 1)
+        return next((height for height in heights if above[-count - height].strip().startswith(_DOC_ATTRIBUTES)), 0)
+    marks = comment_marks(language) + (_DOC_ATTRIBUTES if language == "elixir" else ())
+    return 1 if ending.startswith(marks) else 0

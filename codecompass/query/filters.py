@@ -1,0 +1,191 @@
+"""Filters of a request: language names as people write them, path globs, symbol kinds; and why nothing passes them."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import Final
+
+import re2
+
+from codecompass.errors import InvalidInput
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
+from codecompass.protocol.kinds import kinds_meant
+from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs
+from codecompass.query.path_globs import path_pattern as path_pattern
+from codecompass.store.facts import FactsReader, SymbolRow
+from codecompass.store.file_table import FileTable
+from codecompass.store.index import Snapshot
+from codecompass.store.text import Filter
+
+SHOWN_NAMES: Final = 12
+"""Names of a directory, and languages, that a warning lists."""
+
+_OPPOSITE: Final = bytes([1, 0, *range(2, 256)])
+
+_LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "py": ("python",),
+    "python3": ("python",),
+    "js": ("javascript",),
+    "jsx": ("javascript",),
+    "node": ("javascript",),
+    "ts": ("typescript", "tsx"),
+    "typescript": ("typescript", "tsx"),
+    "golang": ("go",),
+    "rs": ("rust",),
+    "c++": ("cpp",),
+    "cxx": ("cpp",),
+    "cc": ("cpp",),
+    "c#": ("csharp",),
+    "cs": ("csharp",),
+    "rb": ("ruby",),
+    "kt": ("kotlin",),
+    "sh": ("bash",),
+    "shell": ("bash",),
+    "ex": ("elixir",),
+    "exs": ("elixir",),
+    "hs": ("haskell",),
+    "md": ("markdown",),
+    "yml": ("yaml",),
+}
+
+
+def languages_meant(names: str | None) -> tuple[str, ...]:
+    """Returns the index's names for languages as written, with commas between; none for None, which means all."""
+    if names is None:
+        return ()
+    written = (name.strip().lower() for name in well_formed(names).split(","))
+    return tuple(dict.fromkeys(language for name in written if name for language in _LANGUAGE_ALIASES.get(name, (name,))))
+
+
+def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> Filter:
+    """Returns what hits must satisfy. A path filter looks at every path once.
+
+    Raises InvalidInput for a path filter that is too large, or that has nothing in it.
+    """
+    languages = languages_meant(language)
+    if path is None:
+        return Filter(languages)
+    files = snapshot.files()
+    chosen = chosen_files(files, path)
+    n_left_out = chosen.count(0)
+    if n_left_out == 0:
+        return Filter(languages)
+    left_out = compress(files.ids, chosen.translate(_OPPOSITE)) if n_left_out < len(files) / 2 else ()
+    return Filter(languages, tuple(compress(files.ids, chosen)), tuple(left_out))
+
+
+def chosen_files(files: FileTable, path: str) -> bytearray:
+    """Returns for each file 1 if it passes a path filter, else 0. Raises as `index_filter` does."""
+    written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
+        # Nobody who names what is there means anything else.
+        wanted: tuple[str, ...] = (literal_expression(written),)
+        unwanted: tuple[str, ...] = ()
+    else:
+        globs = path_globs(path)
+        wanted, unwanted = expressions_of(globs.wanted), expressions_of(globs.unwanted)
+    chosen = bytearray(len(files)) if wanted else bytearray(b"\1" * len(files))
+    try:
+        for expressions, mark in ((wanted, b"\1"), (unwanted, b"\0")):
+            for expression in expressions:
+                for run in files.runs(expression):
+                    chosen[run.start : run.stop] = mark * len(run)
+    except re2.error as error:
+        raise InvalidInput(
+            "path is too large a pattern. Use fewer or shorter globs.", field="path", value=written[:SHOWN_VALUE_LENGTH]
+        ) from error
+    return chosen
+
+
+def _is_there(files: FileTable, path: str) -> bool:
+    return files.number(path) is not None or len(files.below(path)) > 0
+
+
+def filter_warnings(
+    snapshot: Snapshot, where: Filter, language: str | None, path: str | None, kind: str | None
+) -> tuple[str, ...]:
+    """Returns what is wrong with filters that nothing in this index can pass, and what there is instead; else nothing.
+
+    Looks at the definitions when a kind is asked for, so it is for answers without a hit.
+    """
+    warnings = unknown_language(snapshot.facts, language)
+    if path is not None and where.file_ids == ():
+        warnings += (nothing_fits(snapshot.files(), path, "path"),)
+    elif not warnings and language is not None and where.file_ids is not None:
+        files, ids = snapshot.files(), frozenset(where.file_ids)
+        there = dict.fromkeys(files.languages[n] for n, file_id in enumerate(files.ids) if file_id in ids)
+        if not any(one in there for one in where.languages):
+            said = f"no file that fits path {_shown(path)} is of language {_shown(language)}"
+            warnings += (f"{said}; those files are: {_list(there)}",)
+    kinds = symbol_kinds(kind)
+    if kinds is not None and "use" not in kinds and snapshot.meta.completeness == "complete":
+        known = [known_kind for known_kind, _ in snapshot.facts.symbol_counts()]
+        if not any(has for has in _passing(kinds, known)):
+            warnings += (f"the index has no definition of kind {_shown(kind)}; it has: {', '.join(known) or 'none'}",)
+    return warnings
+
+
+def _passing(kinds: frozenset[SymbolKind], known: Sequence[SymbolKind]) -> list[SymbolKind]:
+    # A Rust function in an `impl` is also what others call a method, see `has_kind`.
+    return [kind for kind in known if kind in kinds or ("method" in kinds and kind == "fn")]
+
+
+def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
+    """Returns a warning where no indexed file is of the languages asked for, else nothing."""
+    if name is None:
+        return ()
+    known = [language for language, _ in facts.files_by_language()]
+    if any(language in known for language in languages_meant(name)):
+        return ()
+    return (f"no indexed file is of language {name[:40]!r}; indexed are: {', '.join(known[:20])}",)
+
+
+def nothing_fits(files: FileTable, text: str, argument: str) -> str:
+    """Returns what to say of globs that no path fits: one that nearly does, else what is in the directory that is there."""
+    globs = path_globs(text)
+    if not globs.wanted:
+        return f"{argument} {_shown(text)} leaves out every indexed file"
+    said = f"no indexed file fits {argument} {_shown(text)}"
+    for glob in globs.wanted:
+        without_case = next(files.runs(expression_of(glob), has_case=False), None)
+        if without_case is not None:
+            return f"{said}, where case counts; there is {files.paths[without_case.start]}"
+        anywhere = next(files.runs(expression_of(f"**/{glob.lstrip('/')}")), None)
+        if anywhere is not None:
+            return f"{said}, which begins at the root; **/{glob.lstrip('/')} would find {files.paths[anywhere.start]}"
+    segments = literal_start(globs.wanted[0])
+    n_there = 0
+    while n_there < len(segments) and len(files.below("/".join(segments[: n_there + 1]))) > 0:
+        n_there += 1
+    directory = "/".join(segments[:n_there])
+    names = files.names_in(directory)
+    if n_there < len(segments):
+        bare = [name.rstrip("/") for name in names]
+        close = difflib.get_close_matches(segments[n_there][:255], bare, SHOWN_NAMES, 0.5)
+        names.sort(key=lambda name: close.index(name.rstrip("/")) if name.rstrip("/") in close else SHOWN_NAMES)
+    return f"{said}; {directory + '/' if directory else 'the root'} has: {_list(names)}"
+
+
+def _list(names: Sequence[str] | Mapping[str, object]) -> str:
+    shown = list(names)
+    more = f" and {len(shown) - SHOWN_NAMES} more" if len(shown) > SHOWN_NAMES else ""
+    return ", ".join(shown[:SHOWN_NAMES]) + more if shown else "nothing"
+
+
+def _shown(text: str | None) -> str:
+    return repr(well_formed(text or "")[:SHOWN_VALUE_LENGTH])
+
+
+def symbol_kinds(kind: str | None) -> frozenset[SymbolKind] | None:
+    """Returns the kinds that a request's `kind`, one or several with commas between, means; None for all."""
+    if kind is None:
+        return None
+    return frozenset().union(*(kinds_meant(word.strip()) for word in kind.split(",") if word.strip()))
+
+
+def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
+    """Returns whether a symbol is of one of `kinds`. A Rust function in an `impl` is also what others call a method."""
+    if kinds is None or row.kind in kinds:
+        return True
+    return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"

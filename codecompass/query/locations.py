@@ -1,0 +1,182 @@
+"""Locations that a query names: `src/x.py:120`, `x.py:120-140`, `x.py#L120`, and files by path as logs print them
+(`auth/handler.rs`).
+"""
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.replies import MatchedLine
+from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.query.boundaries import ENCLOSING_KINDS, as_symbol
+from codecompass.query.filters import has_kind
+from codecompass.query.ranking import RankedPlace, Signals
+from codecompass.query.source import lines_of
+from codecompass.scan.path_roles import role_of
+from codecompass.store.facts import FilePlace, FileRow, SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.text import Filter
+
+LINES_AROUND: Final = 3
+"""Lines shown before and after those that were asked for."""
+
+MAX_ASKED: Final = 60
+"""Lines of a range that are shown."""
+
+SHOWN_CHARACTERS: Final = 240
+
+MAX_FILES: Final = 10
+"""Files whose path ends as asked that are answered for."""
+
+_ASKED: Final = re.compile(
+    r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
+)
+_CALLED_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "macro"})
+_VALUE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"const", "var", "field", "type"})
+
+
+class AskedLines(Struct, frozen=True):
+    """A path, or the end of one, and lines in it (1-based, inclusive)."""
+
+    path: str
+    first: int
+    last: int
+
+
+def asked_lines(text: str) -> AskedLines | None:
+    """Returns the place that a text is, None where it is none."""
+    match = _ASKED.fullmatch(well_formed(text).strip())
+    if match is None or len(match["path"]) > MAX_PATH_LENGTH or not any(mark in match["path"] for mark in "./\\"):
+        return None
+    first = int(match["first"] or match["from"])
+    last = int(match["last"] or match["to"] or first)
+    return AskedLines(match["path"].replace("\\", "/"), max(1, first), min(max(1, first, last), first + MAX_ASKED - 1))
+
+
+def places_of_lines(
+    snapshot: Snapshot,
+    asked: AskedLines,
+    root: str,
+    where: Filter = Filter(),  # noqa: B008 (frozen)
+    kinds: frozenset[SymbolKind] | None = None,
+) -> list[RankedPlace]:
+    """Returns the definitions around the lines in the files that are meant, product code first; the lines alone where there is
+    none around them. A file that is shorter is answered by its last line where no other is meant.
+
+    `root` is that of the workspace, for absolute paths.
+    """
+    path = asked.path.removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
+    if not path:
+        return []
+    whole = snapshot.facts.file(path)
+    if whole is not None and whole.status == "indexed":
+        files = [whole]
+    else:
+        ending = [snapshot.facts.file(found) for found in snapshot.facts.paths_ending(path, MAX_FILES)]
+        files = [file for file in ending if file is not None]
+    files = [
+        file
+        for file in files
+        if (where.file_ids is None or file.id in where.file_ids) and (not where.languages or file.language in where.languages)
+    ]
+    files = [file for file in files if asked.first <= file.line_count] or files
+    files.sort(key=lambda file: (role_of(file.path).rank, len(file.path), file.path))
+    return [_place_of_line(snapshot, file, asked, kinds, index) for index, file in enumerate(files)]
+
+
+def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ...]:
+    """Returns the lines that a place was asked for by, and those around them."""
+    if not place.asked_first:
+        return ()
+    first = max(1, place.asked_first - LINES_AROUND)
+    lines = lines_of(snapshot, place.place.id, first, place.asked_last + LINES_AROUND)
+    return tuple(MatchedLine(line=number, text=_shown(line)) for number, line in enumerate(lines, first))
+
+
+def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[SymbolKind] | None) -> SymbolRow | None:
+    """Returns the innermost definition around all of the lines.
+
+    What a function's body defines is the function's; elsewhere a constant or a field is a definition of its own.
+    """
+    around = [row for row in rows if row.line_start <= first and row.line_end >= last and has_kind(row, kinds)]
+
+    def deepest(wanted: frozenset[SymbolKind]) -> SymbolRow | None:
+        return max(
+            (row for row in around if row.kind in wanted), key=lambda row: (row.line_start, -row.line_end, row.id), default=None
+        )
+
+    found = deepest(ENCLOSING_KINDS)
+    if found is not None and found.kind in _CALLED_KINDS:
+        return found
+    return deepest(_VALUE_KINDS) or found
+
+
+def _place_of_line(
+    snapshot: Snapshot, file: FileRow, asked: AskedLines, kinds: frozenset[SymbolKind] | None, index: int
+) -> RankedPlace:
+    end = max(1, file.line_count)
+    first, last = min(asked.first, end), min(asked.last, end)
+    place = RankedPlace(
+        place=FilePlace(file.id, file.path, file.language, file.line_count),
+        type="snippet",
+        line_start=first,
+        line_end=last,
+        score=20.0 / (1.0 + 0.05 * index),
+        signals=Signals(exact=1.0, path=1.0),
+        focus=first,
+        asked_first=first,
+        asked_last=last,
+    )
+    found = innermost(snapshot.facts.symbols_around(file.id, first, last), first, last, kinds)
+    return place if found is None else as_symbol(place, found, first)
+
+
+def _shown(line: str) -> str:
+    text = line.rstrip()
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
+MAX_NAMED_FILES: Final = 50
+
+
+def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above: float, root: str = "") -> list[RankedPlace]:
+    """Returns the files whose path ends in `query`, product code first, with scores over `above`.
+
+    With a line number behind the path, the definition around that line. `root` is that of the workspace, for absolute paths.
+    """
+    asked = asked_lines(query)
+    if asked is not None:
+        places = places_of_lines(snapshot, asked, root, where)[:limit]
+        return [msgspec.structs.replace(place, score=_score(above, index)) for index, place in enumerate(places)]
+    suffix = query.strip().replace("\\", "/").removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
+    if not suffix:
+        return []
+    files = [snapshot.facts.file(path) for path in snapshot.facts.paths_ending(suffix, MAX_NAMED_FILES)]
+    found = [
+        FilePlace(file.id, file.path, file.language, file.line_count)
+        for file in files
+        if file is not None
+        and (not where.languages or file.language in where.languages)
+        and (where.file_ids is None or file.id in where.file_ids)
+    ]
+    found.sort(key=lambda place: (role_of(place.path).rank, len(place.path), place.path))
+    return [_place(place, _score(above, index)) for index, place in enumerate(found[:limit])]
+
+
+def _score(above: float, index: int) -> float:
+    return above + 1.0 + 1.0 / (1 + index)
+
+
+def _place(file: FilePlace, score: float) -> RankedPlace:
+    return RankedPlace(
+        place=file,
+        type="file",
+        line_start=1,
+        line_end=max(1, file.line_count),
+        score=score,
+        signals=Signals(exact=1.0, path=1.0),
+    )

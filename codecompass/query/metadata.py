@@ -1,0 +1,125 @@
+"""The `metadata` of an answer: the state that was passed in, the snapshot that was read, what the query adds, and the files
+that have changed since.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.errors import CodeCompassError
+from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
+from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
+from codecompass.query.budget import item_tokens
+from codecompass.store.index import Snapshot
+
+
+def answer_metadata(
+    snapshot: Snapshot,
+    state: AnswerState,
+    *,
+    warnings: Sequence[str] = (),
+    is_truncated: bool = False,
+    is_partial: bool = False,
+    is_of_content: bool = True,
+) -> Metadata:
+    """Returns the block that all answers share.
+
+    An index that still lacks symbols, or that is not shown to hold the tree as it is, makes every answer `partial`; one that
+    is of the index itself, and not of what it holds, is not for the latter (`is_of_content` False).
+    """
+    completeness: Completeness = "truncated" if is_truncated else "complete"
+    if (
+        is_partial
+        or state.is_partial
+        or (is_of_content and state.freshness_status != "fresh")
+        or snapshot.meta.completeness == "partial"
+    ):
+        completeness = "partial"
+    return Metadata(
+        codecompass_protocol_version=PROTOCOL_VERSION,
+        freshness_status=state.freshness_status,
+        indexing_status=state.indexing_status,
+        result_completeness=completeness,
+        ref=state.ref,
+        schema_status=state.schema_status,
+        workspace=state.workspace,
+        project_id=state.project_id,
+        schema_name=state.schema_name,
+        generation=snapshot.generation,
+        warnings=(*state.warnings, *warnings),
+        hint=state.hint,
+    )
+
+
+ReplyT = TypeVar("ReplyT", bound=Struct)
+ContextReplyT = TypeVar("ContextReplyT", bound=CodeContextReply)
+
+NAMED_FILES: Final = 5
+"""Changed files that a warning names; it counts the others."""
+
+CHANGED_SOMEWHERE: Final = (
+    "files have changed since the index was built, and are not in this answer yet. Call again, or read what you have just written"
+)
+"""Where it is not known which."""
+
+HEAD_HAS_MOVED: Final = "another branch or commit has been checked out since the index was built. Call again to be told its name"
+
+
+def stale_warning(paths: Sequence[str]) -> str:
+    """Returns the warning of an answer that does not hold the newest content of `paths` (sorted, at least one)."""
+    named = ", ".join(paths[:NAMED_FILES])
+    more = f", and {len(paths) - NAMED_FILES:,} more" if len(paths) > NAMED_FILES else ""
+    one = len(paths) == 1
+    return (
+        f"{len(paths):,} {'file has' if one else 'files have'} changed since the index was built, and this answer knows "
+        f"{'it' if one else 'them'} as {'it was' if one else 'they were'} before: {named}{more}. Call again, or read "
+        f"{'it' if one else 'them'}"
+    )
+
+
+def cannot_update(error: CodeCompassError) -> str:
+    """Returns the warning of an answer that could not be brought up to date because the index cannot be written."""
+    cause = error.data.get("cause") or error.message
+    return f"the index cannot be brought up to date: it cannot be written ({cause}). Free disk space or make it writable"
+
+
+def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:
+    """Returns the reply with the hits in `changed` files marked. One with a promised size loses its last items for that."""
+    if isinstance(reply, SearchCodeReply | LocateSymbolReply):
+        results = tuple(
+            msgspec.structs.replace(result, stale=True) if result.path in changed else result for result in reply.results
+        )
+        return msgspec.structs.replace(reply, results=results)
+    if isinstance(reply, CodeContextReply):
+        return _marked_context(reply, changed, max_tokens)
+    return reply
+
+
+def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: int | None) -> ContextReplyT:
+    items: list[ContextItem] = []
+    tokens = reply.estimated_tokens
+    for item in reply.context_items:
+        if item.path not in changed:
+            items.append(item)
+            continue
+        marked = msgspec.structs.replace(item, stale=True)
+        cost = item_tokens(marked) - item_tokens(item)
+        if max_tokens is not None and tokens + cost > max_tokens:
+            # What is left out was paid for already, so there is room again.
+            tokens -= item_tokens(item)
+            continue
+        tokens += cost
+        items.append(marked)
+    metadata = reply.metadata
+    if len(items) < len(reply.context_items):
+        metadata = msgspec.structs.replace(
+            metadata,
+            returned=len(items),
+            remaining_candidates=metadata.remaining_candidates + len(reply.context_items) - len(items),
+        )
+    is_cut = reply.truncated or len(items) < len(reply.context_items)
+    return msgspec.structs.replace(
+        reply, context_items=tuple(items), estimated_tokens=tokens, truncated=is_cut, metadata=metadata
+    )

@@ -1,0 +1,215 @@
+"""`get_file_outline`: the tree of a file's definitions and its imports as people write them, from the facts alone."""
+
+import difflib
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from codecompass.errors import FileNotFound
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.encode import encoded_size
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import FileOutlineReply, OutlineNode
+from codecompass.protocol.requests import GetFileOutline
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.retrieval import file_query
+from codecompass.query.settings import QuerySettings
+from codecompass.query.tokens import query_words
+from codecompass.store.facts import FileRow, ImportRow, SymbolRow
+from codecompass.store.index import Snapshot
+
+SIMILAR_PATHS: Final = 5
+SIBLINGS: Final = 500
+"""Files of one directory that a wrong name is compared with."""
+
+ALIKE: Final = 0.6
+"""How much of two file names is the same where one may be a misspelling of the other; 1 is all."""
+
+MAX_NAME: Final = 255
+"""Characters of a file name, on all file systems that we know; what a caller sends can be longer."""
+
+LEAST_NODE_BYTES: Final = 50
+"""No node is shorter than `{"kind":"fn","name":"f","line_start":1,"line_end":1}`."""
+
+METADATA_BYTES: Final = 1000
+"""What an outline's answer takes besides its nodes, from above."""
+
+
+def get_file_outline(
+    snapshot: Snapshot,
+    request: GetFileOutline,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+) -> FileOutlineReply:
+    """Returns the outline in source order; too large a one loses its deepest levels first, then its last nodes.
+
+    Raises FileNotFound for a path that is not indexed, with similar paths and, if it was skipped, the reason.
+    """
+    file = known_file(snapshot, request.path, state.workspace)
+    symbols = snapshot.facts.symbols_in_file(file.id)
+    whole = _tree(symbols, snapshot.facts.imports_of(file.id), file.language)
+    nodes = _pruned(whole, 1) if request.depth == "top" else whole
+    n_nodes = _count(nodes)
+    limit = request.limit or n_nodes
+    shown = _fitting(nodes, limit, settings.max_outline_bytes - METADATA_BYTES)
+    n_shown = _count(shown)
+    left_out = n_nodes - n_shown
+    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)
+    is_limited = left_out > 0 and n_shown < limit
+    return FileOutlineReply(
+        file_path=file.path,
+        language=file.language,
+        symbols=shown,
+        metadata=msgspec.structs.replace(metadata, symbol_count=n_shown, safety_limit_applied=is_limited),
+    )
+
+
+def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
+    """Returns the indexed file that a path means: relative, `./`, with backslashes, or absolute within the workspace.
+
+    Raises FileNotFound as `get_file_outline` does.
+    """
+    relative = well_formed(path).strip().replace("\\", "/")
+    if workspace and relative.startswith(workspace.rstrip("/") + "/"):
+        relative = relative[len(workspace.rstrip("/")) + 1 :]
+    relative = relative.removeprefix("./")
+    file = snapshot.facts.file(relative)
+    if file is not None and file.status == "indexed":
+        return file
+    if file is not None:
+        raise FileNotFound(
+            f"{relative} is not indexed: {file.reason}. index_status with this path (on the command line: codecompass status "
+            f"--path {relative}) says more.",
+            path=relative,
+            reason=file.reason,
+        )
+    similar = similar_paths(snapshot, relative)
+    hint = f" Similar: {', '.join(similar)}." if similar else " Search for it with search_code."
+    raise FileNotFound(f"no indexed file has the path {relative[:200]}.{hint}", path=relative[:200], similar_paths=similar)
+
+
+def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
+    """Returns a few indexed paths that may have been meant.
+
+    The same name elsewhere comes first, then names that are written alike in the same directory, then the words of the path.
+    """
+    directory, _, name = path.rstrip("/").rpartition("/")
+    found = snapshot.facts.paths_ending(name, SIMILAR_PATHS) if name else []
+    beside = {each.rpartition("/")[2]: each for each in snapshot.facts.paths_in(directory, SIBLINGS)}
+    found += [beside[each] for each in difflib.get_close_matches(name[:MAX_NAME], beside, SIMILAR_PATHS, ALIKE)]
+    # Without the suffix: every Python file is like another one by its suffix alone.
+    hits = snapshot.text.search_files(file_query(query_words(posixpath.splitext(path)[0])), SIMILAR_PATHS)
+    places = snapshot.facts.places_by_id([hit.file_id for hit in hits])
+    found += [places[hit.file_id].path for hit in hits if hit.file_id in places]
+    return list(dict.fromkeys(found))[:SIMILAR_PATHS]
+
+
+def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: str) -> tuple[OutlineNode, ...]:
+    """Nests symbols by their parents, and imports in the definitions whose lines they stand in."""
+    children: dict[int | None, list[tuple[int, int, OutlineNode]]] = {}
+    known = {row.id for row in symbols}
+    for imported, inner in _with_inner(symbols, imports):
+        node = OutlineNode(
+            kind="use",
+            name=import_name(imported, language),
+            line_start=imported.line_start,
+            line_end=imported.line_end,
+        )
+        children.setdefault(None if inner is None else inner.id, []).append((imported.line_start, 0, node))
+    # Parents come before their children, so going backwards every node is made with its children complete.
+    for row in reversed(symbols):
+        inside = sorted(children.pop(row.id, ()), key=lambda item: item[:2])
+        node = OutlineNode(
+            kind=row.kind,
+            name=row.name,
+            line_start=row.line_start,
+            line_end=row.line_end,
+            visibility=row.visibility,
+            signature=row.signature,
+            children=tuple(item[2] for item in inside),
+        )
+        parent = row.parent_id if row.parent_id in known else None
+        children.setdefault(parent, []).append((row.line_start, row.id, node))
+    return tuple(item[2] for item in sorted(children.get(None, ()), key=lambda item: item[:2]))
+
+
+def _with_inner(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow]) -> Iterator[tuple[ImportRow, SymbolRow | None]]:
+    """Yields each import, by line, with the innermost definition whose lines it stands in."""
+    to_begin = sorted(symbols, key=lambda symbol: (symbol.line_start, symbol.id), reverse=True)
+    begun: list[SymbolRow] = []
+    for imported in sorted(imports, key=lambda item: item.line_start):
+        while to_begin and to_begin[-1].line_start <= imported.line_start:
+            begun.append(to_begin.pop())
+        while begun and begun[-1].line_end < imported.line_start:
+            begun.pop()
+        yield imported, next((symbol for symbol in reversed(begun) if symbol.line_end >= imported.line_end), None)
+
+
+def _fitting(nodes: tuple[OutlineNode, ...], limit: int, max_bytes: int) -> tuple[OutlineNode, ...]:
+    """The deepest cut of the tree that keeps both limits; where even the top level does not, its beginning."""
+    # Most cuts of a large tree are ruled out by the number of their nodes, before one is made.
+    fitting = min(limit, max_bytes // LEAST_NODE_BYTES)
+    for depth in range(sum(1 for n_nodes in _counts(nodes) if n_nodes <= fitting), 0, -1):
+        pruned = _pruned(nodes, depth)
+        if encoded_size(pruned) <= max_bytes:
+            return pruned
+    kept: list[OutlineNode] = []
+    size = 2
+    for node in _pruned(nodes, 1)[:limit]:
+        size += encoded_size(node) + 1
+        if size > max_bytes:
+            break
+        kept.append(node)
+    return tuple(kept)
+
+
+def _pruned(nodes: Iterable[OutlineNode], depth: int) -> tuple[OutlineNode, ...]:
+    return tuple(
+        node
+        if not node.children
+        else msgspec.structs.replace(node, children=_pruned(node.children, depth - 1) if depth > 1 else ())
+        for node in nodes
+    )
+
+
+def _counts(nodes: Sequence[OutlineNode]) -> Iterator[int]:
+    """Yields how many nodes there are down to each depth, the first one first."""
+    n_nodes = 0
+    level = list(nodes)
+    while level:
+        n_nodes += len(level)
+        yield n_nodes
+        level = [child for node in level for child in node.children]
+
+
+def _count(nodes: Sequence[OutlineNode]) -> int:
+    return max(_counts(nodes), default=0)
+
+
+_SEPARATORS: Final[Mapping[str, str]] = {"rust": "::", "cpp": "::", "php": "\\", "ruby": "::"}
+_NAMED_FROM: Final = frozenset({"javascript", "typescript", "tsx"})
+
+
+def import_name(row: ImportRow, language: str) -> str:
+    """Returns the name of one import, with its alias where it has one."""
+    alias = f" as {row.alias}" if row.alias and row.alias != row.name else ""
+    if language in _NAMED_FROM:
+        return _from_form(row, alias)
+    if row.kind == "system":
+        return f"<{row.spec}>"
+    if not row.name:
+        return row.spec + alias
+    separator = _SEPARATORS.get(language, ".")
+    glue = "" if not row.spec or row.spec.endswith(separator) else separator
+    return f"{row.spec}{glue}{row.name}{alias}"
+
+
+def _from_form(row: ImportRow, alias: str) -> str:
+    if not row.name:
+        return f"{row.alias} from {row.spec}" if row.alias else row.spec
+    if row.name == "default" and row.alias:
+        return f"{row.alias} from {row.spec}"
+    return f"{row.name}{alias} from {row.spec}"

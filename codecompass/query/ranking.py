@@ -1,0 +1,338 @@
+"""Scores candidates: file by file from features of 0..1, then the places inside each file.
+
+A file's score is the weighted sum of: its best chunk's BM25 over the best of all, the mass of its chunks, how much of the
+query its path and its stem say, its best definition by name, an exact name. What is not product code is scaled down. The
+best place of a file carries the file's score, each further one a fraction, so that a page shows several files.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.languages.records import SymbolKind
+from codecompass.languages.words import split_identifier
+from codecompass.query.filters import has_kind
+from codecompass.query.retrieval import Candidates, ChunkPlace, FileCandidate, NamedSymbol, Weights
+from codecompass.query.tokens import STOP_WORDS, WantedWords, could_name, name_parts
+from codecompass.scan.path_roles import PathReader, PathRole
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.text import ChunkHit
+
+PlaceType = Literal["symbol", "snippet", "file", "import"]
+
+SPREAD_DECAY: Final = 0.85
+"""What the next chunk of a file adds to its mass, against the one before."""
+
+DIRECTORY_WEIGHT: Final = 0.5
+ABOVE_WEIGHT: Final = 0.25
+"""What a word of the directory, and of those above it, counts against a word of the file's stem."""
+
+SECOND_PLACE: Final = 0.4
+FURTHER_PLACES: Final = 0.4
+"""Scores of a file's second place, and of each further one against the one before."""
+
+MAX_PLACES_PER_FILE: Final = 6
+LEADING_DEFINITION: Final = 0.3
+"""A definition's share of the score from which it, not the best chunk, is the place that a file is shown by."""
+
+KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
+    "class": 1.0,
+    "struct": 1.0,
+    "trait": 1.0,
+    "interface": 1.0,
+    "enum": 0.95,
+    "type": 0.9,
+    "fn": 0.85,
+    "macro": 0.85,
+    "module": 0.8,
+    "method": 0.75,
+    "const": 0.6,
+    "var": 0.55,
+    "field": 0.4,
+    "impl": 0.3,
+    "use": 0.1,
+    "test": 0.3,
+}
+
+NO_PHRASES: Final[Mapping[ChunkPlace, float]] = {}
+
+MAX_IMPORTERS: Final = 50
+"""Importing statements beyond which a file is no more important."""
+
+TEST_SCALE: Final = 0.4
+EXAMPLE_SCALE: Final = 0.5
+PROSE_SCALE: Final = 0.6
+DATA_SCALE: Final = 0.6
+GENERATED_SCALE: Final = 0.5
+VENDORED_SCALE: Final = 0.4
+
+_TEST_WORDS: Final = ("test", "tests", "testing", "spec", "specs", "mock", "mocks", "fixture", "fixtures", "benchmark", "bench")
+_EXAMPLE_WORDS: Final = ("example", "examples", "sample", "demo", "docs", "doc", "documentation", "tutorial", "website")
+_PROSE_WORDS: Final = ("readme", "changelog", "docs", "documentation", "license", "markdown", "md", "html", "guide")
+_DATA_WORDS: Final = ("json", "yaml", "yml", "toml", "xml", "config", "settings", "schema")
+_GENERATED_WORDS: Final = ("generated", "protobuf", "pb", "lock")
+_VENDORED_WORDS: Final = ("vendor", "vendored", "dependency", "dependencies")
+
+
+class Signals(Struct, frozen=True, kw_only=True):
+    """Why a place scores what it does. All 0..1 but `bm25`, which is the engine's figure."""
+
+    exact: float = 0.0
+    qualified: float = 0.0
+    path: float = 0.0
+    definition: float = 0.0
+    kind: float = 0.0
+    bm25: float = 0.0
+
+
+class RankedPlace(Struct, frozen=True, kw_only=True):
+    """A place that may become a result. `score` is above 0 and not bounded; `final_score` makes it 0..1."""
+
+    place: FilePlace
+    type: PlaceType
+    line_start: int
+    line_end: int
+    score: float
+    signals: Signals
+    symbol: SymbolRow | None = None
+    enclosing: SymbolRow | None = None
+    focus: int = 0
+    """The line that says most of the query, 0 where none was looked for."""
+    imported: str = ""
+    """What an import brings in, as a person writes it."""
+    asked_first: int = 0
+    asked_last: int = 0
+    """The lines that were asked for by their number, 0 where none were."""
+
+    @property
+    def final_score(self) -> float:
+        """The score as it is shown: 0..1, in the same order, four digits."""
+        return round(self.score / (self.score + 1.0), 4)
+
+
+class _Definition(Struct, frozen=True):
+    named: NamedSymbol
+    value: float
+    exact: float
+    qualified: float
+
+
+class _Spot(Struct, frozen=True):
+    type: PlaceType
+    line_start: int
+    line_end: int
+    symbol: SymbolRow | None
+    signals: Signals
+
+
+class _ValuedChunk(Struct, frozen=True):
+    chunk: ChunkHit
+    value: float
+    is_quoted: bool
+
+
+class _FileText(Struct, frozen=True):
+    """What the chunks of a file are worth: the best of them, and all together."""
+
+    chunks: tuple[_ValuedChunk, ...]
+    best: float
+    mass: float
+
+
+class _FileScore(Struct, frozen=True):
+    score: float
+    path: float
+    definitions: tuple[_Definition, ...]
+    chunks: tuple[_ValuedChunk, ...]
+    path_bm25: float
+
+
+def rank(
+    found: Candidates,
+    weights: Weights,
+    kinds: frozenset[SymbolKind] | None = None,
+    phrases: Mapping[ChunkPlace, float] = NO_PHRASES,
+) -> list[RankedPlace]:
+    """Returns the places of all candidates, best first; ties by path and line.
+
+    `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word.
+    """
+    best_bm25 = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0) or 1.0
+    texts = [_file_text(file, best_bm25, found, weights, phrases) for file in found.files]
+    best = _FileText((), max((text.best for text in texts), default=0.0), max((text.mass for text in texts), default=0.0))
+    paths = PathReader()
+    places: list[RankedPlace] = []
+    for file, text in zip(found.files, texts, strict=True):
+        scored = _score(file, text, best, found, weights, paths)
+        if scored.score > 0.0:
+            places += _places(file.place, scored, weights, kinds)
+    return _in_order(places)
+
+
+def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight: float) -> list[RankedPlace]:
+    """Returns the places in the order that results when files that others import count for more, up to `weight`."""
+    scaled = []
+    for place in places:
+        count = min(counts.get(place.place.path, 0), MAX_IMPORTERS)
+        factor = 1.0 + weight * math.log1p(count) / math.log1p(MAX_IMPORTERS)
+        scaled.append(msgspec.structs.replace(place, score=place.score * factor) if count else place)
+    return _in_order(scaled)
+
+
+def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
+    return sorted(places, key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
+
+
+def role_scale(role: PathRole, wanted: WantedWords) -> float:
+    """Returns the factor for files that are not product code.
+
+    It is milder where the query has a word for that kind of file, but not gone: a test runner's source is all about tests.
+    """
+    scale = 1.0
+    for applies, factor, words in (
+        (role.is_test, TEST_SCALE, _TEST_WORDS),
+        (role.is_example, EXAMPLE_SCALE, _EXAMPLE_WORDS),
+        (role.is_prose, PROSE_SCALE, _PROSE_WORDS),
+        (role.is_data, DATA_SCALE, _DATA_WORDS),
+        (role.is_generated, GENERATED_SCALE, _GENERATED_WORDS),
+        (role.is_vendored, VENDORED_SCALE, _VENDORED_WORDS),
+    ):
+        if applies:
+            scale *= math.sqrt(factor) if any(word in wanted for word in words) else factor
+    return scale
+
+
+def _file_text(
+    file: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkPlace, float]
+) -> _FileText:
+    """The chunks of a file in the order of their own value."""
+    valued = []
+    for chunk in file.chunks:
+        place = (chunk.file_id, chunk.line_start)
+        value = chunk.score / best_bm25 + weights.coverage * found.coverage.get(place, 0.0)
+        phrase = phrases.get(place, 0.0)
+        valued.append(_ValuedChunk(chunk, value + weights.phrase * phrase, is_quoted=phrase > 0.0))
+    valued.sort(key=lambda item: (-item.value, item.chunk.line_start))
+    mass = sum(item.value * SPREAD_DECAY**index for index, item in enumerate(valued))
+    return _FileText(tuple(valued), valued[0].value if valued else 0.0, mass)
+
+
+def _score(
+    file: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: PathReader
+) -> _FileScore:
+    wanted = found.wanted
+    words = paths.words(file.place.path)
+    weighted = [(word, 1.0) for word in words.stem]
+    weighted += [(word, DIRECTORY_WEIGHT) for word in words.directory]
+    weighted += [(word, ABOVE_WEIGHT) for word in words.above]
+    path = wanted.coverage(weighted).recall
+    stem = wanted.coverage((word, 1.0) for word in words.stem).precision
+    definitions = _definitions(file.symbols, found, weights)
+    score = weights.path * path + weights.stem * stem * stem
+    if text.best > 0.0:
+        score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
+    if definitions:
+        score += _definition_score(definitions[0], weights)
+    score *= role_scale(paths.role(file.place.path), wanted) ** weights.role
+    return _FileScore(score, path, definitions, text.chunks, file.path_bm25)
+
+
+def _definition_score(definition: _Definition, weights: Weights) -> float:
+    kind: float = KIND_WEIGHT[definition.named.row.kind] ** weights.kind
+    return (
+        weights.definition * definition.value
+        + weights.exact * definition.exact * kind
+        + weights.qualified * definition.qualified * kind
+    )
+
+
+def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Weights) -> tuple[_Definition, ...]:
+    """The definitions of a file, the best by name first."""
+    scored = []
+    for named in symbols:
+        own = split_identifier(named.row.name)
+        words = [(word, 1.0) for word in own if word not in STOP_WORDS] or [(word, 1.0) for word in own]
+        coverage = found.wanted.coverage(words)
+        value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind] ** weights.kind
+        exact, qualified = _name_match(named.row, found.names)
+        scored.append(_Definition(named, value, exact, qualified))
+    scored.sort(key=lambda item: (-item.qualified, -item.exact, -item.value, item.named.row.line_start, item.named.row.id))
+    return tuple(scored)
+
+
+def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[float, float]:
+    """How far a symbol is one that the query names: (by its name, by its qualified name)."""
+    exact = qualified = 0.0
+    parts: tuple[str, ...] | None = None
+    for name in names:
+        if name[-1] != row.name:
+            continue
+        if could_name(name, len(names)):
+            exact = 1.0
+        if len(name) > 1:
+            parts = name_parts(row.qualified_name) if parts is None else parts
+            if parts[-len(name) :] == name:
+                qualified = 1.0
+    return exact, qualified
+
+
+def _places(file: FilePlace, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
+    """The places of a file, best first: a chunk that holds the message asked for, its leading definitions, its chunks."""
+    definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
+    leading = [item for item in definitions if item.exact or item.qualified]
+    if not leading and definitions and weights.definition * definitions[0].value > LEADING_DEFINITION:
+        leading = definitions[:1]
+    elif not leading and kinds is not None:
+        leading = definitions
+    chunks = scored.chunks[:MAX_PLACES_PER_FILE]
+    spots = [_chunk_spot(item.chunk, scored) for item in chunks[:1] if item.is_quoted]
+    spots += [_definition_spot(item, scored) for item in leading[:MAX_PLACES_PER_FILE]]
+    for item in chunks:
+        first, last = item.chunk.line_start, item.chunk.line_end
+        if all(last < spot.line_start or first > spot.line_end for spot in spots):
+            spots.append(_chunk_spot(item.chunk, scored))
+    if not spots and kinds is None:
+        signals = Signals(path=round(scored.path, 4), bm25=round(scored.path_bm25, 4))
+        spots.append(_Spot("file", 1, max(1, file.line_count), None, signals))
+    scale = 1.0
+    places = []
+    for index, spot in enumerate(spots[:MAX_PLACES_PER_FILE]):
+        scale *= 1.0 if index == 0 else (SECOND_PLACE if index == 1 else FURTHER_PLACES) ** weights.diversity
+        places.append(
+            RankedPlace(
+                place=file,
+                type=spot.type,
+                line_start=spot.line_start,
+                line_end=spot.line_end,
+                score=scored.score * scale,
+                signals=spot.signals,
+                symbol=spot.symbol,
+            )
+        )
+    return places
+
+
+def _chunk_spot(chunk: ChunkHit, scored: _FileScore) -> _Spot:
+    signals = Signals(path=round(scored.path, 4), bm25=round(chunk.score, 4))
+    return _Spot("snippet", chunk.line_start, chunk.line_end, None, signals)
+
+
+def _definition_spot(item: _Definition, scored: _FileScore) -> _Spot:
+    row = item.named.row
+    around = [
+        valued.chunk.score
+        for valued in scored.chunks
+        if valued.chunk.line_start <= row.line_end and valued.chunk.line_end >= row.line_start
+    ]
+    signals = Signals(
+        exact=item.exact,
+        qualified=item.qualified,
+        path=round(scored.path, 4),
+        definition=round(max(item.value, item.exact), 4),
+        kind=KIND_WEIGHT[row.kind],
+        bm25=round(max(item.named.bm25, *around), 4) if around else round(item.named.bm25, 4),
+    )
+    return _Spot("symbol", row.line_start, row.line_end, row, signals)

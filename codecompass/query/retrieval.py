@@ -1,0 +1,224 @@
+"""What may answer a query, and how it is looked for: chunks by BM25, symbols by name, files by path, unranked; and for each
+intent which words are looked for in which fields and what each signal weighs.
+
+The weights multiply features of 0..1 (see `ranking`). They were chosen on public relevance data over 25 repositories as round
+figures on a flat optimum: halving or doubling any of them changes NDCG@10 by about .01 (measured 2026-11-21).
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.query.intent import QueryIntent
+from codecompass.query.tokens import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
+from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.index import Snapshot
+from codecompass.store.schema import CHUNK_RECORD
+from codecompass.store.text import ChunkHit, FieldBoost, Filter, WordQuery
+
+SAME_NAME_LIMIT: Final = 200
+"""Definitions of one name that are looked at; more of the same name do not change a page."""
+
+MAX_INFLECTIONS: Final = 40
+
+MIN_COVERED_WORDS: Final = 3
+"""Words from which it says something how many of them stand together; BM25 alone lets one frequent word stand for all."""
+
+MAX_NAMES: Final = 12
+"""Names in a query that are looked up as symbols."""
+
+
+ChunkPlace = tuple[int, int]
+"""A file and the first line of a chunk in it."""
+
+
+class NamedSymbol(Struct, frozen=True):
+    """A symbol and what the engine gave for its words (0 where it was found by its exact name alone)."""
+
+    row: SymbolRow
+    bm25: float
+
+
+class FileCandidate(Struct, frozen=True):
+    """A file with its hits, chunks best first, and what the engine gave for the words of its path."""
+
+    place: FilePlace
+    chunks: tuple[ChunkHit, ...]
+    symbols: tuple[NamedSymbol, ...]
+    path_bm25: float
+
+
+class Candidates(Struct, frozen=True):
+    """What was found, and the query as the lanes saw it.
+
+    `coverage` says for the chunks of the longer queries which share (0..1) of the query's worth is in them; `names` are
+    the query's possible symbol names, in parts.
+    """
+
+    files: tuple[FileCandidate, ...]
+    coverage: Mapping[ChunkPlace, float]
+    words: tuple[QueryWord, ...]
+    wanted: WantedWords
+    names: tuple[tuple[str, ...], ...]
+
+
+def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflection: float) -> Candidates:
+    """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids.
+
+    `inflection` is the weight of other forms of the words; 0 leaves them out.
+    """
+    words = query_words(query)
+    text = snapshot.text
+    searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
+    chunks = text.search_chunks(chunk_query(searched), max(CHUNK_CANDIDATES, 3 * limit), where)
+    symbols = _symbols(snapshot, query, searched, limit, where)
+    paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), max(FILE_CANDIDATES, limit), where)}
+    chunks_by_file: dict[int, list[ChunkHit]] = {}
+    for hit in chunks:
+        chunks_by_file.setdefault(hit.file_id, []).append(hit)
+    symbols_by_file: dict[int, list[NamedSymbol]] = {}
+    for symbol in symbols:
+        symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
+    places = snapshot.facts.places_by_id(sorted({*chunks_by_file, *symbols_by_file, *paths}))
+    files = tuple(
+        FileCandidate(
+            place,
+            tuple(chunks_by_file.get(file_id, ())),
+            tuple(symbols_by_file.get(file_id, ())),
+            paths.get(file_id, 0.0),
+        )
+        for file_id, place in sorted(places.items())
+    )
+    names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
+    worth = _worth(snapshot, words)
+    return Candidates(
+        files, _coverage(snapshot, worth, where), words, WantedWords(worth), tuple(parts for parts in names if parts)
+    )
+
+
+def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
+    """Other forms of the query's words of prose that the index has. Names are taken as they are written."""
+    prose = set(query.split())
+    known = {word.text for word in words}
+    text = snapshot.text
+    return tuple(
+        QueryWord(form, weight)
+        for word in words
+        if word.text in prose
+        for form in inflections(word.text)
+        if form not in known and (text.document_frequency("body", form) or text.document_frequency("parts", form))
+    )[:MAX_INFLECTIONS]
+
+
+def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit: int, where: Filter) -> list[NamedSymbol]:
+    facts = snapshot.facts
+    hits = snapshot.text.search_symbols(symbol_query(words), max(SYMBOL_CANDIDATES, limit), where)
+    rows = facts.symbols_by_id([hit.symbol_id for hit in hits])
+    found = {hit.symbol_id: NamedSymbol(rows[hit.symbol_id], hit.score) for hit in hits if hit.symbol_id in rows}
+    allowed = None if where.file_ids is None else frozenset(where.file_ids)
+    names = [parts for parts in map(name_parts, identifiers(query)[:MAX_NAMES]) if parts]
+    for name in names:
+        if not could_name(name, len(names)):
+            continue
+        for row in facts.symbols_named(name[-1], SAME_NAME_LIMIT):
+            if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
+                found.setdefault(row.id, NamedSymbol(row, 0.0))
+    return sorted(found.values(), key=lambda symbol: symbol.row.id)
+
+
+def _coverage(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkPlace, float]:
+    total = sum(worth.values())
+    if len(worth) < MIN_COVERED_WORDS or total <= 0.0:
+        return {}
+    hits = snapshot.text.search_chunks(coverage_query(worth), COVERAGE_CANDIDATES, where)
+    return {(hit.file_id, hit.line_start): hit.score / total for hit in hits}
+
+
+def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, float]:
+    """The inverse document frequency of each word over the chunks, times its weight."""
+    text = snapshot.text
+    total = max(1, text.document_frequency("record", CHUNK_RECORD))
+    worth = {}
+    for word in words:
+        frequency = max(text.document_frequency("body", word.text), text.document_frequency("parts", word.text))
+        frequency = min(frequency, total)
+        worth[word.text] = word.weight * math.log1p((total - frequency + 0.5) / (frequency + 0.5))
+    return worth
+
+
+CHUNK_CANDIDATES: Final = 300
+COVERAGE_CANDIDATES: Final = 1000
+SYMBOL_CANDIDATES: Final = 150
+FILE_CANDIDATES: Final = 50
+"""Hits fetched from each lane. More do not change the first page, fewer do."""
+
+_CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), FieldBoost("path_words", 1.0))
+_SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.5), FieldBoost("doc", 0.7))
+_FILE_FIELDS: Final = (FieldBoost("file_words", 1.0),)
+_CHUNK_TIE: Final = 0.5
+_SYMBOL_TIE: Final = 0.3
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """What each signal adds to the score of a file or a place in it.
+
+    `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
+    `inflection` is the weight of another form of a word: enough to find where the word itself is nowhere, too little to
+    outrank it. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that are not product
+    code, and for the further places of a file.
+    """
+
+    text: float = 1.0
+    coverage: float = 0.3
+    spread: float = 0.5
+    path: float = 0.5
+    stem: float = 0.5
+    definition: float = 0.6
+    exact: float = 0.8
+    qualified: float = 0.8
+    importers: float = 0.1
+    phrase: float = 0.0
+    inflection: float = 0.2
+    kind: float = 1.0
+    role: float = 1.0
+    diversity: float = 1.0
+
+
+WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
+    "natural_language": Weights(),
+    "symbol": Weights(exact=3.0, qualified=3.0),
+    "path": Weights(path=3.0, stem=2.0),
+    "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
+}
+
+
+SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
+"""Everything that ranks, by its name."""
+
+
+def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
+    """Returns the weights of an intent, with 0 for the signals of `without`, as a measurement of what each earns needs it."""
+    return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
+
+
+def chunk_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
+    """Returns the words as looked for in chunks: as tokens, inside identifiers, in the path."""
+    return [WordQuery(word.text, _CHUNK_FIELDS, word.weight, tie_breaker=_CHUNK_TIE) for word in words]
+
+
+def coverage_query(worth: Mapping[str, float]) -> list[WordQuery]:
+    """Returns a query whose score for a chunk is the summed worth of the words in it."""
+    return [WordQuery(word, _CHUNK_FIELDS, boost, is_constant=True) for word, boost in worth.items()]
+
+
+def symbol_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
+    """Returns the words as looked for in symbols: in the name and its scope, the signature, the documentation."""
+    return [WordQuery(word.text, _SYMBOL_FIELDS, word.weight, tie_breaker=_SYMBOL_TIE) for word in words]
+
+
+def file_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
+    """Returns the words as looked for in paths."""
+    return [WordQuery(word.text, _FILE_FIELDS, word.weight) for word in words]

@@ -1,0 +1,325 @@
+"""`search_code`: retrieve, rank, give each place its boundaries, drop duplicates, shape, propose what to do next; and why a
+file stands where it stands, or is not there.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
+from codecompass.protocol.replies import NextAction, SearchCodeReply
+from codecompass.protocol.requests import SearchCode
+from codecompass.query import retrieval
+from codecompass.query.boundaries import refine
+from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
+from codecompass.query.exact_scan import scan
+from codecompass.query.excerpts import word_pattern
+from codecompass.query.file_listing import list_files
+from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
+from codecompass.query.hits import Hits, never
+from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.locations import asked_lines, named_files
+from codecompass.query.messages import find_messages, message_places
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.name_reading import frames
+from codecompass.query.path_globs import relative_request
+from codecompass.query.pointed import definition_place, pointed_places
+from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, RankedPlace, rank, with_importers
+from codecompass.query.retrieval import retrieve
+from codecompass.query.settings import QuerySettings
+from codecompass.query.shaping import Shape, Shown, ranking_reasons, shape
+from codecompass.query.tokens import QueryWord, query_words
+from codecompass.store.facts import FileRow
+from codecompass.store.index import Snapshot
+from codecompass.store.text import Filter
+
+SURE_SCORE: Final = 20.0
+"""Of a definition that was asked for by its `symbol_id`: that of an exact name at the first place of `locate_symbol`."""
+
+OTHERS_BESIDE_A_MESSAGE: Final = 2
+"""Places that a text answer shows beside those of a message that does not stand there character by character."""
+
+TIME_WAS_UP: Final = "the time was up before everything was looked at; pass a larger timeout_ms, or fewer words"
+
+WEIGHED_FILES: Final = 40
+"""Files, the best by their text, for which it is counted how many import them."""
+
+
+def find(
+    snapshot: Snapshot,
+    request: SearchCode,
+    limit: int,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+    *,
+    page: int | None = None,
+    root: str = "",
+) -> Hits:
+    """Returns the first `limit` hits for a request, unshaped; as they would be ranked for a page of `page` (default: `limit`).
+
+    A query that is a `symbol_id` finds that definition alone, one that is `path:line` the definitions around the line. `root`
+    is that of the workspace, for absolute paths.
+    """
+    page = page or limit
+    if request.mode == "files":
+        return list_files(snapshot, request, limit)
+    where = index_filter(snapshot, request.language, request.path)
+    kinds = symbol_kinds(request.kind)
+    if request.mode != "auto":
+        hits = scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        if hits.shown:
+            return hits
+        why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
+        return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
+    text = well_formed(request.query)
+    known = symbol_of_handle(snapshot, text)
+    if known is not None:
+        return Hits(shown=(Shown(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
+    intent = classify(text)
+    query = unquoted(text)
+    weights = retrieval.weights_for(intent, settings.without_signals)
+    found = retrieve(snapshot, query, page, where, weights.inflection)
+    messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where, is_expired)
+    # What comes now is quick, and without it there would be no answer at all.
+    is_partial = is_expired()
+    phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
+    ranked = rank(found, weights, kinds, phrases)
+    best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
+    ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
+    unknown = unknown_words(snapshot, query)
+    if unknown:
+        ranked = []
+    best = ranked[0].score if ranked else 0.0
+    if kinds is None:
+        pointed = pointed_places(snapshot, query, intent, ranked, where)
+        ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
+    # A trace says where it comes from better than the message above it; a single place beside a message does not.
+    above = best if len(frames(query)) > 1 else ranked[0].score if ranked else 0.0
+    quoted = message_places(snapshot, messages, kinds, above)
+    ranked = sorted(quoted + ranked, key=lambda place: -place.score) if quoted else ranked
+    warnings: tuple[str, ...] = ()
+    asked = asked_lines(query)
+    if (intent == "path" or asked is not None) and kinds is None:
+        named = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0, root=root)
+        if intent == "path" and not named:
+            warnings = (f"no indexed file has the path {listed((query if asked is None else asked.path,))}",)
+        # A line that is asked for by its place is the whole answer.
+        ranked = named if named and asked is not None else named + ranked
+    if request.limit is None and settings.answers == "text" and quoted:
+        # Whoever pastes a message wants the line that it comes from; what else has its words is there to be asked for.
+        exact = any(item.is_exact and item.is_sure for item in messages)
+        limit = min(limit, len(quoted) + (0 if exact else OTHERS_BESIDE_A_MESSAGE))
+    shown: list[Shown] = []
+    seen: set[tuple[int, int, int]] = set()
+    duplicates = 0
+    for candidate in ranked:
+        if len(shown) == limit:
+            break
+        if shown and not is_partial and is_expired():
+            is_partial = True
+            break
+        place = candidate if candidate.focus else refine(snapshot, candidate, found.wanted, kinds)
+        if place is None:
+            continue
+        key = (place.place.id, place.line_start, place.line_end)
+        if key in seen or (candidate not in quoted and _is_around(place, quoted)):
+            duplicates += 1
+            continue
+        seen.add(key)
+        shown.append(Shown(place=place))
+    return Hits(
+        shown=tuple(shown),
+        intent=intent,
+        total=len(ranked) - duplicates,
+        duplicates=duplicates,
+        warnings=(
+            *warnings,
+            *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown),
+            *((TIME_WAS_UP,) if is_partial else ()),
+        ),
+        is_partial=is_partial,
+    )
+
+
+def _of_words(
+    snapshot: Snapshot,
+    request: SearchCode,
+    query: str,
+    intent: QueryIntent,
+    unknown: tuple[str, ...],
+    where: Filter,
+    *,
+    is_empty: bool,
+) -> tuple[str, ...]:
+    """What has to be said of the words of a query: that there are none of them, or that an identifier is made up."""
+    if is_empty and is_handle(query):
+        return (outdated(query).message,)
+    filtered = filter_warnings(snapshot, where, request.language, request.path, request.kind) if is_empty else ()
+    if filtered:
+        return filtered
+    if unknown:
+        return (f"no word of the query occurs in the index: {listed(unknown)}",)
+    missing = missing_names(snapshot, query) if intent in ("symbol", "natural_language") else ()
+    return (f"nowhere in the index: {listed(missing)}",) if missing else ()
+
+
+def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
+    """Whether a place that is no definition is there for a line that is shown as that of a message already."""
+    return place.type == "snippet" and any(
+        place.place.id == other.place.id and other.line_start <= place.focus <= other.line_end for other in quoted
+    )
+
+
+ALL: Final = 100_000
+"""More places than a search ever has: it fetches a few hundred candidates."""
+
+
+def explain_path(
+    snapshot: Snapshot,
+    request: SearchCode,
+    path: str,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+) -> PathExplanation:
+    """Returns what became of a file in the search `request`.
+
+    `path` is relative to the workspace; its end will do where only one indexed file has it.
+
+    Raises InvalidInput for a regular expression that cannot be used.
+    """
+    file = _file(snapshot, path)
+    if file is None:
+        return PathExplanation(path=path, verdict="not_indexed")
+    path = file.path
+    if file.status != "indexed":
+        return PathExplanation(path=path, verdict="skipped", skip_reason=file.reason)
+    limit = request.limit or settings.default_limit
+    hits = find(snapshot, request, ALL, settings, is_expired, page=limit)
+    missing = _missing_words(snapshot, request, file.id)
+    rank = next((rank for rank, shown in enumerate(hits.shown, 1) if shown.place.place.id == file.id), None)
+    if rank is not None:
+        return PathExplanation(
+            path=path,
+            verdict="shown" if rank <= limit else "below_the_limit",
+            rank=rank,
+            total=len(hits.shown),
+            reason=ranking_reasons(hits.shown[:rank], "full")[-1],
+            missing_words=missing,
+        )
+    verdict: Verdict = "no_match"
+    if not _passes(snapshot, request, file.id):
+        verdict = "filtered_out"
+    elif any(word.text not in missing for word in _words(request)):
+        verdict = "not_among_the_candidates" if request.kind is None else "filtered_out"
+    return PathExplanation(path=path, verdict=verdict, total=len(hits.shown), missing_words=missing)
+
+
+def _file(snapshot: Snapshot, path: str) -> FileRow | None:
+    tail = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    named = snapshot.facts.file(path) or snapshot.facts.file(tail)
+    if named is not None or not tail:
+        return named
+    ending = snapshot.facts.paths_ending(tail, 2)
+    return snapshot.facts.file(ending[0]) if len(ending) == 1 else None
+
+
+def _words(request: SearchCode) -> tuple[QueryWord, ...]:
+    return query_words(well_formed(request.query)) if request.mode == "auto" else ()
+
+
+def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tuple[str, ...]:
+    only_here = Filter(file_ids=(file_id,))
+    return tuple(
+        word.text for word in _words(request) if not snapshot.text.search_chunks(retrieval.chunk_query((word,)), 1, only_here)
+    )
+
+
+def _passes(snapshot: Snapshot, request: SearchCode, file_id: int) -> bool:
+    where = index_filter(snapshot, request.language, request.path)
+    if where.file_ids is not None and file_id not in where.file_ids:
+        return False
+    place = snapshot.facts.places_by_id([file_id])[file_id]
+    return not where.languages or place.language in where.languages
+
+
+NEAR_MISS_LOOKS: Final = 1_000
+"""Pieces of text that are looked through for something to suggest."""
+
+NEAR_MISS_LENGTH: Final = 1_000
+"""Characters of what is looked for in another case: longer ones are pasted, and pasted as they are."""
+
+_SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+def search_code(
+    snapshot: Snapshot,
+    request: SearchCode,
+    state: AnswerState,
+    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = never,
+) -> SearchCodeReply:
+    """Returns the answer to `request`. `is_expired` is asked during scans, which then end with what they have.
+
+    Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
+    """
+    limit = request.limit or settings.default_limit
+    request = relative_request(request, state.workspace)
+    hits = find(snapshot, request, limit, settings, is_expired, root=state.workspace)
+    page = shape(
+        snapshot,
+        hits.shown,
+        Shape(
+            detail_level=request.detail_level,
+            compact=request.compact,
+            with_content=request.project_id is not None,
+            answers=settings.answers,
+            pattern=word_pattern(request.query) if settings.answers == "text" and request.mode == "auto" else None,
+            with_docs=request.docs,
+            max_bytes=settings.result_bytes(request.limit),
+        ),
+    )
+    level = request.ranking_explain_level or settings.ranking_explain_level
+    metadata = answer_metadata(snapshot, state, warnings=hits.warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
+    return SearchCodeReply(
+        results=page.results,
+        query_intent=hits.intent,
+        total_candidates=hits.total,
+        suggested_next_actions=_next_actions(snapshot, request, hits, limit, is_expired, is_cut=page.is_cut),
+        metadata=msgspec.structs.replace(
+            metadata,
+            safety_limit_applied=page.is_cut,
+            suppressed_duplicate_count=hits.duplicates,
+            ranking_reasons=ranking_reasons(hits.shown[: len(page.results)], level),
+            why_not=explain_path(snapshot, request, request.why_not, settings, is_expired) if request.why_not else None,
+        ),
+    )
+
+
+def _next_actions(
+    snapshot: Snapshot, request: SearchCode, hits: Hits, limit: int, is_expired: Callable[[], bool], *, is_cut: bool
+) -> tuple[NextAction, ...]:
+    if is_cut:
+        mode = "" if request.mode == "auto" else request.mode
+        return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
+    if hits.shown or request.mode == "files":
+        return ()
+    if request.mode != "auto" or request.kind or request.language or request.path:
+        return (*_near_miss(snapshot, request, hits, is_expired), NextAction(tool="search_code", query=request.query))
+    return (NextAction(tool="search_code", query=request.query, mode="literal"),)
+
+
+def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
+    """The same literal or pattern whatever its case, where that would find something."""
+    if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
+        return ()
+    pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
+    without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
+    looks = itertools.count()
+    enough = lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()  # noqa: E731
+    if not find(snapshot, without_case, 1, QuerySettings(max_matched_lines=1), enough).shown:
+        return ()
+    return (NextAction(tool="search_code", query=pattern, mode="regex"),)

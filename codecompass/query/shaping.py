@@ -1,0 +1,268 @@
+"""Turns places into results: detail level, `compact`, handles, the reasons of the ranking, the limit in bytes.
+
+The order is fixed: the page is already ranked and free of duplicates when it comes here; each result is shaped for the
+detail level, then made compact (which leaves identity, location and score, whatever the level), and last the page is cut
+where it grows too large.
+"""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass import identity
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.encode import encoded_size
+from codecompass.protocol.metadata import RankingReason
+from codecompass.protocol.replies import MatchedLine, Result, SymbolReference
+from codecompass.protocol.requests import DetailLevel, ExplainLevel
+from codecompass.query.exact_names import symbol_handle
+from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
+from codecompass.query.locations import lines_shown
+from codecompass.query.ranking import RankedPlace
+from codecompass.query.source import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
+from codecompass.settings import AnswerForm
+from codecompass.store.facts import SymbolRow
+from codecompass.store.index import Snapshot
+
+SNIPPET_CHARACTERS: Final = 160
+MAX_RELATED: Final = 5
+RELATED_LOOKUPS: Final = 12
+LINES_ABOVE_FOCUS: Final = 3
+
+LATER_RESULT_BYTES: Final = 600
+"""Kept for each result that follows one with a body: what most take without one."""
+
+NO_BODY: Final = Body((), 0, 0)
+
+_TYPE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """How results are to look. `with_content` repeats the place and its text for callers that name a project.
+
+    For answers as text each result has an excerpt instead of all other code; `pattern` finds the query's words in a line.
+    """
+
+    detail_level: DetailLevel = "signature"
+    compact: bool = False
+    with_content: bool = False
+    answers: AnswerForm = "json"
+    pattern: re.Pattern[str] | None = None
+    with_docs: bool = False
+    max_bytes: int
+
+
+class Page(Struct, frozen=True):
+    """Results as they go out; `is_cut` says that the byte limit left some out."""
+
+    results: tuple[Result, ...]
+    is_cut: bool
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A place, the lines that a literal or regular expression matched in it, and how it has the name that was asked for."""
+
+    place: RankedPlace
+    matched_lines: tuple[MatchedLine, ...] = ()
+    match: str = ""
+
+
+def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
+    """Returns the results of a page in the order of `shown`, as many as fit; the first always does.
+
+    Bodies that would crowd later results out are left out, and counted: where something is says more than nothing.
+    """
+    results: list[Result] = []
+    size = 2
+    make = _text_result if wanted.answers == "text" else _result
+    for index, item in enumerate(shown):
+        result = make(snapshot, item, wanted)
+        if _has_body(result) and results:
+            rest = LATER_RESULT_BYTES * (len(shown) - index - 1)
+            if size + encoded_size(result) + 1 + rest > wanted.max_bytes:
+                result = _without_body(result)
+        size += encoded_size(result) + 1
+        if results and size > wanted.max_bytes:
+            return Page(tuple(results), is_cut=True)
+        results.append(result)
+    return Page(tuple(results), is_cut=False)
+
+
+def ranking_reasons(shown: Sequence[Shown], level: ExplainLevel) -> tuple[RankingReason, ...]:
+    """Returns one entry for each result, or none at level `off`."""
+    if level == "off":
+        return ()
+    return tuple(_reason(index, item.place, is_full=level == "full") for index, item in enumerate(shown))
+
+
+def stable_handle(row: SymbolRow) -> str:
+    """Returns the `symbol_stable_id` of a definition: the same for a prototype and for what it declares."""
+    return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature.removesuffix(";"))
+
+
+def reference(row: SymbolRow) -> SymbolReference:
+    """Returns a definition as it is named in passing."""
+    return SymbolReference(kind=row.kind, name=row.name, path=row.path, line=row.line_start)
+
+
+def _has_body(result: Result) -> bool:
+    return bool(result.body) or (result.excerpt is not None and len(result.excerpt.lines) > CONTEXT_LINES)
+
+
+def _without_body(result: Result) -> Result:
+    if result.excerpt is not None:
+        omitted = len(result.excerpt.lines) + result.excerpt.n_omitted
+        shorter = msgspec.structs.replace(result.excerpt, lines=(), is_whole=False, n_omitted=omitted)
+        return msgspec.structs.replace(result, excerpt=shorter)
+    omitted = result.body.count("\n") + 1 + result.body_lines_omitted
+    return msgspec.structs.replace(result, body="", body_line_start=0, body_lines_omitted=omitted)
+
+
+def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+    place, level = item.place, wanted.detail_level
+    row = place.symbol
+    named = row or place.enclosing
+    is_brief = level == "location"
+    is_described = not (is_brief or wanted.compact)
+    shows_text = level == "context" and not wanted.compact
+    preview = _preview(snapshot, place) if shows_text else ""
+    shows_body = level == "body" and not wanted.compact
+    body = body_of(snapshot, place, with_docs=wanted.with_docs) if shows_body else NO_BODY
+    content = _content(snapshot, place) if (shows_text or shows_body) and wanted.with_content else ""
+    return Result(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "use" if place.imported else "",
+        name=named.name if named else place.imported,
+        match=item.match,
+        qualified_name=named.qualified_name if named and is_described else "",
+        signature=row.signature if row and is_described else "",
+        language=place.place.language if is_described else "",
+        visibility=row.visibility if row and is_described else "",
+        symbol_id=symbol_handle(snapshot, row) if row else "",
+        # The ids of symbols are dear: 38 bytes of the 500 that a hit may take, so the second one waits for `context`.
+        symbol_stable_id=stable_handle(row) if row and shows_text else "",
+        result_id="" if row else result_handle(snapshot, place),
+        # A symbol shows by its symbol_id.
+        result_type="" if is_brief or row else place.type,
+        score=None if is_brief else place.final_score,
+        snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
+        matched_lines=item.matched_lines,
+        asked_line=place.asked_first if is_described else 0,
+        lines=lines_shown(snapshot, place) if is_described else (),
+        body=body.text,
+        body_line_start=body.line_start if body.lines and body.line_start != place.line_start else 0,
+        body_lines_omitted=body.lines_omitted,
+        body_preview=preview,
+        parent=_parent(snapshot, row or place.enclosing, is_self=row is not None) if shows_text else None,
+        related_symbols=_related(snapshot, row, preview) if shows_text and row else (),
+        content=content,
+        start_line=place.line_start if content else 0,
+        end_line=place.line_end if content else 0,
+    )
+
+
+def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+    """What a reader sees of a hit: where it is, what it is, the lines that matter."""
+    place = item.place
+    row = place.symbol
+    named = row or place.enclosing
+    is_brief = wanted.compact or wanted.detail_level == "location"
+    level: DetailLevel = "location" if is_brief else wanted.detail_level
+    return Result(
+        path=place.place.path,
+        line_start=place.line_start,
+        line_end=place.line_end,
+        kind=named.kind if named else "use" if place.imported else "",
+        name=named.name if named else place.imported,
+        match=item.match,
+        qualified_name=named.qualified_name if named else "",
+        signature=row.signature if row and not is_brief else "",
+        result_type="symbol" if row else place.type,
+        excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
+    )
+
+
+def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
+    """Returns the `result_id` of a place that is no symbol."""
+    return identity.result_id(snapshot.project_id, place.place.path, place.line_start, place.line_end)
+
+
+def _snippet(snapshot: Snapshot, place: RankedPlace) -> str:
+    lines = lines_of(snapshot, place.place.id, place.focus, place.focus) if place.focus else []
+    text = lines[0].strip() if lines else ""
+    return text if len(text) <= SNIPPET_CHARACTERS else text[: SNIPPET_CHARACTERS - 1] + "…"
+
+
+def _preview(snapshot: Snapshot, place: RankedPlace) -> str:
+    first = place.line_start
+    if place.symbol is None and place.focus:
+        first = max(first, min(place.focus - LINES_ABOVE_FOCUS, place.line_end - PREVIEW_LINES + 1))
+    last = min(place.line_end, first + PREVIEW_LINES)
+    text = textwrap.dedent("\n".join(lines_of(snapshot, place.place.id, first, last)))
+    return excerpt(text.split("\n"), place.place.language, PREVIEW_LINES, PREVIEW_CHARACTERS)
+
+
+def _content(snapshot: Snapshot, place: RankedPlace) -> str:
+    last = min(place.line_end, place.line_start + CONTENT_LINES)
+    lines = lines_of(snapshot, place.place.id, place.line_start, last)
+    return excerpt(lines, place.place.language, CONTENT_LINES, CONTENT_CHARACTERS)
+
+
+def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> SymbolReference | None:
+    if row is None:
+        return None
+    if not is_self:
+        return reference(row)
+    if row.parent_id is None:
+        return None
+    parent = snapshot.facts.symbols_by_id([row.parent_id]).get(row.parent_id)
+    return reference(parent) if parent else None
+
+
+def _related(snapshot: Snapshot, row: SymbolRow, body: str) -> tuple[SymbolReference, ...]:
+    """The types that a signature and then a body name, each where it is most likely meant: same file, nearest directory."""
+    found: list[SymbolReference] = []
+    words = [word for word in _WORD.findall(f"{row.signature}\n{body}") if word[0].isupper() and word != row.name]
+    for word in list(dict.fromkeys(words))[:RELATED_LOOKUPS]:
+        known = [
+            other
+            for other in snapshot.facts.symbols_named(word, RELATED_LOOKUPS)
+            if other.name == word and other.kind in _TYPE_KINDS and other.id != row.id
+        ]
+        if known:
+            nearest = min(known, key=lambda other: (-_shared_start(row.path, other.path), other.path, other.line_start))
+            found.append(reference(nearest))
+        if len(found) == MAX_RELATED:
+            break
+    return tuple(found)
+
+
+def _shared_start(path: str, other: str) -> int:
+    """How many leading segments two paths share; a file shares one more with itself than with its neighbours."""
+    shared = 0
+    for left, right in zip(path.split("/"), other.split("/"), strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared
+
+
+def _reason(index: int, place: RankedPlace, *, is_full: bool) -> RankingReason:
+    signals = place.signals
+    return RankingReason(
+        result_index=index,
+        exact_match_boost=signals.exact,
+        qualified_name_boost=signals.qualified if is_full else None,
+        path_affinity=signals.path,
+        definition_boost=signals.definition,
+        kind_match=signals.kind if is_full else None,
+        bm25_score=signals.bm25 if is_full else None,
+        final_score=place.final_score,
+    )

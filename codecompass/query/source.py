@@ -1,0 +1,65 @@
+"""The text of places, read from the index itself, so that what is shown is of the generation that was searched."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from codecompass.languages.words import word_set
+from codecompass.store.index import Snapshot
+
+PREVIEW_LINES: Final = 30
+PREVIEW_CHARACTERS: Final = 1600
+"""Of a result's text at level `context`, which makes 300 to 500 tokens a result (seed 001)."""
+
+CONTENT_LINES: Final = 60
+CONTENT_CHARACTERS: Final = 4000
+
+_HASH_COMMENT: Final = word_set("python ruby bash elixir yaml toml make dockerfile terraform r perl text cmake powershell nix")
+_DASH_COMMENT: Final = word_set("lua haskell sql elm ada")
+
+
+def lines_of(snapshot: Snapshot, file_id: int, first: int, last: int) -> list[str]:
+    """Returns the lines `first`..`last` of a file without their line breaks; fewer where the file ends before."""
+    lines: list[str] = []
+    chunks = snapshot.text.file_chunks(file_id, first, last)
+    for chunk in chunks:
+        lines += chunk_lines(chunk.text)
+    return lines[first - chunks[0].line_start : last - chunks[0].line_start + 1] if chunks else []
+
+
+def chunk_lines(text: str) -> list[str]:
+    """Returns the lines of a chunk's text. Lines end at `\\n` alone; a carriage return before it is not shown."""
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def excerpt(lines: Sequence[str], language: str, max_lines: int, max_characters: int) -> str:
+    """Returns the lines as one text, cut at whole lines, with a mark in the language's comments where it was cut."""
+    kept = fitting_lines(lines, max_lines, max_characters)
+    text = "\n".join(kept)
+    return text if len(kept) == len(lines) else f"{text}\n{_comment(language)} ... truncated ..."
+
+
+def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> list[str]:
+    """Returns the first of the lines, as many as fit; the first always does, shortened where it is too long alone."""
+    kept: list[str] = []
+    size = 0
+    for line in lines[:max_lines]:
+        if kept and size + len(line) > max_characters:
+            break
+        kept.append(line if len(line) <= max_characters else line[: max_characters - 1] + "…")
+        size += len(line) + 1
+    return kept
+
+
+def comment_marks(language: str) -> tuple[str, ...]:
+    """Returns what the lines of a comment may begin with, those inside a block comment included."""
+    mark = _comment(language)
+    return (mark, "/*", "*") if mark == "//" else (mark,)
+
+
+def _comment(language: str) -> str:
+    if language in _HASH_COMMENT:
+        return "#"
+    return "--" if language in _DASH_COMMENT else "//"

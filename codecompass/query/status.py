@@ -1,0 +1,143 @@
+"""`index_status`: what an index holds, what was left out, and what the job log says. Works without an index too."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
+from codecompass.protocol.replies import ActiveJob, FileState, IndexStatusReply, InterruptedReport, RecentJob
+from codecompass.protocol.requests import IndexStatus
+from codecompass.protocol.times import iso_time
+from codecompass.query.metadata import answer_metadata
+from codecompass.store.index import Snapshot
+from codecompass.store.job_log import Interruption, Job
+
+
+class JobsState(Struct, frozen=True, kw_only=True):
+    """What the registry knows of a project's jobs; times are ISO 8601 in UTC, the newest job first."""
+
+    active_job: ActiveJob | None = None
+    recent_jobs: tuple[RecentJob, ...] = ()
+    interrupted_recovery_report: InterruptedReport | None = None
+
+
+def index_status(
+    snapshot: Snapshot | None,
+    request: IndexStatus,
+    state: AnswerState,
+    jobs: JobsState = JobsState(),  # noqa: B008 (frozen)
+    *,
+    current_schema_version: int,
+    required_schema_version: int,
+) -> IndexStatusReply:
+    """Returns the state of the index; `snapshot` is None where there is none that can be read."""
+    return IndexStatusReply(
+        project_id=state.project_id,
+        repo_root=state.workspace,
+        index_status=_status(state, jobs),
+        ref=state.ref,
+        schema_status=state.schema_status,
+        current_schema_version=current_schema_version,
+        required_schema_version=required_schema_version,
+        last_indexed_at=iso_time(snapshot.meta.published_at) if snapshot else "",
+        file_count=snapshot.meta.file_count if snapshot else 0,
+        symbol_count=snapshot.meta.symbol_count if snapshot else 0,
+        source_bytes=snapshot.meta.source_bytes if snapshot else 0,
+        pending_files=snapshot.facts.pending_file_count() if snapshot else 0,
+        languages=_counts(snapshot.facts.files_by_language()) if snapshot else {},
+        skipped=_counts(snapshot.facts.skipped_by_reason()) if snapshot else {},
+        text_only=_counts(snapshot.facts.text_only_by_reason()) if snapshot else {},
+        file=_file(snapshot, request.path) if snapshot and request.path else None,
+        active_job=jobs.active_job,
+        recent_jobs=jobs.recent_jobs,
+        interrupted_recovery_report=jobs.interrupted_recovery_report,
+        metadata=answer_metadata(snapshot, state, is_of_content=False) if snapshot else unindexed_metadata(state),
+    )
+
+
+def unindexed_metadata(state: AnswerState, completeness: Completeness = "partial") -> Metadata:
+    """Returns the block of an answer for a workspace without an index."""
+    return Metadata(
+        codecompass_protocol_version=PROTOCOL_VERSION,
+        freshness_status=state.freshness_status,
+        indexing_status=state.indexing_status,
+        result_completeness=completeness,
+        ref=state.ref,
+        schema_status=state.schema_status,
+        workspace=state.workspace,
+        project_id=state.project_id,
+        schema_name=state.schema_name,
+        warnings=state.warnings,
+        hint=state.hint,
+    )
+
+
+def _status(state: AnswerState, jobs: JobsState) -> str:
+    return "indexing" if jobs.active_job is not None else state.indexing_status
+
+
+def _counts(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    return dict(pairs)
+
+
+def _file(snapshot: Snapshot, path: str) -> FileState:
+    row = snapshot.facts.file(well_formed(path).strip().replace("\\", "/").removeprefix("./"))
+    if row is None:
+        return FileState(path=path, status="unknown", reason="not part of the index: missing, ignored, or new")
+    is_indexed = row.status == "indexed"
+    return FileState(
+        path=row.path,
+        status=row.status,
+        reason=row.reason,
+        language=row.language,
+        size=row.size,
+        line_count=row.line_count if is_indexed else None,
+        symbol_count=row.symbol_count if is_indexed else None,
+    )
+
+
+def jobs_state(active: Job | None, recent: Sequence[Job], interruption: Interruption | None) -> JobsState:
+    """Returns what the log says of a project's jobs, as the protocol says it."""
+    return JobsState(
+        active_job=None if active is None else _logged_active(active),
+        recent_jobs=tuple(_recent(job) for job in recent),
+        interrupted_recovery_report=None if interruption is None else interrupted_report(interruption),
+    )
+
+
+def interrupted_report(interruption: Interruption) -> InterruptedReport:
+    """Returns what is said of interrupted jobs until one succeeds."""
+    return InterruptedReport(
+        detected=True,
+        interrupted_jobs=interruption.n_jobs,
+        last_interrupted_at=iso_time(interruption.last_at),
+        recommended_action="run sync_repo or index_repo for the affected workspace",
+    )
+
+
+def _logged_active(job: Job) -> ActiveJob:
+    return ActiveJob(
+        job_id=job.job_id,
+        progress_token=f"index-job-{job.job_id}",
+        mode=job.mode,
+        status=job.status,
+        files_scanned=job.progress.files_scanned,
+        files_indexed=job.progress.files_indexed,
+        symbols_extracted=job.progress.symbols_extracted,
+        estimated_completion_pct=job.progress.percentage,
+        started_at=iso_time(job.started_at or job.created_at),
+    )
+
+
+def _recent(job: Job) -> RecentJob:
+    return RecentJob(
+        job_id=job.job_id,
+        ref=job.ref,
+        mode=job.mode,
+        status=job.status,
+        changed_files=job.changed_files,
+        duration_ms=job.duration_ms,
+        created_at=iso_time(job.created_at),
+        error_message=job.error,
+    )

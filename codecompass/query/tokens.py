@@ -1,0 +1,261 @@
+"""Words of a query, and how far a word of a name or path is one of them.
+
+A query becomes the tokens that the index made of the text (`text.index_tokens`), besides them the words inside camelCase
+identifiers, which the index holds in fields of their own. Nothing here reads the index.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.words import split_identifier, word_set
+from codecompass.protocol.decode import well_formed
+from codecompass.store.schema import index_tokens
+
+MAX_QUERY_WORDS: Final = 40
+"""Words of a long text (a pasted stack trace, a file) that take part; the first ones."""
+
+MAX_QUERY_CHARACTERS: Final = 20_000
+
+PART_WEIGHT: Final = 0.4
+"""Weight of a word that stands inside an identifier of the query, against 1 for a word as written."""
+
+
+STOP_WORDS: Final = word_set(
+    "a about all an and any are as at be been being both but by can code did do does each find for from function get gets "
+    "had has have how i if implementation implemented in into is it its me my no not of on or our show so some such than "
+    "that the their them then there these they this those through to up used uses using via was we were what when where "
+    "whether which while who why will with would you your"
+)
+"""Words that say nothing about code where others are there. A query of nothing else keeps them."""
+
+SENTENCE_WORDS: Final = word_set("let else match")
+"""Keywords of languages that are as good as stop words in a longer sentence; in a short one they may be what is asked about."""
+
+LONG_SENTENCE: Final = 4
+"""Words besides stop words that make one."""
+
+_RUN: Final = re.compile(r"[^\W_]+")
+_IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
+_SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
+
+_ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(]")
+
+_SUFFIXES: Final = tuple(
+    sorted(
+        word_set(
+            "izations ization ations ation ators ator ating ated ates ate ments ment ings ing ions ion ers ies ors er or "
+            "ed es al ly s e y"
+        ),
+        key=lambda suffix: (-len(suffix), suffix),
+    )
+)
+_ENDINGS: Final = (
+    ("ies", ("y",)),
+    ("es", ("", "e")),
+    ("s", ("",)),
+    ("ing", ("", "e")),
+    ("ed", ("", "e")),
+    ("er", ("", "e")),
+    ("ation", ("ate", "e")),
+)
+_MIN_INFLECTED: Final = 4
+
+_MIN_STEM: Final = 4
+_SHORTEST_STEM: Final = 3
+_MIN_PREFIX: Final = 4
+
+SAME_WORD: Final = 1.0
+SAME_STEM: Final = 0.9
+SAME_START: Final = 0.6
+
+
+class QueryWord(Struct, frozen=True):
+    """A lower-case word as the index has it, and its weight in the query (0..1)."""
+
+    text: str
+    weight: float
+
+
+def query_words(query: str) -> tuple[QueryWord, ...]:
+    """Returns the distinct words of a query in order, without stop words where anything else is left."""
+    text = well_formed(query[:MAX_QUERY_CHARACTERS])
+    weights = dict.fromkeys(index_tokens(text), 1.0)
+    for run in _RUN.findall(text):
+        parts = split_identifier(run)
+        if len(parts) > 1:
+            for part in parts:
+                weights.setdefault(part, PART_WEIGHT)
+    kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
+    if len(kept) > LONG_SENTENCE:
+        kept = {word: weight for word, weight in kept.items() if word not in SENTENCE_WORDS}
+    return tuple(QueryWord(word, weight) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+
+
+def inflections(word: str) -> tuple[str, ...]:
+    """Returns other forms that an English word may have in code: `validating` gives `validate`, `validates` and so on."""
+    if len(word) < _MIN_INFLECTED or not word.isascii() or not word.isalpha():
+        return ()
+    bases = {word}
+    for suffix, endings in _ENDINGS:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            bare = word[: -len(suffix)]
+            bases.update(bare + ending for ending in endings)
+            if bare[-1] == bare[-2] and endings:
+                bases.add(bare[:-1])
+    forms = set(bases)
+    for base in bases:
+        stem_of_base = base.removesuffix("e")
+        forms.update((base + "s", stem_of_base + "ed", stem_of_base + "ing", stem_of_base + "er"))
+    forms.discard(word)
+    return tuple(sorted(forms))
+
+
+def identifiers(query: str) -> tuple[str, ...]:
+    """Returns what in a query could be the name of a symbol, qualified ones whole, in order and once each.
+
+    A word that is a stop word does not count, unless the query is that one word.
+    """
+    found = dict.fromkeys(_IDENTIFIER.findall(well_formed(query[:MAX_QUERY_CHARACTERS])))
+    names = [name for name in found if name.lower() not in STOP_WORDS] or list(found)
+    return tuple(names[:MAX_QUERY_WORDS])
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """Returns the parts of a qualified name, whatever the language's separators: `a::B#m` and `a.B.m` are the same."""
+    parts = (_without_arguments(part).strip("()*&@$!? ") for part in _SEPARATOR.split(name))
+    return tuple(part for part in parts if part)
+
+
+def _without_arguments(part: str) -> str:
+    """The part of a name without the arguments, of a type or a call, at its end."""
+    if not part.endswith((">", "]", ")")):
+        return part
+    found = _ARGUMENTS.search(part, part.rfind("\n") + 1)
+    return part if found is None else part[: found.start()]
+
+
+def is_code_name(name: str) -> bool:
+    """Returns whether a word looks like an identifier rather than a word of prose: inner case, `_`, `$`, a separator."""
+    return (
+        any(mark in name for mark in "_$")
+        or _SEPARATOR.search(name) is not None
+        or (any(letter.isupper() for letter in name[1:]) and not name.isupper())
+        or any(letter.isdigit() for letter in name)
+    )
+
+
+def word_bag(text: str) -> frozenset[str]:
+    """Returns the lower-case words of a text, those inside its identifiers."""
+    return frozenset(split_identifier(text))
+
+
+def same_word(one: str, other: str) -> bool:
+    """Returns whether two lower-case words are the same but for their form."""
+    return one == other or stem(one) == stem(other)
+
+
+def could_name(parts: Sequence[str], name_count: int) -> bool:
+    """Returns whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even where
+    something bears it."""
+    return name_count == 1 or len(parts) > 1 or is_code_name(parts[-1]) or parts[-1][:1].isupper()
+
+
+def stem(word: str) -> str:
+    """Returns what `route`, `router`, `routes` and `routing` share. Crude, and the same on both sides of a comparison."""
+    for _ in range(2):
+        for suffix in _SUFFIXES:
+            if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM - (len(suffix) == 1):
+                word = word[: -len(suffix)]
+                break
+        else:
+            break
+    if len(word) >= _MIN_STEM and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word
+
+
+class Coverage(Struct, frozen=True):
+    """How two sets of words overlap, both 0..1: `precision` of the name's words are wanted, `recall` of what is wanted."""
+
+    precision: float
+    recall: float
+
+
+class WantedWords:
+    """The words of one query with their worth; remembers what it compared. Belongs to one query."""
+
+    def __init__(self, worth: Mapping[str, float]) -> None:
+        self._words = tuple(worth)
+        self._worth = tuple(worth.values())
+        self._total = sum(self._worth) or 1.0
+        self._exact = {word: index for index, word in enumerate(self._words)}
+        self._starts = {word[:_SHORTEST_STEM] for word in self._words}
+        self._stems: dict[str, list[int]] = {}
+        for index, word in enumerate(self._words):
+            self._stems.setdefault(stem(word), []).append(index)
+        self._known: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._runs: dict[str, tuple[tuple[int, float], ...]] = {}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._exact
+
+    def coverage(self, words: Iterable[tuple[str, float]]) -> Coverage:
+        """Compares (word, weight) pairs with what is wanted; a word of lower weight counts for less recall."""
+        best: dict[int, float] = {}
+        wanted = total = 0.0
+        known = self._known
+        for word, weight in words:
+            total += weight
+            matches = known.get(word)
+            if matches is None:
+                matches = known[word] = self._compare(word)
+            if not matches:
+                continue
+            degree = 0.0
+            for index, match in matches:
+                degree = max(degree, match)
+                if best.get(index, 0.0) < match * weight:
+                    best[index] = match * weight
+            wanted += degree * weight
+        return Coverage(wanted / total if total else 0.0, self._recall(best))
+
+    def recall(self, line: str) -> float:
+        """Returns how much of what is wanted a line of text says, 0..1, words inside its identifiers included."""
+        best: dict[int, float] = {}
+        runs = self._runs
+        for run in _RUN.findall(line):
+            matches = runs.get(run)
+            if matches is None:
+                matches = runs[run] = self._run_matches(run)
+            for index, match in matches:
+                if best.get(index, 0.0) < match:
+                    best[index] = match
+        return self._recall(best)
+
+    def _recall(self, best: Mapping[int, float]) -> float:
+        return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0
+
+    def _run_matches(self, run: str) -> tuple[tuple[int, float], ...]:
+        lower = run.lower()
+        found = list(self._compare(lower))
+        if lower != run:
+            found += [match for part in split_identifier(run) for match in self._compare(part)]
+        return tuple(found)
+
+    def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
+        # A stem is a beginning of its word, three letters at least, so words that begin differently have none in common.
+        if word[:_SHORTEST_STEM] not in self._starts:
+            return ()
+        degrees: dict[int, float] = {}
+        for index, wanted in enumerate(self._words):
+            short, long = (word, wanted) if len(word) < len(wanted) else (wanted, word)
+            if len(short) >= _MIN_PREFIX and long.startswith(short):
+                degrees[index] = SAME_START
+        for index in self._stems.get(stem(word), ()):
+            degrees[index] = SAME_STEM
+        if word in self._exact:
+            degrees[self._exact[word]] = SAME_WORD
+        return tuple(degrees.items())

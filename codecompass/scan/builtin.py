@@ -1,0 +1,160 @@
+"""What is left out without anybody asking: generated directories, hidden entries, secrets. Tables and name tests only.
+
+The tables count for components below the workspace root, never for the root itself or what is above it. A
+`.codecompassignore` line with `!` takes back any of them but `.git`.
+"""
+
+from collections.abc import Container
+from typing import Final
+
+from codecompass.scan.ignore import Rule
+
+SOURCE: Final = "built-in"
+
+ALWAYS: Final = frozenset(
+    [
+        "node_modules",
+        "bower_components",
+        "__pycache__",
+        "venv",
+        ".venv",
+        ".tox",
+        ".nox",
+        ".next",
+        ".nuxt",
+        ".svelte-kit",
+        ".turbo",
+        ".parcel-cache",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".eggs",
+        ".gradle",
+        ".terraform",
+        ".hg",
+        ".svn",
+        ".bzr",
+        ".jj",
+    ]
+)
+"""Directories that hold no source, whoever tracks them: installed packages, caches, other version control."""
+
+UNLESS_TRACKED: Final = frozenset(["build", "dist", "target", "vendor"])
+"""Directories that are output in most projects and source in some: left out where git tracks nothing below them."""
+
+VISIBLE_HIDDEN: Final = frozenset(
+    [
+        # Continuous integration and hosting.
+        ".azure-pipelines",
+        ".buildkite",
+        ".circleci",
+        ".forgejo",
+        ".gitea",
+        ".github",
+        ".gitlab",
+        ".woodpecker",
+        ".appveyor.yml",
+        ".cirrus.yml",
+        ".drone.yml",
+        ".gitlab-ci.yml",
+        ".gitlab-ci.yaml",
+        ".readthedocs.yaml",
+        ".readthedocs.yml",
+        ".travis.yml",
+        ".woodpecker.yml",
+        # How the project is built, checked and opened.
+        ".bazelrc",
+        ".cargo",
+        ".clang-format",
+        ".clang-tidy",
+        ".codecompassignore",
+        ".devcontainer",
+        ".dockerignore",
+        ".editorconfig",
+        ".env.example",
+        ".env.sample",
+        ".env.template",
+        ".gitattributes",
+        ".gitignore",
+        ".gitmodules",
+        ".golangci.yaml",
+        ".golangci.yml",
+        ".goreleaser.yaml",
+        ".goreleaser.yml",
+        ".mvn",
+        ".pre-commit-config.yaml",
+        ".rubocop.yml",
+        ".storybook",
+        ".swiftlint.yml",
+    ]
+)
+"""Hidden names that are part of a project's source even before, or without, git tracking them."""
+
+_CACHE_MARKERS: Final = {"pyvenv.cfg": "a Python virtual environment", "CACHEDIR.TAG": "marked as a cache"}
+
+_SECRET_NAMES: Final = frozenset(
+    [
+        ".env",
+        ".netrc",
+        "_netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".my.cnf",
+        ".htpasswd",
+        ".dockercfg",
+        ".git-credentials",
+        ".vault-token",
+        "credentials",
+        "credentials.json",
+        "credentials.toml",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        "id_ecdsa_sk",
+        "id_ed25519_sk",
+    ]
+)
+_SECRET_ENDINGS: Final = frozenset(
+    [".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdb", ".kdbx", ".tfstate"]
+)
+_HARMLESS_ENVIRONMENTS: Final = (".example", ".sample", ".template", ".dist")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a file of this name is expected to hold a password or a private key. Case does not matter."""
+    lowered = name.lower()
+    if lowered in _SECRET_NAMES or lowered[lowered.rfind(".") :] in _SECRET_ENDINGS:
+        return True
+    return lowered.startswith(".env.") and not lowered.endswith(_HARMLESS_ENVIRONMENTS)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether an untracked entry of this name is left out for being hidden."""
+    return name.startswith(".") and name not in VISIBLE_HIDDEN
+
+
+def directory_rule(name: str, *, is_tracked: bool) -> Rule | None:
+    """Returns the rule that leaves a directory of this name out, None where there is none."""
+    if name in ALWAYS or (name in UNLESS_TRACKED and not is_tracked):
+        return Rule(SOURCE, 0, name + "/")
+    return None
+
+
+HIDDEN: Final = Rule(SOURCE, 0, ".*")
+GIT_DIRECTORY: Final = Rule(SOURCE, 0, ".git")
+LINKED_WORKTREE: Final = Rule(SOURCE, 0, "a linked work tree of a repository in this workspace")
+BARE_REPOSITORY: Final = Rule(SOURCE, 0, "a bare git repository")
+
+
+def content_rule(names: Container[str]) -> Rule | None:
+    """Returns the rule that leaves an untracked directory out for what it holds: a virtual environment under any name,
+    a directory marked as a cache (the convention of CACHEDIR.TAG), a bare repository. None for any other."""
+    for marker, meaning in _CACHE_MARKERS.items():
+        if marker in names:
+            return Rule(SOURCE, 0, f"{marker} ({meaning})")
+    if "HEAD" in names and "objects" in names and "refs" in names:
+        return BARE_REPOSITORY
+    return None

@@ -1,0 +1,170 @@
+"""Why one path is, or is not, in the index: the answer of `status --path FILE`.
+
+Goes down to the path through the same `Place`s as the walk, and looks at the content as a worker would. What this says
+and what `scan` lists agree by construction, and by a test that asks for every path of a tree.
+"""
+
+import os
+from stat import S_ISDIR
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass.languages.records import SkipReason
+from codecompass.scan import classify
+from codecompass.scan.files import read_regular_file
+from codecompass.scan.ignore import Rule
+from codecompass.scan.policy import Place, root_place
+from codecompass.scan.rules import ScanRules, Workspace
+from codecompass.scan.walk import is_utf8, printable, skip_reason, unreadable_reason
+
+Verdict = Literal["indexed", "skipped", "ignored", "directory", "missing", "outside_root"]
+"""`skipped` comes with a `skip_reason`, `ignored` with a `rule`; `directory` is one that is entered."""
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """Why a path is indexed or not. `path` is relative to the root, or absolute where it lies outside.
+
+    `rule` is the pattern that leaves it out, which may stand in a directory above. `is_tracked` is git's word on the
+    path itself. `sentence` says all this to a person.
+    """
+
+    path: str
+    verdict: Verdict
+    skip_reason: SkipReason | None = None
+    rule: Rule | None = None
+    is_tracked: bool = False
+    sentence: str
+
+
+_SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
+    "binary": "it is binary: there is a NUL byte near its beginning",
+    "minified": "it looks generated: its lines are too long to be read",
+    "not_utf8": "its content is neither UTF-8 nor UTF-16 with a byte order mark",
+    "path_not_utf8": "its name is not valid UTF-8",
+    "path_too_long": "its path is longer than the system can open",
+    "secret": "its name says that it holds a secret; a ! line in .codecompassignore takes it in",
+    "special_file": "it is not a regular file",
+    "symlink": "it is a symbolic link, and what it points to is indexed where it is",
+    "symlink_outside_root": "it is a symbolic link that leads out of the workspace",
+    "too_large": "it is larger than index.max_file_size",
+    "unreadable": "it cannot be read",
+}
+
+
+def explain(
+    root: str, path: str, rules: ScanRules, *, max_line_characters: int = classify.DEFAULT_LIMITS.max_line_characters
+) -> Explanation:
+    """Returns why the file at `path` (absolute, or relative to `root`) is indexed or not.
+
+    The path is taken as written but for `.` and `..`: a path through a symbolic link is explained by the link. Never
+    raises for any path; a root that does not exist makes every path missing. Runs `git ls-files` as a scan does.
+    """
+    workspace = Workspace(root, rules)
+    relative = _relative(root, workspace.root, path)
+    if relative is None:
+        return Explanation(path=path, verdict="outside_root", sentence=f"{printable(path)} lies outside the workspace")
+    return _Descent(workspace, relative, max_line_characters).explain()
+
+
+def _relative(root: str, real_root: str, path: str) -> str | None:
+    if "\0" in path:
+        return None
+    absolute = os.path.normpath(os.path.join(real_root, path))
+    for base in (real_root, os.path.abspath(root)):
+        if absolute == base:
+            return ""
+        if absolute.startswith(base.rstrip("/") + "/"):
+            return absolute[len(base.rstrip("/")) + 1 :]
+    return None
+
+
+class _Descent:
+    def __init__(self, workspace: Workspace, path: str, max_line_characters: int) -> None:
+        self._workspace = workspace
+        self._path = path
+        self._max_line_characters = max_line_characters
+
+    def explain(self) -> Explanation:
+        place = root_place(self._workspace)
+        components = self._path.split("/") if self._path else []
+        for depth, name in enumerate(components):
+            path = "/".join(components[: depth + 1])
+            is_last = depth == len(components) - 1
+            try:
+                rule = place.arrive(self._names(place))
+                if rule is not None:
+                    return self._ignored(rule)
+                status = os.lstat(self._absolute(path))
+            except (FileNotFoundError, NotADirectoryError):
+                return self._answer("missing", "there is no such file")
+            except OSError as error:
+                return self._skipped(unreadable_reason(error))
+            if not S_ISDIR(status.st_mode):
+                return self._explain_file(place, path, name, status, is_last=is_last)
+            judged = place.judge_directory(path, name)
+            if isinstance(judged, Rule):
+                return self._ignored(judged)
+            if not is_utf8(name):
+                return self._skipped("path_not_utf8")
+            place = judged
+        return self._explain_directory(place)
+
+    def _explain_file(self, place: Place, path: str, name: str, status: os.stat_result, *, is_last: bool) -> Explanation:
+        judged = place.judge_file(path, name)
+        if isinstance(judged, Rule):
+            return self._ignored(judged)
+        reason = judged or skip_reason(self._workspace, path, status)
+        if not is_last:
+            # The path goes on through something that is no directory: a link is never followed, a file holds nothing.
+            if reason in ("symlink", "symlink_outside_root"):
+                return self._skipped(reason)
+            return self._answer("missing", "there is no such file")
+        reason = reason or self._content_reason(path)
+        return self._answer("indexed", "it is indexed") if reason is None else self._skipped(reason)
+
+    def _explain_directory(self, place: Place) -> Explanation:
+        try:
+            rule = place.arrive(self._names(place))
+        except (FileNotFoundError, NotADirectoryError):
+            return self._answer("missing", "there is no such file")
+        except OSError as error:
+            return self._skipped(unreadable_reason(error))
+        if rule is not None:
+            return self._ignored(rule)
+        return self._answer("directory", "it is a directory, and what belongs to the workspace in it is indexed")
+
+    def _content_reason(self, path: str) -> SkipReason | None:
+        max_bytes = self._workspace.rules.max_file_bytes
+        try:
+            data = read_regular_file(self._absolute(path), max_bytes + 1)
+        except OSError:
+            return "unreadable"
+        limits = classify.text_limits(max_file_bytes=max_bytes, max_line_characters=self._max_line_characters)
+        outcome = classify.classify(data, limits)
+        return None if isinstance(outcome, classify.Text) else outcome
+
+    def _names(self, place: Place) -> frozenset[str]:
+        return frozenset(os.listdir(self._absolute(place.path)))
+
+    def _absolute(self, path: str) -> str:
+        return f"{self._workspace.root}/{path}"
+
+    def _ignored(self, rule: Rule) -> Explanation:
+        where = f"{rule.source}:{rule.line}" if rule.line else rule.source
+        return self._answer("ignored", f"it is left out by `{rule.pattern}` ({where})", rule=rule)
+
+    def _skipped(self, reason: SkipReason) -> Explanation:
+        return self._answer("skipped", _SKIP_SENTENCES[reason], skip_reason=reason)
+
+    def _answer(
+        self, verdict: Verdict, why: str, *, skip_reason: SkipReason | None = None, rule: Rule | None = None
+    ) -> Explanation:
+        return Explanation(
+            path=self._path,
+            verdict=verdict,
+            skip_reason=skip_reason,
+            rule=rule,
+            is_tracked=self._path in self._workspace.tracked,
+            sentence=f"{printable(self._path) or '.'}: {why}",
+        )

@@ -1,0 +1,119 @@
+"""Opening and stamping files of a repository that may hold anything: only regular files are opened, and a stamp tells a later
+scan whether a rule file is still what it was.
+"""
+
+import errno
+import os
+import time
+from stat import S_ISLNK, S_ISREG
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.units import NANOSECONDS_PER_MILLISECOND, NANOSECONDS_PER_SECOND
+
+_STEP_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def open_below(root: str | bytes, path: str) -> int:
+    """Returns a descriptor of the file at the relative `path`, opened step by step without following any link below `root`.
+
+    A path that was listed as a file may lead out of the root by now, through a directory that has become a link. Costs 2 us
+    more than opening it at once. It may not be a regular file; the caller looks.
+
+    Raises:
+        OSError: it cannot be opened or is a symbolic link (ELOOP); NotADirectoryError where a directory above it is one.
+    """
+    *directories, name = os.fsencode(path).split(b"/")
+    at = os.open(root, _STEP_FLAGS)
+    try:
+        for directory in directories:
+            below = os.open(directory, _STEP_FLAGS | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, _FILE_FLAGS, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def open_regular_file(path: str, *, follows_link: bool = False) -> int:
+    """Returns a descriptor of the regular file at `path`; `follows_link` is about the last component alone.
+
+    Raises:
+        OSError: it cannot be opened, is a symbolic link (ELOOP) or no regular file (EINVAL).
+    """
+    mode = os.stat(path, follow_symlinks=follows_link).st_mode
+    if not S_ISREG(mode) and not S_ISLNK(mode):
+        # Opening a device can do something to it, whatever the flags.
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows_link else os.O_NOFOLLOW))
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
+
+
+def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> bytes:
+    """Returns the first `limit` bytes of the regular file at `path`, fewer if it is shorter.
+
+    `follows_link` is about the last component alone.
+
+    Raises:
+        OSError: it cannot be opened or read, is a symbolic link (ELOOP) or no regular file (EINVAL).
+    """
+    descriptor = open_regular_file(path, follows_link=follows_link)
+    try:
+        pieces = []
+        while limit > 0 and (piece := os.read(descriptor, limit)):
+            pieces.append(piece)
+            limit -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
+
+
+RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND
+"""A file written this shortly before it was looked at may be written again with the same time stamp (kernels count in
+steps of up to 10 ms): its time is not to be relied on."""
+
+COARSE_RACY_NS: Final = 2 * NANOSECONDS_PER_SECOND + RACY_NS
+"""The same on a file system that counts in seconds (ext3, HFS+) or in two of them (FAT)."""
+
+
+class Stamp(Struct, frozen=True):
+    """`mtime_ns` is 0 where the time proves nothing."""
+
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    inode: int
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """Returns how the file at `path` looks now, a symbolic link followed; None where there is none."""
+    now = time.time_ns()
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return Stamp(trusted_mtime(status, now), status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def trusted_mtime(status: os.stat_result, read_at: int) -> int:
+    """Returns the modification time of a file whose content was read after `read_at` (nanoseconds since the epoch), or 0
+    where a write after that could have left it with the same one.
+
+    `read_at` must be from before the file was opened: a process that is kept waiting between reading and asking for the
+    time would take a fresh stamp for an old one.
+    """
+    # The change time is the kernel's own, whatever a program sets the modification time to: whole seconds say that the file
+    # system knows no finer ones. Where they are chance, the file is hashed once more.
+    is_coarse = status.st_ctime_ns % NANOSECONDS_PER_SECOND == 0
+    is_racy = read_at - max(status.st_mtime_ns, status.st_ctime_ns) < (COARSE_RACY_NS if is_coarse else RACY_NS)
+    return 0 if is_racy else status.st_mtime_ns
+
+
+def is_unchanged(path: str, stamp: Stamp | None) -> bool:
+    """Whether the file at `path` looks as it did, in a way that can be relied on."""
+    return (stamp is None or stamp.mtime_ns != 0) and stamp_of(path) == stamp

@@ -1,0 +1,188 @@
+"""What a path says: the words to find it by, and whether it is product code, a test, an example, generated or vendored.
+
+Decided by whole path segments and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
+product code. Nothing here looks at the file.
+"""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.words import split_identifier, word_set
+
+TEST_DIRECTORIES: Final = word_set(
+    "test tests __tests__ testing testdata test-data test_data testsuite test-suite test_suite spec specs e2e integration-tests "
+    "unittests __mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark benchmarks"
+)
+EXAMPLE_DIRECTORIES: Final = word_set(
+    "example examples sample samples demo demos doc docs documentation man website www tutorial tutorials playground "
+    "changelog changelogs news"
+)
+VENDORED_DIRECTORIES: Final = word_set(
+    "vendor vendored _vendor third_party third-party thirdparty node_modules bower_components deps site-packages dist"
+)
+GENERATED_DIRECTORIES: Final = word_set("generated gen __generated__ autogen")
+
+_TEST_FILE: Final = re.compile(
+    r"(?:tests?[_.-].*|.*[_-](?:tests?|spec|unittest|bench|benchmark)|.*[.](?:tests?|spec|e2e|bench|cy|stories)|conftest|test|tests)[.][^.]+$"
+    r"|.*(?<=[a-z0-9])(?:Tests?|TestCase|Spec|IT)[.](?:java|kt|kts|scala|cs|swift|groovy|php|m|mm|hs|js|ts|dart)$"
+    r"|Test[A-Z][^/]*[.](?:java|kt|scala|cs|swift|php)$"
+)
+_GENERATED_FILE: Final = re.compile(
+    r".*(?:[.]pb[.](?:go|cc|h|swift)|_pb2(?:_grpc)?[.]pyi?|_generated[.][^.]+|[.]generated[.][^/]*|[.]g[.](?:cs|dart)"
+    r"|[.]designer[.](?:cs|vb)|zz_generated[.][^/]*|[.]min[.](?:js|css)|[-_]lock[.][^.]+|[.]lock)$"
+    r"|(?:package-lock[.]json|go[.]sum)$",
+    re.IGNORECASE,
+)
+_PROSE_FILE: Final = re.compile(
+    r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ipynb|ronn|[1-9])$"
+    r"|(?:changelog|changes|history|news|readme|license|licence|copying|authors|contributing|notice|todo)(?:[.][^/]*)?$",
+    re.IGNORECASE,
+)
+_HISTORY: Final = re.compile(
+    r"(?:^|/)(?:changelogs?|newsfragments|release[-_ ]?notes?|whats?[-_ ]?new)/"
+    r"|(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes?|whats?[-_ ]?new)(?:[-_\d](?:[^/.]|[.]\d)*)?"
+    r"(?:[.](?:md|mdx|markdown|rst|txt|html?|xml|ya?ml|json|adoc|asciidoc|org))?$",
+    re.IGNORECASE,
+)
+_DATA_FILE: Final = re.compile(
+    r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",
+    re.IGNORECASE,
+)
+
+GENERIC_STEMS: Final = word_set("index main mod init lib package default")
+"""File names that take their meaning from their directory."""
+
+
+MAX_WORDS_ABOVE: Final = 256
+"""Words kept of the directories above a file's own; without a bound a deep tree would hold the square of its depth."""
+
+
+class PathRole(Struct, frozen=True):
+    """What kind of file a path says it is. Several can be true at once (a vendored test)."""
+
+    is_test: bool = False
+    is_example: bool = False
+    is_generated: bool = False
+    is_vendored: bool = False
+    is_prose: bool = False
+    is_data: bool = False
+
+    @property
+    def rank(self) -> int:
+        """0 for product code, then examples and prose, tests, generated, vendored: the order among equal hits."""
+        if self.is_vendored:
+            return 4
+        if self.is_generated:
+            return 3
+        if self.is_test:
+            return 2
+        return 1 if self.is_example or self.is_prose or self.is_data else 0
+
+
+class PathWords(Struct, frozen=True):
+    """The words of a path by where they stand: of the file's stem, of its directory, of the directories above."""
+
+    stem: tuple[str, ...]
+    directory: tuple[str, ...]
+    above: tuple[str, ...]
+
+
+class PathReader:
+    """Reads the paths of one request; what a directory says is worked out once for all its files."""
+
+    def __init__(self) -> None:
+        self._directories: dict[str, _Directory] = {}
+
+    def role(self, path: str) -> PathRole:
+        """Returns what `path` (relative, `/` separators) says the file is."""
+        directory, _, name = path.rpartition("/")
+        above = self._directory(directory).role
+        return PathRole(
+            is_test=above.is_test or _TEST_FILE.match(name) is not None,
+            is_example=above.is_example,
+            is_generated=above.is_generated or _GENERATED_FILE.match(name) is not None,
+            is_vendored=above.is_vendored,
+            is_prose=_PROSE_FILE.match(name) is not None,
+            is_data=_DATA_FILE.match(name) is not None,
+        )
+
+    def words(self, path: str) -> PathWords:
+        """Returns the words of a path. Where the stem says nothing (`index.ts`), the directory's name stands for it."""
+        directory, _, name = path.rpartition("/")
+        stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
+        if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
+            stem = self._directory(directory).own
+            directory = directory.rpartition("/")[0]
+        above = self._directory(directory)
+        return PathWords(stem, above.own, above.above)
+
+    def _directory(self, path: str) -> "_Directory":
+        # From the nearest directory that is known down to this one; not by recursion, because trees can be deep.
+        unknown: list[str] = []
+        known = self._directories.get(path)
+        while known is None and path:
+            unknown.append(path)
+            path = path.rpartition("/")[0]
+            known = self._directories.get(path)
+        if known is None:
+            known = _ROOT
+        for directory in reversed(unknown):
+            known = _in_directory(known, directory.rpartition("/")[2])
+            self._directories[directory] = known
+        return known
+
+
+def role_of(path: str) -> PathRole:
+    """Returns what one path says the file is."""
+    return PathReader().role(path)
+
+
+def is_test(path: str) -> bool:
+    """Returns whether a path is that of a test, a benchmark or their data."""
+    return role_of(path).is_test
+
+
+def is_generated(path: str) -> bool:
+    """Returns whether a path is that of generated code or of a lock file."""
+    return role_of(path).is_generated
+
+
+def is_vendored(path: str) -> bool:
+    """Returns whether a path lies in a directory of other people's code."""
+    return role_of(path).is_vendored
+
+
+class _Directory(Struct, frozen=True):
+    role: PathRole
+    own: tuple[str, ...]
+    above: tuple[str, ...]
+
+
+_ROOT: Final = _Directory(PathRole(), (), ())
+
+
+def _in_directory(above: _Directory, name: str) -> _Directory:
+    lower = name.lower()
+    role = PathRole(
+        is_test=above.role.is_test or _is_test_directory(name),
+        is_example=above.role.is_example or lower in EXAMPLE_DIRECTORIES,
+        is_generated=above.role.is_generated or lower in GENERATED_DIRECTORIES,
+        is_vendored=above.role.is_vendored or lower in VENDORED_DIRECTORIES,
+    )
+    return _Directory(role, tuple(split_identifier(name)), (above.above + above.own)[:MAX_WORDS_ABOVE])
+
+
+def _is_test_directory(segment: str) -> bool:
+    lower = segment.lower()
+    return (
+        lower in TEST_DIRECTORIES
+        or lower.endswith(("-test", "-tests", "_test", "_tests", ".test", ".tests", "-testing"))
+        or (segment.endswith(("Test", "Tests")) and len(segment) > len("Tests"))
+    )
+
+
+def is_history(path: str) -> bool:
+    """Returns whether a file tells what has changed: it has the words of everything, and nothing comes from it."""
+    return _HISTORY.search(path) is not None

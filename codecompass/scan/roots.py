@@ -1,0 +1,121 @@
+"""The root of a project: which directory it is for a path, as far as names in the file system tell, and whether it is still
+the directory that it was (not gone, not a link to elsewhere, not another one).
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import ProjectNotFound
+from codecompass.identity import canonical_root
+from codecompass.scan.git_repository import repository_at
+
+REPOSITORY_MARKERS: Final = (".codecompass", ".hg", ".jj", ".svn")
+"""Besides `.git`. The nearest of these wins over any build file: a package of a monorepo is part of its repository."""
+
+BUILD_MARKERS: Final = (
+    "pyproject.toml",
+    "setup.py",
+    "Cargo.toml",
+    "go.mod",
+    "go.work",
+    "package.json",
+    "deno.json",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "Package.swift",
+    "mix.exs",
+    "Gemfile",
+    "composer.json",
+    "CMakeLists.txt",
+    "Makefile",
+    "build.zig",
+    "stack.yaml",
+    "cabal.project",
+    ".codecompassignore",
+)
+
+
+def git_root_between(path: Path, ancestor: Path) -> Path | None:
+    """Returns the innermost directory at or above `path`, and strictly below `ancestor`, that is a git work tree."""
+    for directory in (path, *path.parents):
+        if directory == ancestor:
+            return None
+        if repository_at(str(directory)) is not None:
+            return directory
+    return None
+
+
+def route(path: Path, registered: Path | None) -> Path | None:
+    """Returns the root that the directory `path` belongs to, given the nearest registered root at or above it.
+
+    A git work tree inside a registered project is a project of its own. None where nothing is registered.
+    """
+    if registered is None:
+        return None
+    return git_root_between(path, registered) or registered
+
+
+def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
+    """Returns the project that the directory `path` stands in by its markers: the repository, else the build file's place.
+
+    Directories of `never` (the file system's root, the user's home) are no projects, whatever lies in them.
+    """
+    candidates = [directory for directory in (path, *path.parents) if directory not in never]
+    for directory in candidates:
+        if repository_at(str(directory)) is not None or _has_any(directory, REPOSITORY_MARKERS):
+            return directory
+    return next((directory for directory in candidates if _has_any(directory, BUILD_MARKERS)), None)
+
+
+def _has_any(directory: Path, names: tuple[str, ...]) -> bool:
+    return any((directory / name).exists() for name in names)
+
+
+_REMEDY = "Restore it, or forget the projects whose directories are gone with: codecompass projects gc"
+
+
+class RootIdentity(Struct, frozen=True):
+    """Which directory it is, whatever it is called: its file system and its number there."""
+
+    device: int
+    inode: int
+
+
+def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdentity:
+    """Returns the identity of the directory at the canonical `root`. `previous` is what it was at an earlier time, if known.
+
+    Raises ProjectNotFound where it is gone, where the path leads elsewhere now, and where something was unmounted: the
+    directory is empty and lies on another file system than before. Without that an index would be emptied, to be built
+    anew when the file system is back.
+    """
+    try:
+        if canonical_root(root) != root:
+            # Not where to: whoever asks need not be allowed to know what lies there.
+            raise _lost(root, f"the directory {root} is a link to elsewhere now")
+        status = os.stat(root, follow_symlinks=False)
+        with os.scandir(root) as entries:
+            is_empty = next(entries, None) is None
+    except OSError as error:
+        cause = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be listed ({error.strerror})"
+        if isinstance(error, NotADirectoryError):
+            cause = "is no directory any more"
+        raise _lost(root, f"the directory {root} {cause}") from error
+    found = RootIdentity(status.st_dev, status.st_ino)
+    if is_empty and previous is not None and previous.device != found.device:
+        raise _lost(root, f"the directory {root} is empty, and the file system that was mounted there is gone")
+    return found
+
+
+def require_same_root(root: Path, identity: RootIdentity) -> None:
+    """Raises ProjectNotFound where another directory is at `root` than was, or none."""
+    if identify_root(root, identity) != identity:
+        raise _lost(root, f"the directory {root} was moved or replaced while it was being indexed")
+
+
+def _lost(root: Path, what: str) -> ProjectNotFound:
+    return ProjectNotFound(f"{what}. {_REMEDY}. The index is unchanged.", workspace=str(root))

@@ -1,0 +1,140 @@
+"""What resolving one import costs at the very most, in questions to the repository: it runs in the server's own process."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from codecompass.imports import InMemoryPaths, ModuleRoot, import_tails, languages_of, resolve
+from codecompass.imports.configuration import MAX_PYTHON_PLACES, MAX_ROOTS_PER_FILE
+from codecompass.imports.paths import MAX_ALIKE, Endings, ending
+from codecompass.imports.resolution import _RULES, MAX_DIRECTORIES
+from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
+from codecompass.languages.records import Import
+
+SEPARATORS = {"php": "\\", "rust": "::", "ruby": "/", "go": "/", "c": "/", "cpp": "/", "objectivec": "/", "bash": "/"}
+SEPARATORS |= dict.fromkeys(("javascript", "typescript", "tsx", "zig"), "/")
+EXTENSIONS = {
+    "bash": "sh", "c": "h", "cpp": "h", "csharp": "cs", "elixir": "ex", "go": "go", "groovy": "groovy", "haskell": "hs",
+    "java": "java", "javascript": "js", "kotlin": "kt", "lua": "lua", "objectivec": "h", "php": "php", "python": "py",
+    "ruby": "rb", "rust": "rs", "scala": "scala", "swift": "swift", "tsx": "tsx", "typescript": "ts", "zig": "zig",
+}  # fmt: skip
+KINDS = ("module", "include", "system", "relative", "mod", "inline:a::a")
+MAX_QUESTIONS = 15_000
+
+
+class CountingPaths(InMemoryPaths):
+    """Counts what it is asked, and each path that it gives back."""
+
+    def __init__(self, paths: Sequence[str], roots: Sequence[ModuleRoot]) -> None:
+        self.n_questions = 0
+        super().__init__(paths, roots)
+        for name in (
+            "has_file",
+            "files_with_tail",
+            "package_directories",
+            "files_ending",
+            "packages_ending",
+            "namespaces_ending",
+        ):
+            setattr(self, name, self._counted(getattr(self, name)))
+
+    def _counted(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            answer = ask(*arguments)
+            self.n_questions += 1 if isinstance(answer, bool) or ask.__name__ == "files_with_tail" else 1 + len(answer)
+            return answer
+
+        return counted
+
+
+@pytest.mark.parametrize("language", sorted(_RULES))
+@pytest.mark.parametrize("configured", [False, True])
+def test_an_import_at_every_bound_asks_a_bounded_number_of_questions(language, configured):
+    """Among thousands of files that share its last name, from as deep a file as is resolved at all, with hostile roots."""
+    extension = EXTENSIONS[language]
+    separator = SEPARATORS.get(language, ".")
+    deep = "a/" * MAX_DIRECTORIES
+    files = [f"p{number}/a.{extension}" for number in range(3000)] + [f"p{number}/a/a.{extension}" for number in range(3000)]
+    files += [deep + f"from.{extension}", deep + f"a.{extension}"]
+    roots = _hostile_roots(deep) if configured else ()
+    paths = CountingPaths(files, roots)
+
+    for spec in (separator.join("a" * 40), separator.join(["b"] * 40 + ["a"]), "." * 40, "../" * 40 + "a", "@/a", "a" * 400):
+        for kind in KINDS:
+            for name in ("", "*", "a", "A"):
+                item = Import(1, 1, spec, name, "", kind)
+                assert len(item.spec) <= MAX_IMPORT_LENGTH
+                resolve(language, item, deep + f"from.{extension}", paths)  # the groups of a name are made once
+                paths.n_questions = 0
+
+                resolve(language, item, deep + f"from.{extension}", paths)
+                import_tails(language, item, deep + f"from.{extension}")
+
+                assert paths.n_questions <= MAX_QUESTIONS, (spec, kind, name)
+
+
+def _hostile_roots(deep: str) -> list[ModuleRoot]:
+    ecosystems = [
+        name for name in ("cargo", "composer", "dotnet", "go", "jvm", "node", "python", "swift", "zig") if languages_of(name)
+    ]
+    roots = []
+    for ecosystem in ecosystems:
+        n_roots = MAX_PYTHON_PLACES if ecosystem == "python" else MAX_ROOTS_PER_FILE
+        for depth in range(0, MAX_DIRECTORIES, 8):
+            scope = deep[: 2 * depth]
+            roots += [ModuleRoot(ecosystem, "a", f"{scope}x{rank}/", scope, rank) for rank in range(n_roots)]
+            roots += [ModuleRoot(ecosystem, "/".join("a" * (rank % 40)), f"y{rank}/", scope, rank) for rank in range(n_roots)]
+            if ecosystem == "node":
+                roots += [ModuleRoot(ecosystem, "a" * rank + "*", f"z{rank}/*", scope, rank) for rank in range(n_roots)]
+    return roots
+
+
+def test_a_file_below_too_many_directories_resolves_nothing():
+    path = "a/" * (MAX_DIRECTORIES + 1) + "a.py"
+    paths = InMemoryPaths([path, "b.py"])
+
+    assert resolve("python", Import(1, 1, "b"), "a.py", paths) == "b.py"
+    assert resolve("python", Import(1, 1, "b"), path, paths) == ""
+    assert import_tails("python", Import(1, 1, "b"), path) == ()
+
+
+def test_grouped_by_their_ends_paths_are_found_as_by_looking_at_each():
+    names = ("a", "b", "c.d")
+    paths = [f"{one}/{two}/{three}/x.py" for one in names for two in names for three in names] + ["x.py", "a/x.py", "x/x.py"]
+    endings = Endings(lambda tail: paths if tail == "x" else ())
+
+    for suffix in ("x.py", "a/x.py", "b/a/x.py", "c.d/b/a/x.py", "z/c.d/b/a/x.py", "a/b/a/x.py", "/x.py", "y.py"):
+        assert sorted(endings.find("x", suffix)) == sorted(ending(paths, suffix)), suffix
+    assert list(endings.find("y", "y.py")) == []
+
+
+def test_of_too_many_paths_that_end_alike_none_is_found():
+    paths = [f"p{number}/lib/x.rb" for number in range(MAX_ALIKE + 1)]
+
+    assert Endings(lambda _tail: paths).find("x", "lib/x.rb") == ()
+    assert len(Endings(lambda _tail: paths[1:]).find("x", "lib/x.rb")) == MAX_ALIKE
+    assert list(Endings(lambda _tail: paths).find("x", "p7/lib/x.rb")) == ["p7/lib/x.rb"]
+
+
+def test_the_bounds_of_an_import_leave_room_for_every_known_one():
+    """The longest in 32 known repositories has 19 parts and 116 characters; no file of theirs imports more than 171 names."""
+    assert MAX_IMPORT_PARTS > 2 * 19
+    assert MAX_IMPORT_LENGTH > 4 * 116
+    assert MAX_IMPORTS_PER_FILE > 20 * 171
+
+
+def test_paths_of_one_name_are_looked_at_once_and_not_for_each_import():
+    """20,000 files of one name, each with an import of it, would be 400 million comparisons."""
+    looked_at: list[str] = []
+
+    def normal(path: str) -> str:
+        looked_at.append(path)
+        return path
+
+    endings = Endings(lambda _tail: [f"p{number}/a/x.py" for number in range(5_000)], normal)
+    for number in range(100):
+        assert endings.find("x", "a/x.py") == ()
+        assert list(endings.find("x", f"p{number}/a/x.py")) == [f"p{number}/a/x.py"]
+
+    assert len(looked_at) == 2 * 5_000

@@ -1,0 +1,165 @@
+"""What the C and C++ grammars are given instead of the source: equally long, free of what they stumble over."""
+
+import random
+
+import pytest
+from tree_sitter_language_pack import get_parser
+
+from codecompass.languages.c_preprocessing import prepare, prepare_cpp
+
+
+def squeezed(source: str) -> str:
+    """What is left of `source` after preparation, white space folded."""
+    return " ".join(prepare(source.encode()).decode().split())
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("API_EXTERN Code f(void);", "Code f(void);"),
+        ('API_EXTERN\nDEPRECATED(1, "x")\nCode f(void);', "Code f(void);"),
+        ("class EXPORT Foo : public Bar {};", "class Foo : public Bar {};"),
+        ("class EXPORT(1) LOCKABLE Foo final {};", "class Foo final {};"),
+        ("class EXPORT Foo;", "class Foo;"),
+        ("int CALLBACK f(int a);", "int f(int a);"),
+        ("typedef int (CALLBACK *f)(int a);", "typedef int ( *f)(int a);"),
+        ("static int __init start(void) {}", "static int start(void) {}"),
+        ("void f() EXCLUDES(mu_, other_) NO_ANALYSIS;", "void f() ;"),
+        ("API int (*f)(int a) ATTRIBUTE;", "int (*f)(int a) ;"),
+        ("int f(int a) UNUSED { }", "int f(int a) { }"),
+        ("int size() const& LIFETIME_BOUND { }", "int size() const& { }"),
+        ("size_t size_ GUARDED_BY(mu_) = 0;", "size_t size_ = 0;"),
+        ("enum { A, B DEPRECATED(3) = 4, C };", "enum { A, B = 4, C };"),
+        ("namespace a {\nA_NAMESPACE_BEGIN\n\nA::A() {}\nA_NAMESPACE_END\n}", "namespace a { A::A() {} }"),
+        ("struct s { CONSTEXPR s() : a(1) {} };", "struct s { s() : a(1) {} };"),
+        ("FLAG(int, name, 3);", ";"),
+        ("BENCH(Sort, uint8_t);", ";"),
+        ("char* nullable name;", "char* name;"),
+        ("BEGIN_EXPORT\n\n/* a comment */ template <class T> class C {};", "/* a comment */ template <class T> class C {};"),
+        ("class C { PRIVATE_UNLESS_TESTED: int a; };", "class C { int a; };"),
+        ("typedef REMOVE_CONST(T) Name;", "typedef REMOVE_CONST Name;"),
+        ("case 1: a();\nYY_BREAK\ncase 2: b();", "case 1: a(); case 2: b();"),
+    ],
+)
+def test_a_macro_that_stands_in_the_way_of_the_grammar_is_blanked(source, left):
+    assert squeezed(source) == left
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "BOOL f(void);",
+        "static BOOL f(void) { }",
+        "FILE *open_it(void);",
+        "struct RECT bounds;",
+        "struct RECT corners(int a) { }",
+        "enum { FIRST, SECOND = MAX(1, 2), LAST };",
+        "int x = CONSTANT;",
+        "int f(void) { if(a) CALL(b); return MAX(a, b); }",
+        "int f(void) { CHECK(a); ASSERT(b) ; }",
+        "int MAX(int a, int b);",
+        "unsigned int LIMIT = 3;",
+        "TEST(Suite, Name) { }",
+        "return (long)VALUE(x);",
+        "a = b * sizeof c; d = *const_cast<int*>(e);",
+        'char *s = "API class EXPORT Foo { } #if";',
+        "int operator*(A a, B b);",
+    ],
+)
+def test_a_word_in_capitals_that_may_be_a_type_or_a_value_stays(source):
+    assert squeezed(source) == source
+
+
+def test_a_condition_that_splits_a_construct_keeps_its_first_branch():
+    source = "#ifdef A\nif (a) {\n#else\nif (b) {\n#endif\n  c();\n}\n"
+
+    assert squeezed(source) == "if (a) { c(); }"
+
+
+def test_a_condition_between_whole_declarations_keeps_all_branches():
+    source = "#if A\nint f(int a) { }\n#elif B\nint f(void) { }\n#else\nint f;\n#endif\n"
+
+    assert squeezed(source) == "int f(int a) { } int f(void) { } int f;"
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("x = a\n#ifdef A\n  && b\n#else\n  && c\n#endif\n;", "x = a && b ;"),
+        ("enum { A,\n#ifdef X\n B,\n#else\n C,\n#endif\n D };", "enum { A, B, C, D };"),
+        ("#ifdef A\nint f(int a)\n#else\nint f(void)\n#endif\n{\n}", "int f(int a) { }"),
+        ("if (a)\n#ifdef X\n b();\n#else\n c();\n#endif\n", "if (a) b();"),
+        ("if (a) { }\n#ifdef X\nelse if (b) { }\n#else\nelse { }\n#endif\n", "if (a) { } else if (b) { }"),
+        ("#if 0\nnot code ' { (\n#else\nint a;\n#endif\n", "int a;"),
+        (
+            '#ifdef __cplusplus\nextern "C" {\n#endif\nint f(void);\n#ifdef __cplusplus\n}\n#endif\n',
+            'extern "C" { int f(void); }',
+        ),
+        ("#else /* about\n{ this */\n#endif\nint a;", "int a;"),
+    ],
+)
+def test_directives_leave_what_can_be_parsed(source, left):
+    assert squeezed(source) == left
+
+
+def test_definitions_and_inclusions_stay_and_a_comment_does_not_end_a_macro():
+    source = "#include <a.h>\n#define F(x) \\\n  { /* note */ \\\n    x }\n#pragma once\nint a;\n"
+
+    assert squeezed(source) == "#include <a.h> #define F(x) \\ { \\ x } int a;"
+
+
+def test_a_macro_goes_on_behind_comments_and_windows_line_breaks():
+    source = "#define A { /* x \\\n y */ \\\n }\n#define B {1, \\\r\n 2}\r\n#define C (/* c */1) /* about\n C */\nint a;"
+
+    assert squeezed(source) == "#define A { \\ \\ } #define B {1, \\ 2} #define C ( 1) int a;"
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t\t", "  \r", " \r"])
+def test_the_line_below_an_empty_macro_is_not_its_value(blanks):
+    source = f"#define A{blanks}\nint f(void);\n".encode()
+
+    tree = get_parser("c").parse(prepare(source))
+
+    assert [child.type for child in tree.root_node.children] == ["preproc_def", "declaration"]
+
+
+def test_branches_that_only_define_macros_all_stay():
+    source = "int a\n#if A\n#define X {\n#else\n#define X [\n#endif\n;"
+
+    assert squeezed(source) == "int a #define X { #define X [ ;"
+
+
+def test_a_macro_defined_among_values_is_blanked():
+    assert squeezed("enum { A,\n#define A A\n B };\nint t[] = {\n#define X 1\n X };") == "enum { A, B }; int t[] = { X };"
+
+
+def test_a_defaulted_function_gets_a_body_in_cplusplus():
+    assert prepare_cpp(b"A::A() = default;\nA::~A() =delete;") == b"A::A() {}       ;\nA::~A() {}     ;"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_moves_whatever_the_source_is(seed):
+    """Offsets in the tree must be offsets in the source, also for a file that is cut anywhere or is no C at all."""
+    pieces = [
+        b"#if A\n",
+        b"#else\n",
+        b"#endif\n",
+        b"{",
+        b"}",
+        b"(",
+        b")",
+        b"class X Y {",
+        b"API_F int f(",
+        b"//",
+        b"/*",
+        b"*/",
+        b'"',
+        b"'",
+    ]
+    pieces += [b"\\\n", b"\r\n", b" ", b"ABC(", b";", b"= default;", b"\xff\xfe", b'R"x(', b')x"', b"__init ", b"* nullable p"]
+    chosen = random.Random(seed)
+    source = b"".join(chosen.choice(pieces) for _ in range(chosen.randrange(200)))
+
+    for prepared in (prepare(source), prepare_cpp(source)):
+        assert len(prepared) == len(source)
+        assert [i for i, byte in enumerate(prepared) if byte == 10] == [i for i, byte in enumerate(source) if byte == 10]

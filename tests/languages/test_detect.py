@@ -1,0 +1,153 @@
+"""What `codecompass.languages.detect` says of names, `#!` lines and headers."""
+
+import subprocess
+import sys
+
+import pytest
+
+from codecompass import languages
+from codecompass.languages import SYMBOL_LANGUAGES, detect
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a.py", "python"),
+        ("src/a.b.ts", "typescript"),
+        ("types/index.d.ts", "typescript"),
+        ("ui/App.tsx", "tsx"),
+        ("ui/App.jsx", "javascript"),
+        ("A.JAVA", "java"),
+        ("x.c", "c"),
+        ("x.C", "cpp"),
+        ("x.h", "c"),
+        ("include/version.h.in", "c"),
+        ("scripts/run.py.in", "python"),
+        ("Makefile.in", "make"),
+        ("requirements.in", "text"),
+        ("deploy/Dockerfile", "dockerfile"),
+        ("deploy/Dockerfile.dev", "dockerfile"),
+        ("Makefile", "make"),
+        ("CMakeLists.txt", "cmake"),
+        ("notes.txt", "text"),
+        ("tsconfig.json", "jsonc"),
+        ("package.json", "json"),
+        ("Cargo.lock", "toml"),
+        ("Gemfile", "ruby"),
+        (".bashrc", "bash"),
+        (".py", "text"),
+        ("directory.py/file", "text"),
+        ("LICENSE", "text"),
+        ("", "text"),
+        ("odd/\udcff.rs", "rust"),
+    ],
+)
+def test_the_name_says_the_language(path, expected):
+    assert detect.language_of_path(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (b"#!/bin/sh\necho", "bash"),
+        (b"#! /bin/bash -e\n", "bash"),
+        (b"#!/usr/bin/env python3.11", "python"),
+        (b"#!/usr/bin/env -S python3 -u\n", "python"),
+        (b"#!/usr/bin/env LANG=C ruby\n", "ruby"),
+        (b"#!/usr/bin/env node\r\n", "javascript"),
+        (b"#!/usr/bin/env\n", "text"),
+        (b"#!\n", "text"),
+        (b"#!/opt/unheard-of\n", "text"),
+        (b"# !/bin/sh\n", "text"),
+        (b"\n#!/bin/sh\n", "text"),
+        (b"", "text"),
+    ],
+)
+def test_a_file_whose_name_says_nothing_is_known_by_its_interpreter(head, expected):
+    assert detect.language_of("bin/tool", head) == expected
+
+
+def test_the_name_wins_over_the_interpreter():
+    assert detect.language_of("build.rb", b"#!/bin/sh\n") == "ruby"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#ifndef A_H\n#define A_H\nint f(void);\n#endif\n", "c"),
+        ("// the class Foo is elsewhere\n/* namespace x {\n class Y {\n */\nstruct s { int a; };\n", "c"),
+        ('#ifdef __cplusplus\nextern "C" {\nnamespace x {}\n#endif\nint f(void);\n', "c"),
+        ("struct class_info { int namespace_id; };\nint class;\n", "c"),
+        ("namespace a::b {\nint f();\n}\n", "cpp"),
+        ("class Foo;\n", "cpp"),
+        ("class EXPORT(x) Foo final : public Bar {\n", "cpp"),
+        ("template <typename T> T id(T t);\n", "cpp"),
+        ("struct S {\n public:\n  int a;\n};\n", "cpp"),
+        ("#include <string>\nvoid f(const char*);\n", "cpp"),
+        ("/* licence */\n" + "#include <a.h>\n" * 400 + "inline void f() { std::abort(); }\n", "cpp"),
+        ("", "c"),
+    ],
+)
+def test_a_header_is_cplusplus_only_when_its_code_says_so(text, expected):
+    assert detect.language_of("include/a.h", text.encode()) == expected
+
+
+def test_a_template_of_a_header_is_read_like_the_header():
+    assert detect.language_of("config.h.in", b"namespace shop {\n#cmakedefine HAS_QUEUE\n}\n") == "cpp"
+    assert detect.language_of("config.h.in", b"#define HAS_QUEUE @HAS_QUEUE@\n") == "c"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<?php\nfunction f() {}\n", "php"),
+        ("#define A 1\n", "c"),
+        ("#include <vector>\n", "cpp"),
+        ("mov eax, ebx\n", "text"),
+    ],
+)
+def test_an_include_file_is_known_by_its_content(text, expected):
+    assert detect.language_of("a.inc", text.encode()) == expected
+
+
+def test_a_translation_that_shares_the_typescript_extension_is_xml():
+    assert detect.language_of("app_de.ts", b'<?xml version="1.0"?>\n<!DOCTYPE TS>') == "xml"
+    assert detect.language_of("app.ts", b"export {}") == "typescript"
+
+
+def test_no_name_is_listed_twice():
+    for table in (detect._EXTENSIONS_OF, detect._FILENAMES_OF, detect._INTERPRETERS_OF):
+        names = [name for listed in table.values() for name in listed.split()]
+
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", SYMBOL_LANGUAGES)
+def test_the_table_and_the_module_of_a_language_agree(name):
+    language = languages.load(name)
+
+    for table, own in (
+        (detect.EXTENSIONS, language.extensions),
+        (detect.FILENAMES, language.filenames),
+        (detect.INTERPRETERS, language.interpreters),
+    ):
+        assert sorted(own) == sorted(key for key, value in table.items() if value == name)
+    assert language.name == name
+
+
+def test_a_language_without_symbols_is_not_loaded():
+    for name in ("markdown", "text", "base", "detect", "", "os"):
+        with pytest.raises(KeyError):
+            languages.load(name)
+
+
+def test_detection_loads_neither_grammars_nor_language_modules():
+    """The server process detects languages too and must stay small."""
+    script = (
+        "import sys; from codecompass.languages import detect; detect.language_of('a.h', b'class A;')\n"
+        "print([m for m in sys.modules if m.startswith('tree_sitter') or m.endswith('languages.base')])"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,115 @@
+"""`get_symbol_hierarchy`: chains outwards and trees inwards."""
+
+import pytest
+
+from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.protocol.encode import encode
+from codecompass.protocol.requests import GetSymbolHierarchy
+from codecompass.query import get_symbol_hierarchy
+
+
+@pytest.fixture(scope="session")
+def hierarchy(shop, state):
+    def asked(symbol_name, **arguments):
+        return get_symbol_hierarchy(shop, GetSymbolHierarchy(symbol_name=symbol_name, **arguments), state)
+
+    return asked
+
+
+def names(nodes):
+    return [(node.kind, node.name, node.depth, names(node.children)) for node in nodes]
+
+
+def test_ancestors_are_a_flat_chain_from_the_symbol_outwards(hierarchy):
+    reply = hierarchy("Window.reset")
+
+    assert names(reply.hierarchy) == [("method", "reset", 0, []), ("class", "Window", 1, []), ("class", "RateLimiter", 2, [])]
+    assert (reply.direction, reply.chain_length) == ("ancestors", 3)
+
+
+def test_descendants_are_one_tree_and_hold_the_impl_blocks_of_a_type(hierarchy):
+    reply = hierarchy("AuthHandler", direction="descendants")
+
+    assert names(reply.hierarchy) == [
+        (
+            "struct",
+            "AuthHandler",
+            0,
+            [
+                ("field", "claims", 1, []),
+                ("impl", "AuthHandler", 1, [("fn", "new", 2, []), ("fn", "authenticate", 2, [])]),
+            ],
+        )
+    ]
+    assert reply.chain_length == 5
+
+
+def test_methods_that_stand_outside_their_type_are_inside_it(index_of, state):
+    snapshot = index_of(
+        {
+            "limits/limiter.go": "package limits\n\ntype Limiter struct {\n\tn int\n}\n\nfunc (l *Limiter) Allow() {}\n",
+            "limits/reset.go": "package limits\n\nfunc (l Limiter) Reset() {}\n\nfunc Free() {}\n",
+        }
+    )
+
+    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Limiter", direction="descendants"), state)
+
+    assert [(node.kind, node.name) for node in reply.hierarchy[0].children] == [
+        ("field", "n"),
+        ("method", "Allow"),
+        ("method", "Reset"),
+    ]
+
+
+def test_a_name_in_several_files_is_ambiguous_and_the_error_lists_them(hierarchy):
+    with pytest.raises(AmbiguousSymbol) as caught:
+        hierarchy("reset")
+
+    assert caught.value.data["candidate_count"] == 3
+    assert caught.value.data["candidates"][0] == {
+        "path": "shop/storage.py",
+        "line": 14,
+        "kind": "fn",
+        "qualified_name": "shop.storage.reset",
+    }
+
+
+def test_a_path_or_a_qualified_name_settles_which_one_is_meant(hierarchy):
+    by_path = hierarchy("reset", path="shop/storage.py")
+    by_end_of_path = hierarchy("reset", path="storage.py")
+    by_name = hierarchy("storage.reset")
+
+    assert by_path.hierarchy == by_end_of_path.hierarchy == by_name.hierarchy
+    assert by_path.hierarchy[0].path == "shop/storage.py"
+
+
+def test_a_definition_and_its_declaration_are_not_two_meanings(hierarchy):
+    assert hierarchy("queue_push").hierarchy[0].path == "native/queue.c"
+
+
+def test_an_unknown_name_is_an_error_with_similar_names(hierarchy):
+    with pytest.raises(SymbolNotFound) as caught:
+        hierarchy("RateLimiters")
+
+    assert "RateLimiter" in caught.value.data["similar_names"]
+
+
+def test_too_large_a_type_loses_its_deepest_level_first_then_its_last_members(index_of, state):
+    methods = "".join(f"    def method_{number}(self):\n        def inner(): pass\n" for number in range(60))
+    snapshot = index_of({"deep.py": f"class Deep:\n{methods}", "wide.py": f"class Wide:\n{methods * 5}"})
+
+    deep, wide = (
+        get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name=name, direction="descendants"), state)
+        for name in ("Deep", "Wide")
+    )
+
+    assert [node.name for node in deep.hierarchy[0].children] == [f"method_{number}" for number in range(60)]
+    assert deep.hierarchy[0].children[0].children
+    assert deep.hierarchy[0].children[-1].children == ()
+    assert len(wide.hierarchy[0].children) < 300
+    for reply in (deep, wide):
+        assert len(encode(reply)) <= 30_000
+        assert reply.metadata.result_completeness == "truncated"
+        assert reply.metadata.warnings == (
+            f"only the upper {reply.chain_length} symbols are shown; ask for one of them to see more",
+        )

@@ -1,0 +1,131 @@
+import pytest
+
+from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, TextLimits, classify, looks_binary, text_limits
+
+
+def test_utf8_text_comes_back_as_it_is():
+    assert classify("naïve\r\nline two\n".encode()) == Text("naïve\r\nline two\n", "utf-8")
+
+
+def test_an_empty_file_is_text():
+    assert classify(b"") == Text("", "utf-8")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text():
+    assert classify(b"\xef\xbb\xbfint x;\n") == Text("int x;\n", "utf-8")
+
+
+@pytest.mark.parametrize(("codec", "mark"), [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")])
+def test_utf16_with_a_byte_order_mark_is_decoded(codec: str, mark: bytes):
+    text = "Größe = 1\r\n"
+
+    assert classify(mark + text.encode(codec)) == Text(text, codec)
+
+
+def test_utf16_without_a_byte_order_mark_is_binary():
+    assert classify("x = 1\n".encode("utf-16-le")) == "binary"
+
+
+def test_half_a_utf16_character_is_not_text():
+    assert classify(b"\xff\xfea\0b") == "not_utf8"
+
+
+def test_a_binary_file_that_begins_like_utf16_is_binary():
+    assert classify(b"\xff\xfe" + bytes(200)) == "binary"
+
+
+def test_utf32_is_binary():
+    assert classify("text".encode("utf-32")) == "binary"
+    assert looks_binary("text".encode("utf-32"))
+
+
+def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():
+    line = b"0123456\n"
+    text = line * (BINARY_PROBE_BYTES // len(line))
+
+    assert classify(text[:-1] + b"\0") == "binary"
+    assert isinstance(classify(text + b"\0"), Text)
+    assert looks_binary(text[:-1] + b"\0")
+    assert not looks_binary(text + b"\0")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"caf\xe9\n", id="latin-1"),
+        pytest.param(b"\xc0\xaf", id="overlong"),
+        pytest.param(b"\xed\xa0\x80", id="surrogate"),
+        pytest.param(b"\xe2\x82", id="cut off"),
+    ],
+)
+def test_what_is_not_utf8_is_said(data: bytes):
+    assert classify(data) == "not_utf8"
+
+
+def test_a_line_of_exactly_the_limit_is_kept_and_one_more_character_is_minified():
+    limits = TextLimits()
+    padding = "short\n" * 1000
+
+    assert isinstance(classify((padding + "x" * limits.max_line_characters + "\n" + padding).encode(), limits), Text)
+    assert classify((padding + "x" * (limits.max_line_characters + 1) + "\n" + padding).encode(), limits) == "minified"
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_last_line_over_the_limit_is_minified(ending: str):
+    assert classify(("short\n" * 1000 + "x" * 20_001 + ending).encode()) == "minified"
+
+
+def test_lines_are_measured_in_characters_not_bytes():
+    padding = "short\n" * 1000
+
+    assert isinstance(classify((padding + "é" * 20_000 + "\n").encode()), Text)
+
+
+def test_the_line_rule_agrees_with_splitting_into_lines():
+    limits = TextLimits(max_line_characters=7, max_mean_line_characters=10**6)
+    for lengths in [(7, 7, 7), (8,), (0, 0, 8), (7, 8, 7), (8, 7), (1, 7, 1), (0,), (3, 3, 3, 3), (7, 0, 8, 0)]:
+        text = "\n".join("x" * length for length in lengths)
+        expected = "minified" if max(lengths) > 7 else Text(text)
+
+        assert classify(text.encode(), limits) == expected, lengths
+
+
+def test_a_long_mean_line_is_minified():
+    minified = ("x" * 600 + "\n") * 20
+
+    assert classify(minified.encode()) == "minified"
+
+
+def test_a_mean_line_of_exactly_the_limit_is_kept():
+    assert isinstance(classify((("x" * 500 + "\n") * 20).encode()), Text)
+
+
+def test_whoever_allows_longer_lines_gets_files_made_of_them():
+    minified = ("x" * 100_000).encode()
+
+    assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=99_999)) == "minified"
+    assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=4_000_000)) == Text(minified.decode())
+
+
+def test_whoever_forbids_long_lines_keeps_files_of_ordinary_ones():
+    limits = text_limits(max_file_bytes=1 << 20, max_line_characters=1000)
+
+    assert isinstance(classify(("x" * 400 + "\n").encode() * 100, limits), Text)
+
+
+def test_a_small_file_on_one_line_is_kept():
+    """A one-line SVG icon or JSON document is no product of a minifier."""
+    assert isinstance(classify(b'<svg viewBox="0 0 24 24">' + b"<path d=0/>" * 300 + b"</svg>"), Text)
+
+
+def test_a_lock_file_of_many_short_lines_is_kept():
+    assert isinstance(classify(b'    "resolved": "https://example.org/a.tgz",\n' * 20_000), Text)
+
+
+def test_a_file_that_grew_since_it_was_listed_is_too_large():
+    assert classify(b"x\n" * 6, TextLimits(max_file_bytes=11)) == "too_large"
+    assert isinstance(classify(b"x\n" * 6, TextLimits(max_file_bytes=12)), Text)
+
+
+def test_old_mac_line_ends_are_kept():
+    assert classify(b"one\rtwo\r") == Text("one\rtwo\r")
