@@ -20,10 +20,10 @@ WAYS = ("POST /", "/mcp", "/mcp, modern", "SSE", "/ws", "/ws, modern", "bridge",
 RECOVERY_SECONDS = 180
 """All faults pass within seconds; after that many an answer that is still late is late for ever."""
 
-REFUSALS = {"permission_denied", "index_not_ready", "workspace_busy", "session_busy", "deadline_exceeded"}
+REFUSALS = {"permission_denied", "index_not_ready", "workspace_busy", "session_busy", "deadline_exceeded", "server_unreachable"}
 
-BRIDGE_LOST = {"server_gone", "server_unavailable"}
-"""What a bridge says while there is no server: it stays, and finds the next one."""
+BRIDGE_LOST = "server_gone"
+"""What a bridge says of a request that was under way when its server was killed; it finds the next one."""
 
 KINDS_AND_FAULTS = {**KINDS, "revoked directory": 3, "damaged times": 3}
 
@@ -137,7 +137,7 @@ class Editor:
         self.n_answered += 1
         if "error" in message:
             code = message["error"]["data"]["code"]
-            if way == "bridge" and code in BRIDGE_LOST:
+            if way == "bridge" and code == BRIDGE_LOST:
                 await self.server.next_life(life, (way, params))
             else:
                 assert code in REFUSALS, (way, message)

@@ -27,8 +27,8 @@ class LinkLimits(Struct, frozen=True, kw_only=True):
     `connect` is for all of an attempt, `send` for one message to a server that may not read. After `silence` without a
     message the server is asked whether it is there, and has `pong` to say so. `first_pause` to `longest_pause` lie between
     two attempts. `patience` is how long requests wait for the connection; where it has been away for longer, they wait for
-    one attempt only, and those that can do without it for `glance` at most. `message_bytes` is the largest message that is
-    taken: answers are much smaller.
+    one attempt only, to its end, and those that can do without it for `glance` at most. `message_bytes` is the largest message
+    that is taken: answers are much smaller.
     """
 
     connect: float = 5 * SECONDS
@@ -111,10 +111,11 @@ class BridgeLink:
 
         `briefly` is for who can do without: waits for one attempt, no longer than `glance`.
         """
-        patience = self._limits.glance if briefly else self._limits.patience
-        seen, give_up_at = self._n_begun, self._down_since + (0 if briefly else patience)
+        limits = self._limits
+        seen, give_up_at = self._n_begun, self._down_since + (0 if briefly else limits.patience)
         self._wanted.set()
-        with trio.move_on_after(patience):
+        # A server on a busy machine is there, and answers an attempt late: only an attempt that has ended says that it is not.
+        with trio.move_on_after(limits.glance if briefly else limits.patience + limits.connect):
             while self.socket is None:
                 is_hopeless = trio.current_time() >= give_up_at or not self.trouble.is_retryable
                 if self._n_failed > seen and is_hopeless:

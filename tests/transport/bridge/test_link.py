@@ -7,6 +7,7 @@ from functools import partial
 
 import h11
 import trio
+import trio.testing
 
 from codecompass.projects.rules import RoutingRules
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits
@@ -80,3 +81,37 @@ async def test_whatever_a_server_sends_costs_its_own_connection_at_most():
 
     assert n_delivered > N_CONNECTIONS // 4
     assert n_lost > N_CONNECTIONS // 4
+
+
+async def test_a_request_waits_for_the_end_of_an_attempt_before_a_server_counts_as_absent():
+    asked, answer = trio.Event(), trio.Event()
+
+    async def slow(stream):
+        request = await stream.receive_some(1 << 16)
+        asked.set()
+        await answer.wait()
+        await stream.send_all(accepted(request))
+        await stream.receive_some(1 << 16)
+
+    async def nothing(_):
+        await trio.lowlevel.checkpoint()
+
+    found = []
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            (listener,) = await nursery.start(partial(trio.serve_tcp, slow, 0, host="127.0.0.1"))
+            target = bridge_target(f"127.0.0.1:{listener.socket.getsockname()[1]}", RoutingRules())
+            limits = LinkLimits(connect=60, patience=0)
+            link = BridgeLink(target, limits, opening=nothing, deliver=nothing, on_lost=nothing)
+            nursery.start_soon(link.run)
+            await asked.wait()
+
+            async def wait():
+                found.append(await link.wait_open())
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            answer.set()
+
+    assert found[0] is not None
