@@ -17,6 +17,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     leading_comment,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
@@ -35,11 +36,6 @@ AT_LINE_START: Final = re.compile(
 )
 """A function at the start of a line. Here-documents (`<<EOF`) are matched too, so that functions in them are skipped."""
 CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
-
-
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: all names of a shell are global."""
-    return ()
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -226,7 +222,7 @@ BASH = Language(
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
+    module=no_module,
     before_walk=marker_finder(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,

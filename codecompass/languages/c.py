@@ -10,13 +10,12 @@ from codecompass.languages.c_definitions import (
     function,
     include,
     macro,
-    no_module,
     statement,
     tagged_type,
     typedef,
 )
 from codecompass.languages.c_preprocessing import prepare
-from codecompass.languages.language import DESCEND, Language, Rule
+from codecompass.languages.language import DESCEND, Language, Rule, no_module
 from codecompass.languages.source_text import comment_above
 
 C_RULES: Final[Mapping[str, Rule]] = {

@@ -20,7 +20,7 @@ from codecompass.languages.c_declarators import (
 )
 from codecompass.languages.language import CLASS_LIKE, Context, Definition, Descend, Found, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import comment_above, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "struct_specifier": "struct",
@@ -28,8 +28,6 @@ SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "class_specifier": "class",
     "enum_specifier": "enum",
 }
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in the signature of a variable or macro; a longer value is left out."""
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:
@@ -203,7 +201,7 @@ def _variable_signature(node: Node, declarators: list[Node], index: int, type_no
 
 
 def _is_long(value: Node) -> bool:
-    return value.type == "lambda_expression" or value.end_byte - value.start_byte > _LONGEST_VALUE
+    return value.type == "lambda_expression" or value.end_byte - value.start_byte > MAX_VALUE_BYTES
 
 
 def tagged_type(node: Node, context: Context) -> Iterator[Found]:
@@ -332,7 +330,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
     if (
         value is not None
         and parameters is None
-        and value.end_byte - value.start_byte <= _LONGEST_VALUE
+        and value.end_byte - value.start_byte <= MAX_VALUE_BYTES
         and b"\n" not in source[value.start_byte : value.end_byte].strip()
     ):
         end = value.end_byte
@@ -353,8 +351,3 @@ def include(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, text.strip('"'), kind="include")
     elif path.type == "system_lib_string":
         yield Import(line, line, text.strip("<>"), kind="system")
-
-
-def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: the path of a file is not part of names in C and C++."""
-    return ()

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.c_conditionals import resolve_conditionals
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import blank_matches, comment_above, masked, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, blank_matches, comment_above, masked, plain_code
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
@@ -43,10 +43,6 @@ _KINDS: Final[dict[str, SymbolKind]] = {
     "event_declaration": "field",
     "delegate_declaration": "type",
 }
-_FUNCTIONS: Final = frozenset({"fn", "method"})
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in a signature."""
-
 _BEFORE_HEAD: Final = frozenset({"attribute_list", "comment"})
 _AFTER_HEAD: Final = frozenset({"block", "arrow_expression_clause", "declaration_list", "enum_member_declaration_list"})
 
@@ -102,7 +98,7 @@ def _visibility(modifiers: frozenset[str], context: Context) -> Visibility:
     if "private" in modifiers or "file" in modifiers:
         return "private"
     enclosing = context.enclosing
-    if enclosing in _FUNCTIONS:
+    if enclosing in FUNCTION_LIKE:
         return ""
     if enclosing in ("interface", "enum"):
         return "public"
@@ -206,7 +202,7 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
         if name is None:
             continue
         # A long value is left out.
-        is_short = declarator.end_byte - declarator.start_byte <= _LONGEST_VALUE
+        is_short = declarator.end_byte - declarator.start_byte <= MAX_VALUE_BYTES
         source = context.source
         head = source[start.start_byte : declarators[0].start_byte]
         text = head + source[declarator.start_byte : declarator.end_byte if is_short else name.end_byte]

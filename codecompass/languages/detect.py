@@ -226,11 +226,6 @@ _VARIANTS: Final = {
 """File names that may have a suffix: `Dockerfile.dev`, `Makefile.linux`."""
 
 
-def language_of_path(path: str) -> str:
-    """Returns the language by the name of the file alone, `text` for an unknown name. `.h` is `c` here."""
-    return _by_name(path) or TEXT
-
-
 def language_of(path: str, head: bytes) -> str:
     """Returns the language of a file from its path and its first bytes (up to `HEAD_BYTES` are read).
 

@@ -172,7 +172,7 @@ def ambient_declaration(node: Node, context: Context, outer: Node | None = None)
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block that is not a function's body: its constants are local, its functions are not; around a script it is transparent."""
+    """A block that is not a function's body: its constants are local, its functions not; around a script it is transparent."""
     if is_bare_block(node, context):
         yield Descend(node)
     elif body_holds_definitions(node, context):

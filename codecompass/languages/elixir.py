@@ -40,6 +40,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     head_without_comments,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -62,11 +63,6 @@ DEFINITION: Final = re.compile(
     rb"(?:def(?:p|n|np|delegate|exception|guardp?|impl|macrop?|module|protocol|recordp?|struct)?[ (]|alias |import |require )"
 )
 NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
-
-
-def module_of(module_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: modules are written with their full names."""
-    return ()
 
 
 def module(node: Node, context: Context) -> Iterator[Found]:
@@ -274,7 +270,7 @@ ELIXIR = Language(
     nested_markers=NESTED,
     comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
+    module=no_module,
     before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
 )

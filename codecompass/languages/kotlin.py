@@ -7,9 +7,10 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
     blank,
     blank_matches,
     comment_above,
@@ -82,13 +83,9 @@ _NAMES: Final = frozenset({"simple_identifier", "type_identifier"})
 _BEFORE_START: Final = frozenset({"annotation", "line_comment", "multiline_comment"})
 _BODIES: Final = frozenset({"class_body", "enum_class_body", "function_body", "statements"})
 _ACCESSORS: Final = frozenset({"getter", "setter"})
-_FUNCTIONS: Final = frozenset({"fn", "method"})
 _VALUES: Final = frozenset({"object_literal", "call_expression"})
 _MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
 """Scopes whose functions are methods: classes, enum entries with a body, properties with an anonymous object."""
-
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in a signature."""
 
 _LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object:")
 """Markers of definitions inside function bodies. `fun` without the blank would also match `function`."""
@@ -121,7 +118,7 @@ def package(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _visibility(words: str, context: Context) -> Visibility:
-    if context.enclosing in _FUNCTIONS:
+    if context.enclosing in FUNCTION_LIKE:
         return ""
     for word in words.split():
         if word in ("private", "protected", "internal", "public"):
@@ -191,7 +188,7 @@ def _define(
     is_whole: bool = False,
 ) -> Definition:
     bodies = shape.bodies
-    if kind in _FUNCTIONS:
+    if kind in FUNCTION_LIKE:
         bodies = tuple(body for body in bodies if holds_marker(body, context))
     start = shape.start
     return Definition(
@@ -248,7 +245,7 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
     value = node.named_children[-1] if node.named_child_count else None
     # A call as the value may hold an anonymous object too.
     literal = value if value is not None and value.type in _VALUES and holds_marker(value, context) else None
-    if context.enclosing in _FUNCTIONS:
+    if context.enclosing in FUNCTION_LIKE:
         if holds_marker(node, context):
             yield Descend(node)
         return
@@ -286,7 +283,7 @@ def _end_of_head(node: Node, variable: Node) -> int:
             return body.start_byte
         if child.type == "type_constraints":
             variable = child
-    return node.end_byte if node.end_byte - variable.end_byte <= _LONGEST_VALUE else variable.end_byte
+    return node.end_byte if node.end_byte - variable.end_byte <= MAX_VALUE_BYTES else variable.end_byte
 
 
 _ANNOTATIONS: Final = re.compile(

@@ -117,10 +117,16 @@ DESCEND: Final = "descend"
 Rule = Define | RuleFunction | Literal["descend"]
 
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
+FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 
 
 MAX_COMMENTS: Final = 1_000
 """Comment nodes (often lines) read above one definition. Each step to a previous sibling takes time in the number of siblings."""
+
+
+def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: for languages whose qualified names do not depend on the path or a package clause."""
+    return ()
 
 
 def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:

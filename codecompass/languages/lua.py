@@ -11,6 +11,7 @@ from typing import Final
 from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
+    FUNCTION_LIKE,
     HEAD_BYTES,
     Context,
     Definition,
@@ -60,7 +61,7 @@ def note_module(root: Node, context: Context) -> None:
 
 
 def _in_function(context: Context) -> bool:
-    return context.enclosing in ("fn", "method")
+    return context.enclosing in FUNCTION_LIKE
 
 
 def _define(

@@ -15,6 +15,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     head_without_comments,
+    no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
@@ -134,11 +135,6 @@ EXPRESSIONS: Final = (
     "return_statement",
     "scoped_call_expression",
 )
-
-
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: the namespace can change within a file, so the rules make qualified names."""
-    return ()
 
 
 def _between(start: int, end: int, context: Context) -> str:
@@ -357,6 +353,6 @@ PHP = Language(
     member_separator="::",
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
-    module=module_of,
+    module=no_module,
     before_walk=marker_finder(MARKERS, DEFINITION),
 )

@@ -16,6 +16,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     leading_comment,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
@@ -144,11 +145,6 @@ MAGIC_COMMENT: Final = re.compile(
     r"^(?:#!.*|#.*\b(?:frozen[_-]string[_-]literal|(?:en)?coding|warn[_-]indent|typed|rubocop)\s*:.*)$",
     re.MULTILINE,
 )
-
-
-def module_of(path_of: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: definitions are qualified by the modules that enclose them."""
-    return ()
 
 
 def comment_above(node: Node, context: Context) -> str:
@@ -336,7 +332,7 @@ RUBY = Language(
     nested_markers=(b"def ", b"class ", b"require"),
     comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
+    module=no_module,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
 )

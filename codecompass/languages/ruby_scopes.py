@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Node, head_without_comments
+from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, head_without_comments
 from codecompass.languages.records import SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {
@@ -29,14 +29,14 @@ NAME: Final = re.compile(r"@{0,2}[^\W\d]\w*[?!=]?$|[-+*/%<>=!~^&|\[\]@]+$")
 def path_of(context: Context) -> str:
     """Returns the enclosing modules and classes, `A::B`; a definition inside a method belongs to the method's class."""
     depth = len(context.scope_kinds)
-    while depth and context.scope_kinds[depth - 1] in ("fn", "method"):
+    while depth and context.scope_kinds[depth - 1] in FUNCTION_LIKE:
         depth -= 1
     return context.notes.get(("path", depth), "") if depth else ""
 
 
 def in_function(context: Context) -> bool:
     """Whether the innermost scope is a method, in which nothing defines members."""
-    return context.enclosing in ("fn", "method")
+    return context.enclosing in FUNCTION_LIKE
 
 
 def in_singleton(node: Node, path: str, context: Context) -> bool:

@@ -7,9 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
     blank,
     comment_above,
     enter_if_marked,
@@ -60,9 +61,6 @@ _LOCAL: Final = frozenset({"fn", "method", "const", "var", "field"})
 _LOCAL_MARKERS: Final = (b"def ", b"class ", b"object ", b"trait ", b"type ")
 """Markers of definitions inside expressions."""
 
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in a signature."""
-
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
     """Returns the parts of the packages around the whole file; packages with braces are scopes."""
@@ -103,7 +101,7 @@ def _start(node: Node) -> Node:
 
 
 def _visibility(node: Node, context: Context) -> Visibility:
-    if context.enclosing in ("fn", "method"):
+    if context.enclosing in FUNCTION_LIKE:
         return ""
     for child in node.named_children:
         if child.type == "modifiers":
@@ -242,7 +240,7 @@ def _names(pattern: Node, context: Context) -> list[str]:
 def _end_of_head(node: Node) -> int:
     """Returns where the signature ends: after a short value, before a long one."""
     body = node.child_by_field_name("value")
-    if body is None or body.end_byte - body.start_byte <= _LONGEST_VALUE:
+    if body is None or body.end_byte - body.start_byte <= MAX_VALUE_BYTES:
         return node.end_byte
     return body.start_byte
 

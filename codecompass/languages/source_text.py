@@ -50,6 +50,9 @@ def _begins_line(source: bytes, start: int) -> bool:
     return not before or _ATTRIBUTE_LINE.match(before) is not None
 
 
+MAX_VALUE_BYTES: Final = 120
+"""Bytes of a value shown in the signature of a variable, field or macro; a longer value is left out."""
+
 _NO_CODE: Final = re.compile(
     rb"""(?P<kept>"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]|\\.)'?) | /\*.*?\*/ | //[^\n]*
     | ^[ \t]*\#[ \t]*(?:else|elif)\b.*?(?=^[ \t]*\#[ \t]*endif) | ^[ \t]*\#[^\n]*""",

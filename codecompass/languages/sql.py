@@ -6,7 +6,7 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Language, Node
+from codecompass.languages.language import Context, Definition, Language, Node, no_module
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.sql_text import Include, Script, Statement, Token
 
@@ -36,11 +36,6 @@ KEY_WORDS: Final = frozenset({"index", "key"})
 BEFORE_NAME: Final = frozenset({"authorization", "body", "concurrently", "exists", "if", "not", "trigger"})
 AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
 BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
-
-
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: names are qualified only by the schema before them."""
-    return ()
 
 
 def nothing_to_parse(source: bytes) -> bytes:
@@ -216,7 +211,7 @@ SQL = Language(
     grammar="sql",
     extensions=(".sql", ".ddl", ".dml", ".pgsql", ".psql"),
     rules={},
-    module=module_of,
+    module=no_module,
     prepare=nothing_to_parse,
     recover=read,
 )

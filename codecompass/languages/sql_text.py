@@ -114,8 +114,10 @@ class Token(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True):
-    """A statement that creates an object: its tokens without comments, the index of the one with the kind of object, and the end of
-    the statement. The tokens of a routine may stop where its body begins."""
+    """A statement that creates an object: its tokens without comments, the index of the one with the kind of object, and its end.
+
+    The tokens of a routine may stop where its body begins.
+    """
 
     tokens: tuple[Token, ...]
     object_index: int

@@ -7,9 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.c_conditionals import resolve_conditionals
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
     blank_matches,
     comment_above,
     enter_function_if_marked,
@@ -61,13 +62,10 @@ _VISIBILITIES: Final[dict[str, Visibility]] = {
     "fileprivate": "private",
     "private": "private",
 }
-_FUNCTIONS: Final = frozenset({"fn", "method"})
 _LOCAL_MARKERS: Final = (b"func ", b"class ", b"struct ", b"enum ", b"actor ")
 """Markers of definitions inside function bodies."""
 
 _SOURCE_ROOTS: Final = frozenset({"Sources", "Tests"})
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in a signature."""
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
@@ -94,7 +92,7 @@ def _start(node: Node) -> Node:
 
 def _visibility(node: Node, context: Context) -> Visibility:
     enclosing = context.enclosing
-    if enclosing in _FUNCTIONS:
+    if enclosing in FUNCTION_LIKE:
         return ""
     first = node.children[0] if node.child_count else None
     if first is not None and first.type == "modifiers":
@@ -111,7 +109,7 @@ def _define(
 ) -> Definition:
     start = _start(node)
     bodies: tuple[Node, ...] = () if body is None else (body,)
-    if body is not None and kind in _FUNCTIONS and not holds_marker(body, context):
+    if body is not None and kind in FUNCTION_LIKE and not holds_marker(body, context):
         bodies = ()
     if end is None:
         end = node.end_byte if body is None else body.start_byte
@@ -178,7 +176,7 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
 
 def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`let` and `var` outside functions: each name of a list or a tuple."""
-    if context.enclosing in _FUNCTIONS:
+    if context.enclosing in FUNCTION_LIKE:
         if holds_marker(node, context):
             yield Descend(node)
         return
@@ -226,7 +224,7 @@ def _end_of_head(node: Node) -> int:
     for child in node.children:
         if child.type in ("computed_property", "willset_didset_block"):
             return child.start_byte
-        if child.type == "=" and node.end_byte - child.start_byte > _LONGEST_VALUE:
+        if child.type == "=" and node.end_byte - child.start_byte > MAX_VALUE_BYTES:
             return last
         last = child.end_byte
     return node.end_byte

@@ -8,6 +8,7 @@ from codecompass.languages.block_tests import MAX_TITLE
 from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
     blank,
     comment_above_byte,
     enter_if_marked,
@@ -45,8 +46,6 @@ _SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 _IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
 """Nodes whose text is not code."""
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value shown in a signature."""
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
@@ -115,7 +114,7 @@ def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
         return
     bodies = (value,) if value is not None and holds_marker(value, context) else ()
     end = node.end_byte
-    if value is not None and node.end_byte - value.start_byte > _LONGEST_VALUE:
+    if value is not None and node.end_byte - value.start_byte > MAX_VALUE_BYTES:
         end = value.start_byte
     yield Definition(
         name=name,
