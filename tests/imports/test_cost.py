@@ -50,7 +50,7 @@ class CountingPaths(InMemoryPaths):
 
 @pytest.mark.parametrize("language", sorted(RULES))
 @pytest.mark.parametrize("configured", [False, True])
-def test_an_import_at_every_bound_asks_a_bounded_number_of_questions(language, configured):
+def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, configured):
     """Among thousands of files that share its last name, from as deep a file as is resolved at all, with hostile roots."""
     extension = EXTENSIONS[language]
     separator = SEPARATORS.get(language, ".")
@@ -99,7 +99,7 @@ def test_a_file_below_too_many_directories_resolves_nothing():
     assert import_tails("python", Import(1, 1, "b"), path) == ()
 
 
-def test_grouped_by_their_ends_paths_are_found_as_by_looking_at_each():
+def test_paths_grouped_by_their_ends_are_found_as_by_comparing_each():
     names = ("a", "b", "c.d")
     paths = [f"{one}/{two}/{three}/x.py" for one in names for two in names for three in names] + ["x.py", "a/x.py", "x/x.py"]
     endings = SuffixIndex(lambda tail: paths if tail == "x" else ())
@@ -109,7 +109,7 @@ def test_grouped_by_their_ends_paths_are_found_as_by_looking_at_each():
     assert list(endings.find("y", "y.py")) == []
 
 
-def test_of_too_many_paths_that_end_alike_none_is_found():
+def test_too_many_paths_with_the_same_suffix_count_as_none():
     paths = [f"p{number}/lib/x.rb" for number in range(MAX_SAME_SUFFIX + 1)]
 
     assert SuffixIndex(lambda _tail: paths).find("x", "lib/x.rb") == ()
@@ -124,12 +124,12 @@ def test_the_bounds_of_an_import_leave_room_for_every_known_one():
     assert MAX_IMPORTS_PER_FILE > 20 * 171
 
 
-def test_paths_of_one_name_are_looked_at_once_and_not_for_each_import():
+def test_paths_with_one_tail_are_grouped_once_and_not_for_each_import():
     """20,000 files of one name, each with an import of it, would be 400 million comparisons."""
-    looked_at: list[str] = []
+    normalized: list[str] = []
 
     def normalize(path: str) -> str:
-        looked_at.append(path)
+        normalized.append(path)
         return path
 
     endings = SuffixIndex(lambda _tail: [f"p{number}/a/x.py" for number in range(5_000)], normalize)
@@ -137,4 +137,4 @@ def test_paths_of_one_name_are_looked_at_once_and_not_for_each_import():
         assert endings.find("x", "a/x.py") == ()
         assert list(endings.find("x", f"p{number}/a/x.py")) == [f"p{number}/a/x.py"]
 
-    assert len(looked_at) == 2 * 5_000
+    assert len(normalized) == 2 * 5_000

@@ -62,7 +62,7 @@ def test_any_additions_and_removals_leave_what_a_scan_would_find():
             assert list(index.files_below(directory)) == list(expected.files_below(directory))
 
 
-def test_roots_are_found_by_prefix_scope_and_directory_whatever_order_they_came_in():
+def test_roots_are_found_by_prefix_scope_and_directory_in_any_order_of_input():
     roots = [
         ModuleRoot("node", "pkg", "b/src/index", "", 1),
         ModuleRoot("node", "pkg", "b/index", "", 0),

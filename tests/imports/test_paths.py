@@ -23,7 +23,7 @@ def test_joining_never_leaves_the_repository(directory, relative, expected):
     assert join(directory, relative) == expected
 
 
-def test_a_tail_is_what_stands_before_the_first_dot():
+def test_a_tail_is_the_part_before_the_first_dot():
     assert [tail_of(name) for name in ("a.ts", "a.d.ts", "a", ".env.local", ".bashrc", "")] == [
         "a",
         "a",

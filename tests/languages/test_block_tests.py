@@ -39,7 +39,7 @@ def test_a_title_is_one_line_of_bounded_length():
         ("php", b"<?php\n$x->it('a', function () {});\n"),
     ],
 )
-def test_what_only_looks_like_a_test_is_none(name, source):
+def test_a_line_that_only_looks_like_a_test_is_left_out(name, source):
     assert block_tests_of(name, source) == []
 
 

@@ -1,4 +1,4 @@
-"""What the walk promises whatever the language: order, nesting, cleaned signatures and docs."""
+"""What the walk guarantees for all languages: order, nesting, cleaned signatures and docs."""
 
 import pytest
 from tree_sitter_language_pack import get_parser

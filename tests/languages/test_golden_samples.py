@@ -113,7 +113,7 @@ def test_a_file_cut_anywhere_raises_nothing(name):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_golden_sample_is_telling(name):
+def test_a_golden_sample_has_enough_symbols(name):
     """A folder without a sample, or with one that finds little, would let everything pass."""
     found = [extraction(name, sample.read_bytes(), sample.name) for sample in samples_of(name)]
 
@@ -122,7 +122,7 @@ def test_a_golden_sample_is_telling(name):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_every_rule_names_a_node_type_of_the_grammar(name):
-    """A grammar's own names differ from what one remembers, and a rule for a name that it lacks never applies."""
+    """A rule for a name that the grammar does not have never applies."""
     language = languages.load(name)
     grammar = get_language(language.grammar)
     known = {grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count)}

@@ -1,4 +1,4 @@
-"""What is done to Haskell source before it is parsed, and what is found again afterwards."""
+"""Preparation of Haskell source, and recovery of what the grammar misses."""
 
 import pytest
 from tree_sitter_language_pack import get_parser

@@ -65,7 +65,7 @@ def test_a_signature_holds_no_comments(name, text, signature):
         ("lua", "local t = { -- about t\n  f = function() end,\n}\n"),
     ],
 )
-def test_a_comment_behind_an_opening_is_not_about_the_first_member(name, text):
+def test_a_comment_after_an_opening_brace_does_not_document_the_first_member(name, text):
     assert [symbol.doc for symbol in symbols_of(name, text) if symbol.name == "f"] == [""]
 
 
@@ -75,7 +75,7 @@ def test_two_comments_on_one_line_are_both_about_what_follows():
     assert symbol.doc == "One. Two."
 
 
-def test_a_signature_is_cut_before_a_long_value_is_looked_at():
+def test_a_signature_is_cut_before_a_long_value_is_read():
     """A table of thousands of lines with comments must not cost more than its first lines."""
     (symbol,) = symbols_of("python", "f = [\n" + "    1,  # one\n" * HEAD_BYTES + "]\n")
 

@@ -45,7 +45,7 @@ def test_a_comment_that_is_about_something_else_is_not_taken(source):
     assert above(source) == ""
 
 
-def test_offsets_come_in_order_whatever_marker_they_are_of():
+def test_offsets_of_several_markers_are_in_order():
     assert offsets(b"b a b a", (b"a", b"b")) == (0, 2, 4, 6)
 
 

@@ -1,4 +1,4 @@
-"""What the index is told about a text besides the text: parts of identifiers, and identifiers as wholes."""
+"""What is indexed for a text besides the text: parts of identifiers, and whole identifiers."""
 
 import pytest
 from hypothesis import given
@@ -67,7 +67,7 @@ def test_a_name_that_is_not_marked_as_odd_is_in_the_index_with_all_its_marks():
 
 
 @given(st.text(alphabet="abAB_( .é→1", max_size=60))
-def test_a_splitter_that_has_seen_other_texts_says_the_same(text):
+def test_a_splitter_gives_the_same_after_other_texts(text):
     splitter = WordSplitter()
     splitter.words_of_text("aB_( éa_b( Ab( a_1 " + text)
 

@@ -110,7 +110,7 @@ def test_aliases_in_a_circle_have_no_commit(tmp_path: Path):
     assert read_head(str(tmp_path)) == Head("x", None)
 
 
-def test_git_is_asked_where_files_do_not_tell(tmp_path: Path):
+def test_git_is_started_where_files_are_not_enough(tmp_path: Path):
     """HEAD was once a symbolic link, and git still reads it."""
     repository(tmp_path, tracked=["a"])
     (tmp_path / ".git/HEAD").unlink()
@@ -128,13 +128,13 @@ def test_no_process_is_started_for_an_ordinary_head(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("head", ["", "nonsense\n", "ref: \n", "0123\n"])
-def test_a_broken_head_reads_like_none(head: str, tmp_path: Path):
+def test_a_broken_head_is_treated_like_none(head: str, tmp_path: Path):
     write(repository(tmp_path), {".git/HEAD": head})
 
     assert read_head(str(tmp_path)) == Head("live", None)
 
 
-def test_a_git_file_that_leads_nowhere_reads_like_none(tmp_path: Path):
+def test_a_git_file_that_leads_nowhere_is_treated_like_none(tmp_path: Path):
     write(tmp_path, {".git": "gitdir: /nonexistent/place\n"})
 
     assert read_head(str(tmp_path)) == Head("live", None)
@@ -167,7 +167,7 @@ def test_nothing_is_tracked_by_a_repository_without_files(tmp_path: Path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_a_repository_of_another_user_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """git calls it `dubious ownership`: a container's mount, a shared disk."""
-    monkeypatch.setenv("HOME", "/nonexistent")  # whoever runs the tests may have trusted every directory
+    monkeypatch.setenv("HOME", "/nonexistent")  # the developer may have trusted every directory
     repository(tmp_path, tracked=["a.py"])
     for path in [tmp_path, tmp_path / ".git"]:
         os.chown(path, NOBODY, NOBODY)
@@ -186,7 +186,7 @@ def test_the_git_of_a_surrounding_hook_is_not_asked(tmp_path: Path, monkeypatch:
     assert tracked(root) == ("a.py",)
 
 
-def test_looking_runs_nothing_that_the_repository_configures(tmp_path: Path):
+def test_reading_a_repository_runs_nothing_that_it_configures(tmp_path: Path):
     repository(tmp_path, tracked=["a.py"])
     witness = tmp_path / "witness"
     hook = write(tmp_path, {"hook": f"#!/bin/sh\necho ran >> '{witness}'\n"}) / "hook"
@@ -204,7 +204,7 @@ def test_looking_runs_nothing_that_the_repository_configures(tmp_path: Path):
     assert not witness.exists()
 
 
-def test_looking_leaves_the_repository_as_it_is(tmp_path: Path):
+def test_reading_a_repository_leaves_it_unchanged(tmp_path: Path):
     repository(tmp_path, tracked=["a.py"])
     os.utime(tmp_path / "a.py", ns=(1, 1))
     before = {path: path.read_bytes() for path in (tmp_path / ".git").rglob("*") if path.is_file()}

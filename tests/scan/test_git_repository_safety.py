@@ -1,4 +1,4 @@
-"""What lies under the names of git's own files: FIFOs, devices, links and directories are never waited for."""
+"""Under the names of git's own files there may be FIFOs, devices, links and directories: nothing waits for them."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ def repository(root: Path) -> Path:
 
 
 def put(kind: str, path: Path) -> None:
-    """Puts something that is no regular file where one is expected."""
+    """Puts something other than a regular file where one is expected."""
     if path.is_dir() and not path.is_symlink():
         path.rename(path.with_name("moved"))
     path.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def test_nothing_in_a_work_tree_is_waited_for(tmp_path, name, kind):
 
     found = {file.path for file in scan(str(tmp_path), ScanRules()).files}
 
-    # A cache directory is known by its tag, whatever that is.
+    # Any entry of this name marks a cache directory.
     assert found - {"sub/a.py", "sub/inner/a.py"} == {"a.py"}
 
 

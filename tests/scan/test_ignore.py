@@ -18,7 +18,7 @@ def test_comments_and_empty_lines_are_no_patterns():
     assert rules("# comment\n\na\n\\#b\n") == ["a", "\\#b"]
 
 
-def test_a_rule_knows_its_line():
+def test_a_rule_has_the_line_of_its_pattern():
     patterns = parse(b"# comment\n\n*.log\n", "sub/.gitignore")
 
     assert [pattern.rule for pattern in patterns] == [Rule("sub/.gitignore", 3, "*.log")]
@@ -108,7 +108,7 @@ def test_many_globs_are_decided_by_the_last_one():
     assert deciding("\n".join(lines), "xy") is None
 
 
-def test_an_absurdly_deep_pattern_opens_nothing():
+def test_an_extremely_deep_pattern_makes_no_excluded_directory_entered():
     file = IgnoreFile(parse(b"!" + b"a/" * 5000 + b"b", "f"))
 
     assert not file.may_match_below(b"a")
@@ -128,7 +128,7 @@ HOSTILE = (
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("line", HOSTILE)
-def test_a_pattern_of_hostile_length_is_left_out_and_said(line):
+def test_a_pattern_of_hostile_length_is_left_out_and_reported(line):
     patterns, is_truncated = parse_bounded((line + b"\n") * 60 + b"*.log\nbuild/\nkept*x\n", "x")
 
     assert is_truncated
@@ -140,7 +140,7 @@ def test_a_pattern_of_hostile_length_is_left_out_and_said(line):
     assert file.match(b"keptx", is_directory=False)[0] is not None
 
 
-def test_of_globs_without_end_the_first_thousands_are_used():
+def test_only_the_first_thousands_of_globs_are_used():
     content = b"".join(b"a*%d/x\n" % number for number in range(MAX_GLOBS + 100)) + b"*.log\nname\n"
 
     patterns, is_truncated = parse_bounded(content, "x")
@@ -149,7 +149,7 @@ def test_of_globs_without_end_the_first_thousands_are_used():
     assert len(patterns) == MAX_GLOBS + 2
 
 
-def test_lines_that_are_looked_up_are_as_many_as_there_are():
+def test_patterns_that_need_no_comparison_are_not_limited():
     content = b"".join(b"f%d\n*.e%d\n/a/b%d\n" % (number, number, number) for number in range(5_000))
 
     patterns, is_truncated = parse_bounded(content, "x")

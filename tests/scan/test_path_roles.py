@@ -117,7 +117,7 @@ def test_one_reader_gives_the_same_for_many_paths_as_one_for_each():
         ("src/newsletter.md", False),
     ],
 )
-def test_what_tells_of_changes_is_told_from_code_that_deals_with_them(path, tells):
+def test_changelogs_are_told_apart_from_code_about_changes(path, tells):
     assert is_history(path) is tells
 
 

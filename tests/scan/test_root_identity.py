@@ -1,4 +1,4 @@
-"""A root that is not the directory that it was is refused, with what to do, before anything of it is indexed."""
+"""A root that is not the directory that it was is refused with a remedy before anything in it is indexed."""
 
 import pytest
 

@@ -39,7 +39,7 @@ def test_the_nearest_repository_is_the_project_else_the_nearest_build_file(tmp_p
     assert found == (None if expected is None else tmp_path / expected)
 
 
-def test_a_directory_that_is_never_a_project_is_passed_over(tmp_path):
+def test_a_directory_that_is_never_a_project_is_skipped(tmp_path):
     """Dotfiles kept in git do not make a whole home directory a project."""
     make(tmp_path, ".git/HEAD", "package.json", "a/b/")
 

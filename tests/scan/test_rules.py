@@ -175,7 +175,7 @@ def test_a_linked_worktree_whose_metadata_is_gone_is_left_out(tmp_path: Path):
     assert scan(str(root), ScanRules()).linked_worktrees == 1
 
 
-def test_a_linked_worktree_can_be_asked_for(tmp_path: Path):
+def test_a_linked_worktree_can_be_included(tmp_path: Path):
     root = repository(tmp_path / "root", tracked=["a.py", ".flags"])
     git(root, "worktree", "add", "--quiet", "trees/feature")
     write(root, {".codecompassignore": "!trees/feature/\n"})
@@ -283,7 +283,7 @@ def test_an_ignore_file_that_is_a_directory_is_a_directory(tmp_path: Path):
     assert "b.py" in indexed(tmp_path)
 
 
-def test_an_enormous_ignore_file_is_passed_over_with_a_warning(tmp_path: Path):
+def test_an_enormous_ignore_file_is_skipped_with_a_warning(tmp_path: Path):
     write(tmp_path, {".codecompassignore": "*.py\n" * (MAX_IGNORE_FILE_BYTES // 5 + 1), "a.py": ""})
 
     result = scan(str(tmp_path), ScanRules(max_file_bytes=10))
