@@ -1,15 +1,22 @@
-"""The command line as a user has it: a process of its own, a home of its own, real files."""
+"""The command line with a home of its own and real files: in this process (`cli`), or as a process of its own (`program`)."""
 
+import io
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
+import structlog
+
+from codecompass.cli.main import main
 
 DEADLINE_SECONDS = 120
 
@@ -52,7 +59,7 @@ class Done:
 
 
 class CommandLine:
-    """Runs commands in `cwd`, with all data and settings below `base`."""
+    """Runs commands in this process, in `cwd`, with all data and settings below `base`. No stream is a terminal."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -78,32 +85,17 @@ class CommandLine:
         }
 
     def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
-        done = subprocess.run(
-            self.command(arguments),
-            cwd=cwd or self.cwd,
-            env={**self.environment, **variables},
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            timeout=DEADLINE_SECONDS,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr.decode())
-
-    def start(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            self.command(arguments),
-            cwd=cwd or self.cwd,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-
-    @staticmethod
-    def command(arguments: Sequence[str | Path]) -> list[str]:
-        return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+        out, err = _captured(), _captured()
+        with (
+            mock.patch.dict(os.environ, {**self.environment, **variables}, clear=True),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin or b""), encoding="utf-8")),
+            chdir(cwd or self.cwd),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            _log_restored(),
+        ):
+            code = main([*map(str, arguments)])
+        return Done(code, _content(out), _content(err).decode())
 
     def tree(self, name: str, files: Mapping[str, str | bytes] = SHOP, *, git: bool = True) -> Path:
         """Makes a project of these files and stands in it from now on."""
@@ -119,6 +111,66 @@ class CommandLine:
         subprocess.run(["git", *identity, *arguments], cwd=root, env=self.environment, check=True, capture_output=True)
 
 
+class Program:
+    """Runs commands as a process of their own, where and with the data that `cli` has."""
+
+    def __init__(self, cli: CommandLine) -> None:
+        self._cli = cli
+
+    def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
+        done = subprocess.run(
+            self.command(arguments),
+            cwd=cwd or self._cli.cwd,
+            env={**self._cli.environment, **variables},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr.decode())
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            self.command(arguments),
+            cwd=cwd or self._cli.cwd,
+            env=self._cli.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    @staticmethod
+    def command(arguments: Sequence[str | Path]) -> list[str]:
+        return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+
+
+def _captured() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+
+
+def _content(stream: io.TextIOWrapper) -> bytes:
+    stream.flush()
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue()
+
+
+@contextmanager
+def _log_restored() -> Iterator[None]:
+    """A command configures the log of its process, which here is that of all tests."""
+    root = logging.getLogger()
+    was_configured, config, handlers, level = structlog.is_configured(), structlog.get_config(), root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        if was_configured:
+            structlog.configure(**config)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
 def write(root: Path, files: Mapping[str, str | bytes]) -> None:
     for path, content in files.items():
         target = root / path
@@ -128,7 +180,14 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> CommandLine:
+    """The command line in this process, which is what nearly all tests want: a process of its own takes half a second."""
     return CommandLine(tmp_path.resolve())
+
+
+@pytest.fixture
+def program(cli: CommandLine) -> Program:
+    """For what is about the process itself: signals, descriptors, several at a time, what is loaded, how it ends."""
+    return Program(cli)
 
 
 @pytest.fixture
