@@ -1,22 +1,15 @@
 """The command line with a home of its own and real files: in this process (`cli`), or as a process of its own (`program`)."""
 
-import io
-import json
-import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
-import structlog
 
-from codecompass.cli.main import main
+from tests.support.commands import Done, run_in_process
 
 DEADLINE_SECONDS = 120
 
@@ -38,24 +31,6 @@ SHOP: Mapping[str, str] = {
     "README.md": "# Shop\n\nHow the shopping cart works.\n",
     "web/app.ts": "export function renderCart(id: string): void {\n  fetch(`/cart/${id}`);\n}\n",
 }
-
-
-class Done:
-    """How a command ended."""
-
-    def __init__(self, code: int, out: bytes, err: str) -> None:
-        self.code, self.raw, self.err = code, out, err
-
-    @property
-    def out(self) -> str:
-        return self.raw.decode()
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.raw)
-
-    def __repr__(self) -> str:
-        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
 class CommandLine:
@@ -85,17 +60,7 @@ class CommandLine:
         }
 
     def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
-        out, err = _captured(), _captured()
-        with (
-            mock.patch.dict(os.environ, {**self.environment, **variables}, clear=True),
-            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin or b""), encoding="utf-8")),
-            chdir(cwd or self.cwd),
-            redirect_stdout(out),
-            redirect_stderr(err),
-            _log_restored(),
-        ):
-            code = main([*map(str, arguments)])
-        return Done(code, _content(out), _content(err).decode())
+        return run_in_process(arguments, {**self.environment, **variables}, cwd or self.cwd, stdin or b"")
 
     def tree(self, name: str, files: Mapping[str, str | bytes] = SHOP, *, git: bool = True) -> Path:
         """Makes a project of these files and stands in it from now on."""
@@ -144,31 +109,6 @@ class Program:
     @staticmethod
     def command(arguments: Sequence[str | Path]) -> list[str]:
         return [sys.executable, "-m", "codecompass", *map(str, arguments)]
-
-
-def _captured() -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
-
-
-def _content(stream: io.TextIOWrapper) -> bytes:
-    stream.flush()
-    assert isinstance(stream.buffer, io.BytesIO)
-    return stream.buffer.getvalue()
-
-
-@contextmanager
-def _log_restored() -> Iterator[None]:
-    """A command configures the log of its process, which here is that of all tests."""
-    root = logging.getLogger()
-    was_configured, config, handlers, level = structlog.is_configured(), structlog.get_config(), root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        structlog.reset_defaults()
-        if was_configured:
-            structlog.configure(**config)
-        root.handlers[:] = handlers
-        root.setLevel(level)
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> None:

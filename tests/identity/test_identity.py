@@ -1,9 +1,7 @@
 """A tool says the same bytes whichever way it is asked (SC-304): the golden calls, and random ones over a real tree."""
 
-import json
 import os
 import shutil
-import subprocess
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,7 +13,8 @@ import codecompass
 from codecompass.store.identity import canonical_root
 from tests.identity.random_calls import REFUSED, random_calls
 from tests.identity.transports import TRANSPORTS, masked, server, teller
-from tests.support.live import command, environment
+from tests.support.commands import run_in_process
+from tests.support.live import environment
 from tests.support.sample import SAMPLE
 from tests.support.workspace import TestWorkspace
 from tests.transport.tools.test_transcripts import TRANSCRIPTS
@@ -40,10 +39,8 @@ def answer_as(workspace, form):
 def make_default(workspace):
     """Indexes a project that is the default one, called `sample`."""
     for arguments in (("init", workspace.root, "--project-id", "sample"), ("index", workspace.root)):
-        done = subprocess.run(
-            command(*arguments), env=environment(workspace.home), capture_output=True, text=True, timeout=600, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        done = run_in_process(arguments, environment(workspace.home), workspace.root)
+        assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -141,13 +138,8 @@ async def check_tree(workspace, tmp_path, n_calls):
 
 def subjects(workspace):
     """Returns names and paths to ask for: every few of what the index has."""
-    status = subprocess.run(
-        command("search", "e", "--json", "--limit", "100", "--workspace", workspace.root),
-        env=environment(workspace.home),
-        capture_output=True,
-        check=True,
-    )
-    results = json.loads(status.stdout)["results"]
+    words = ("search", "e", "--json", "--limit", "100")
+    results = run_in_process(words, environment(workspace.home), workspace.root).json["results"]
     names = sorted({each["name"] for each in results if each.get("name")})
     files = sorted(path.relative_to(workspace.root).as_posix() for path in workspace.root.rglob("*.py"))
     return [*names, "Path", "run", "main", "__init__", "nobody_at_all"], [*files[:: max(1, len(files) // 50)], "none.py"]
