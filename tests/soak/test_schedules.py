@@ -10,6 +10,8 @@ import pytest
 import codecompass
 from tests.soak.schedules import run_seed
 
+pytestmark = pytest.mark.soak
+
 N_SEEDS = 50
 """In CI; `make soak` multiplies it by 20, which makes 1,000."""
 
@@ -28,13 +30,11 @@ FAULTS = {
 }
 
 
-@pytest.mark.soak
 def test_every_invariant_holds_under_every_schedule(soak_scale):
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS * soak_scale):
         assert run_seed(seed)["answered"], f"seed {seed}: nothing was ever answered"
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS)
 def test_schedules_catch_an_actor_layer_that(fault, tmp_path):
     module, sound, broken = FAULTS[fault]
