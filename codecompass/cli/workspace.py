@@ -16,7 +16,7 @@ from msgspec import Struct
 from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
-from codecompass.scan.roots import marked_root, route
+from codecompass.scan.roots import enclosing_root, marked_root
 from codecompass.store.registry import Project, Registry
 
 
@@ -117,7 +117,7 @@ def _too_wide() -> dict[Path, str]:
 
 def _known(registry: Registry, directory: Path) -> Choice | None:
     nearest = registry.containing(directory)
-    root = route(directory, None if nearest is None else nearest.root)
+    root = enclosing_root(directory, None if nearest is None else nearest.root)
     if root is None:
         return None
     return Choice(root, nearest if nearest is not None and nearest.root == root else registry.at(root))

@@ -72,7 +72,7 @@ def test_a_root_that_the_repository_around_it_ignores_is_on_its_own(tmp_path: Pa
 
 
 def test_a_root_that_is_ignored_but_for_a_placeholder_is_indexed(tmp_path: Path):
-    """Whoever opens a directory means it; only what is inside can be left out."""
+    """Whoever matches a directory means it; only what is inside can be left out."""
     repository(tmp_path, tracked={".gitignore": "/generated/\n*.log\n", "generated/.gitkeep": ""})
     root = write(tmp_path / "generated", ["a.py", "a.log"])
 

@@ -1,7 +1,7 @@
-"""What resolving may ask about a repository: which files and packages there are, and what its configuration says.
+"""The files and packages of a repository and what its configuration says, as resolving an import needs them.
 
-`PathIndex` is the whole interface. Every question is a point read: on a table of (tail, path) with the `path_tails` of
-each file, on the paths themselves, or on the few module roots. `InMemoryPaths` answers from dictionaries.
+`PathIndex` is the interface. Every query is a point read: on a table of (tail, path) with the `path_tails` of each file, on the
+paths themselves, or on the few module roots. `InMemoryPaths` answers from dictionaries.
 """
 
 from bisect import bisect_left
@@ -11,20 +11,31 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from codecompass.imports.paths import Endings, directory_of, ending, package_key, package_of, path_tails, stem_of, with_slashes
+from codecompass.imports.paths import (
+    SuffixIndex,
+    directory_of,
+    ending_in,
+    package_key,
+    package_of,
+    path_tails,
+    stem_of,
+    with_slashes,
+)
 
 MAX_SAME_KEY: Final = 100
-"""Roots tried for one name. So many packages of one name are copies of a template; each import would look at all of them."""
+"""Roots tried for one name. More packages of one name are copies of a template, and each import would have to check all."""
 
 _Key = TypeVar("_Key")
 
 
 class ModuleRoot(Struct, frozen=True, array_like=True):
-    """One thing that a configuration file says: names beginning with `prefix` are found at `directory`.
+    """One statement of a configuration file: names that begin with `prefix` are found at `directory`.
 
-    `directory` is a directory (ends in `/`, empty for the root of the repository) or a file; whether it exists is not
-    said. For JavaScript both may hold one `*`. The root holds for importers below `scope` (empty: for all). `rank` is its
-    place among the roots of its file: where two roots answer for the same name, the lower one is tried first.
+    - `ecosystem`: the family of languages that it holds for, e.g. `node`.
+    - `directory`: a directory (ends in `/`, empty for the root of the repository) or a file; it may not exist.
+      For JavaScript `prefix` and `directory` may each have one `*`.
+    - `scope`: the directory of the importing files that it holds for, empty for all.
+    - `rank`: position among the roots of its file; of two roots for the same name, the lower rank is tried first.
     """
 
     ecosystem: str
@@ -35,10 +46,10 @@ class ModuleRoot(Struct, frozen=True, array_like=True):
 
 
 class Roots:
-    """The module roots of one ecosystem, ready to be looked up. Immutable.
+    """The module roots of one ecosystem, by several keys. Immutable.
 
-    The order in which they are given does not matter: each tuple is by rank, then scope, then directory. Of those with the
-    same key there are at most MAX_SAME_KEY, but in `all`, `by_scope` and `wildcards`.
+    Each tuple is sorted by rank, then scope, then directory, and has at most MAX_SAME_KEY roots; `all`, `by_scope` and
+    `wildcards` are not limited.
     """
 
     def __init__(self, roots: Iterable[ModuleRoot]) -> None:
@@ -49,7 +60,7 @@ class Roots:
         self.by_stem: Final = _grouped(
             ((stem_of(root.directory), root) for root in self.all if "*" not in root.directory), MAX_SAME_KEY
         )
-        """The roots without a `*` in their directory, by that without what follows the first dot of its last name."""
+        """The roots without a `*` in their directory, by the `stem_of` their directory."""
         self.wildcards: Final = _grouped(
             (directory_of(root.directory.partition("*")[0]), root) for root in self.all if "*" in root.directory
         )
@@ -58,9 +69,9 @@ class Roots:
         self.by_head: Final = _grouped(
             (((root.scope, root.prefix.partition("*")[0]), root) for root in self.all if "*" in root.prefix), MAX_SAME_KEY
         )
-        """The roots with a `*` in their prefix, by their scope and what stands before it."""
+        """The roots with a `*` in their prefix, by their scope and the part before the `*`."""
         self.head_lengths: Final = _head_lengths(self.by_head)
-        """The lengths of those beginnings in each scope, the longest first."""
+        """The lengths of these parts in each scope, longest first."""
 
     @cached_property
     def directories(self) -> frozenset[str]:
@@ -69,13 +80,13 @@ class Roots:
 
 
 class PathIndex(Protocol):
-    """The files of a repository as resolving sees them. Directories end in `/`, the root is empty.
+    """The files of a repository. Directories end in `/`, the root is empty.
 
-    A class that derives from it need not say anything about packages: that follows from the tails.
+    The methods about packages have a default that follows from the tails.
     """
 
     def has_file(self, path: str) -> bool:
-        """Says whether there is a file at exactly this path."""
+        """Whether there is a file at exactly this path."""
         ...
 
     def files_with_tail(self, tail: str) -> Sequence[str]:
@@ -83,23 +94,23 @@ class PathIndex(Protocol):
         ...
 
     def package_directories(self, tail: str) -> Collection[str]:
-        """Returns the directories of the packages of the files found by a `directory_tail`, once each, in any order."""
+        """Returns the package directories of the files found by a `directory_tail`, once each, in any order."""
         return {package[1] for package in map(package_of, self.files_with_tail(tail)) if package is not None}
 
     def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the files with `tail` that end in `suffix`, in any order; none where they are too many to tell apart."""
-        return ending(self.files_with_tail(tail), suffix)
+        """Returns the files with `tail` that end in `suffix`, in any order; none where they are more than MAX_SAME_SUFFIX."""
+        return ending_in(self.files_with_tail(tail), suffix)
 
     def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
         """As `files_ending`, for the package directories found by a `directory_tail`."""
-        return ending(self.package_directories(tail), suffix)
+        return ending_in(self.package_directories(tail), suffix)
 
     def namespaces_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """As `packages_ending`, where a dot in the name of a directory separates as a slash does."""
-        return [path for path in self.package_directories(tail) if ending((with_slashes(path),), suffix)]
+        """As `packages_ending`, with dots in the names of directories read as slashes."""
+        return [path for path in self.package_directories(tail) if ending_in((with_slashes(path),), suffix)]
 
     def package_size(self, ecosystem: str, directory: str) -> int:
-        """Returns how many files make up a package: those found by `package_key(ecosystem, directory)`."""
+        """Returns how many files a package has: those found by `package_key(ecosystem, directory)`."""
         return len(self.files_with_tail(package_key(ecosystem, directory)))
 
     def files_below(self, directory: str) -> Iterator[str]:
@@ -107,7 +118,7 @@ class PathIndex(Protocol):
         ...
 
     def roots(self, ecosystem: str) -> Roots:
-        """Returns what the configuration files of the repository say."""
+        """Returns the module roots of the repository's configuration files."""
         ...
 
 
@@ -117,18 +128,18 @@ class InMemoryPaths(PathIndex):
     def __init__(self, paths: Iterable[str] = (), roots: Iterable[ModuleRoot] = ()) -> None:
         self._files: set[str] = set()
         self._by_tail: dict[str, list[str]] = {}
-        self._directories: dict[str, dict[str, int]] = {}  # by directory_tail: directory and how many files say so
+        self._directories: dict[str, dict[str, int]] = {}  # by directory_tail: package directory to its number of files
         self._roots: dict[str, Roots] = {}
         self._ordered: list[str] | None = None
-        self._endings = Endings(self.files_with_tail)
-        self._packages = Endings(self.package_directories)
-        self._namespaces = Endings(self.package_directories, with_slashes)
+        self._files_by_suffix = SuffixIndex(self.files_with_tail)
+        self._packages_by_suffix = SuffixIndex(self.package_directories)
+        self._namespaces_by_suffix = SuffixIndex(self.package_directories, with_slashes)
         for path in paths:
             self.add(path)
         self.set_roots(roots)
 
     def add(self, path: str) -> None:
-        """Adds a file; one that is there already changes nothing."""
+        """Adds a file. Does nothing if it is there already."""
         if path in self._files:
             return
         self._files.add(path)
@@ -143,7 +154,7 @@ class InMemoryPaths(PathIndex):
                 self._count_directory(tail, path, 1)
 
     def remove(self, path: str) -> None:
-        """Removes a file; one that is not there changes nothing."""
+        """Removes a file. Does nothing if it is not there."""
         if path not in self._files:
             return
         self._files.remove(path)
@@ -157,8 +168,8 @@ class InMemoryPaths(PathIndex):
 
     def _forget(self) -> None:
         self._ordered = None
-        for endings in (self._endings, self._packages, self._namespaces):
-            endings.clear()
+        for index in (self._files_by_suffix, self._packages_by_suffix, self._namespaces_by_suffix):
+            index.clear()
 
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
@@ -166,7 +177,7 @@ class InMemoryPaths(PathIndex):
         self._roots = {ecosystem: Roots(members) for ecosystem, members in grouped.items()}
 
     def has_file(self, path: str) -> bool:
-        """Says whether there is a file at exactly this path."""
+        """Whether there is a file at exactly this path."""
         return path in self._files
 
     def files_with_tail(self, tail: str) -> Sequence[str]:
@@ -174,23 +185,23 @@ class InMemoryPaths(PathIndex):
         return self._by_tail.get(tail, ())
 
     def package_directories(self, tail: str) -> Collection[str]:
-        """Returns the directories of the packages of the files found by a `directory_tail`, once each."""
+        """Returns the package directories of the files found by a `directory_tail`, once each."""
         return self._directories.get(tail, ())
 
     def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the files with `tail` that end in `suffix`; none where they are too many to tell apart."""
-        return self._endings.find(tail, suffix)
+        """Returns the files with `tail` that end in `suffix`; none where they are more than MAX_SAME_SUFFIX."""
+        return self._files_by_suffix.find(tail, suffix)
 
     def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
         """As `files_ending`, for the package directories found by a `directory_tail`."""
-        return self._packages.find(tail, suffix)
+        return self._packages_by_suffix.find(tail, suffix)
 
     def namespaces_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """As `packages_ending`, where a dot in the name of a directory separates as a slash does."""
-        return self._namespaces.find(tail, suffix)
+        """As `packages_ending`, with dots in the names of directories read as slashes."""
+        return self._namespaces_by_suffix.find(tail, suffix)
 
     def files_below(self, directory: str) -> Iterator[str]:
-        """Yields every file below a directory, by path. The first call after a change sorts all paths."""
+        """Yields every file below a directory, sorted. The first call after a change sorts all paths."""
         if self._ordered is None:
             self._ordered = sorted(self._files)
         for position in range(bisect_left(self._ordered, directory), len(self._ordered)):
@@ -200,7 +211,7 @@ class InMemoryPaths(PathIndex):
             yield path
 
     def roots(self, ecosystem: str) -> Roots:
-        """Returns what the configuration files of the repository say."""
+        """Returns the module roots of the repository's configuration files."""
         return self._roots.get(ecosystem, NO_ROOTS)
 
     def _count_directory(self, tail: str, path: str, change: int) -> None:

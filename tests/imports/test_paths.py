@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.imports.paths import ancestors, directory_tail, ending, join, nearest, package_of, path_tails, tail_of
+from codecompass.imports.paths import ancestors, directory_tail, ending_in, join, nearest, package_of, path_tails, tail_of
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_tail_of_a_directory_is_the_last_word_of_its_name():
 
 
 def test_a_path_ends_in_another_only_at_a_directory():
-    assert ending(["a/net/x.h", "subnet/x.h", "net/x.h", "x.h"], "net/x.h") == ["a/net/x.h", "net/x.h"]
+    assert ending_in(["a/net/x.h", "subnet/x.h", "net/x.h", "x.h"], "net/x.h") == ["a/net/x.h", "net/x.h"]
 
 
 def test_the_nearest_shares_most_directories_then_is_shortest_then_first():
