@@ -54,7 +54,7 @@ class DeferredServer:
 
         async with open_server(self._launch()) as server:
             self._server = server
-            self._jobs = ServerJobs(server.ledger, server.supervisor)
+            self._jobs = ServerJobs(server.registry, server.supervisor)
             self._opened.set()
             await trio.sleep_forever()
 

@@ -10,7 +10,7 @@ from codecompass.errors import CodeCompassError
 
 if TYPE_CHECKING:
     # A session is there before anything of the store is loaded.
-    from codecompass.actors.ledger import Ledger
+    from codecompass.actors.async_registry import AsyncRegistry
     from codecompass.actors.supervisor import WorkspaceSupervisor
     from codecompass.store.job_log import Job
 import time
@@ -52,8 +52,8 @@ class JobDirectory(Protocol):
 class ServerJobs:
     """The JobDirectory of a server."""
 
-    def __init__(self, ledger: "Ledger", supervisor: "WorkspaceSupervisor") -> None:
-        self._ledger = ledger
+    def __init__(self, registry: "AsyncRegistry", supervisor: "WorkspaceSupervisor") -> None:
+        self._registry = registry
         self._supervisor = supervisor
 
     def find(self, job_id: str) -> JobView | None:
@@ -62,18 +62,22 @@ class ServerJobs:
 
     async def recorded(self, job_id: str) -> "Job | None":
         """As JobDirectory says. None, too, while the registry cannot be read."""
+        from codecompass.store.job_log import JobLog
+
         try:
-            return await self._ledger.job(job_id)
+            return await self._registry.run_jobs(JobLog.find, job_id)
         except CodeCompassError:
             return None
 
     async def cancel(self, job_id: str) -> bool:
         """As JobDirectory says."""
+        from codecompass.store.registry import Registry
+
         job = self._supervisor.find_job(job_id)
         if job is None or job.state.has_ended:
             return False
         try:
-            project = await self._ledger.require(job.state.project_id)
+            project = await self._registry.run(Registry.require, job.state.project_id)
             return await self._supervisor.route(project).ask(CancelJob(job_id=job_id))
         except CodeCompassError:
             return False
