@@ -39,7 +39,7 @@ MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
-IndexState = Literal["ready", "indexing", "stale", "error"]
+IndexState = Literal["not_indexed", "ready", "indexing", "stale", "error"]
 ServerStatus = Literal["ready", "warming", "indexing", "error"]
 
 
@@ -153,6 +153,8 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
         state_of_index = "error"
     elif job is not None or seen.indexing_status == "indexing":
         state_of_index = "indexing"
+    elif seen.indexing_status == "not_indexed" and meta is None:
+        state_of_index = "not_indexed"
     elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
         state_of_index = "stale"
     else:
@@ -194,7 +196,7 @@ def _of_disk(known: KnownProject) -> _Standing:
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"
     else:
-        state = "stale" if known.meta is None else "ready"
+        state = "not_indexed" if known.meta is None else "ready"
     freshness: FreshnessStatus = "syncing" if job is not None else "stale" if state != "ready" else "fresh"
     meta = known.meta
     return _Standing(

@@ -188,7 +188,7 @@ def test_the_worst_state_is_that_of_the_server(moment, status):
     ("entry", "index_status", "freshness"),
     [
         (known("a"), "ready", "fresh"),
-        (known("a", schema_status="not_indexed", meta=None), "stale", "stale"),
+        (known("a", schema_status="not_indexed", meta=None), "not_indexed", "stale"),
         (known("a", schema_status="reindex_required", meta=None), "error", "stale"),
         (known("a", schema_status="compatible", meta=None), "error", "stale"),
         (known("a", exists=False), "stale", "stale"),
@@ -219,6 +219,15 @@ def test_a_live_project_stands_as_its_workspace_says(changes, index_status):
 
     assert (shown["residency"], shown["index_status"]) == ("live", index_status)
     assert shown.get("restarts", 0) == changes.get("restarts", 0)
+
+
+@pytest.mark.parametrize("entries", [(), (known("a", schema_status="not_indexed", meta=None),)])
+def test_a_live_project_that_nobody_has_indexed_is_not_indexed(entries):
+    never = live("a", indexing_status="not_indexed", schema_status="not_indexed", generation=0, last_indexed_at=None)
+
+    (shown,) = report(replace(CALM, live=(never,), known=Known(projects=entries)))["projects"]
+
+    assert (shown["index_status"], shown["schema_status"]) == ("not_indexed", "not_indexed")
 
 
 def test_a_failure_is_told_and_a_damaged_index_is_not_well():

@@ -327,7 +327,7 @@ async def test_health_knows_projects_that_are_not_live_and_jobs_that_run(impatie
     assert after["active_job"] is None
     assert [(entry["repo_root"], entry["residency"], entry["index_status"]) for entry in after["projects"]] == [
         (str(repository.root), "live", "ready"),
-        (str(other.root), "on_disk", "stale"),
+        (str(other.root), "on_disk", "not_indexed"),
     ]
     assert after["total_projects"] == 2
 
