@@ -15,8 +15,6 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import (
-    active_job,
-    job_progress,
     query,
     query_settings,
     require_ref,
@@ -24,19 +22,20 @@ from codecompass.actors.answering import (
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory, JobReport
-from codecompass.actors.job_model import JobState, Progress
+from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.limits import Limits
 from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexDamaged, InternalError
+from codecompass.jobs import Interruption, Progress
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
-from codecompass.query.status import JobsState, index_status, jobs_state
+from codecompass.query.status import JobsState, active_job, index_status, jobs_state
 from codecompass.scan.files import Stamp, is_unchanged
 from codecompass.scan.git_repository import read_head
 from codecompass.scan.walk import ScanCancelled
@@ -44,7 +43,7 @@ from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
-from codecompass.store.job_log import Interruption, Job, JobLog
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.mapped_files import MappedFiles
@@ -311,22 +310,12 @@ class IndexWorkbench:
 
     async def journal_progress(self, job: JobState) -> None:
         """Writes down how far it is."""
-        await self._registry.run_jobs(JobLog.update, job.job_id, job_progress(job))
+        await self._registry.run_jobs(JobLog.update, job.job_id, job.progress.recorded())
 
     async def journal_end(self, job: JobState) -> None:
         """Writes down how it ended."""
         assert job.status in ("published", "failed", "cancelled")
-        await self._registry.run_jobs(
-            JobLog.finish,
-            job.job_id,
-            job.status,
-            progress=job_progress(job),
-            mode=job.mode,
-            ref="" if job.report is None else job.report.ref,
-            changed_files=0 if job.report is None else job.report.files_changed,
-            error=job.error,
-            error_code=job.error_code,
-        )
+        await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
 
     async def close(self) -> None:
         """Closes what is open."""
@@ -420,7 +409,7 @@ class IndexWorkbench:
         )
 
 
-def _logged_jobs(registry: Registry, project_id: str) -> tuple[Job | None, tuple[Job, ...], Interruption | None]:
+def _logged_jobs(registry: Registry, project_id: str) -> tuple[JobRecord | None, tuple[JobRecord, ...], Interruption | None]:
     """Returns a project's active job, its newest ended ones, and what was interrupted since the last success."""
     jobs = JobLog(registry)
     return jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id)

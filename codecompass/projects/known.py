@@ -15,10 +15,11 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption, Job, JobLog
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.peek import Peek, peek
 from codecompass.store.registry import Project, Registry
@@ -43,7 +44,7 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     schema_status: SchemaStatus
     current_schema_version: int
     meta: IndexMeta | None = None
-    active_job: Job | None = None
+    active_job: JobRecord | None = None
     is_elsewhere: bool = False
     interruption: Interruption | None = None
     exists: bool = True
@@ -53,7 +54,7 @@ class ProjectJobs(Struct, frozen=True):
     """A project and what the registry says of its jobs, whichever process they run in."""
 
     project: Project
-    active_job: Job | None
+    active_job: JobRecord | None
     interruption: Interruption | None
 
 

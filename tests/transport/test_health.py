@@ -7,14 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass import __version__
-from codecompass.actors.job_model import JobState, Progress
+from codecompass.actors.job_model import JobState
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.identity import project_id
+from codecompass.jobs import Interruption, Progress, RecordedProgress
 from codecompass.projects.known import Known, KnownProject
 from codecompass.projects.storage_care import StorageState
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption, Job, JobProgress
+from codecompass.store.job_log import JobRecord
 from codecompass.store.lock import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
@@ -299,7 +300,7 @@ def test_a_store_over_its_quota_is_told_and_one_within_it_is_not_mentioned():
 
 
 def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too():
-    theirs = Job(
+    theirs = JobRecord(
         job_id="j9",
         project_id=project_id(Path("/srv/a")),
         mode="full",
@@ -309,7 +310,7 @@ def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too(
         error_code="",
         ref="",
         process=ProcessMark(1, "x"),
-        progress=JobProgress(files_total=7),
+        progress=RecordedProgress(files_total=7),
         changed_files=0,
         duration_ms=None,
         created_at=1.0,

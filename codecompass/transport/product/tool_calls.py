@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     # A session is there before anything of the store is loaded.
     from codecompass.actors.async_registry import AsyncRegistry
     from codecompass.actors.supervisor import WorkspaceSupervisor
-    from codecompass.store.job_log import Job
+    from codecompass.store.job_log import JobRecord
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -42,7 +42,7 @@ class JobDirectory(Protocol):
     def find(self, job_id: str) -> JobView | None:
         """Returns the job if it runs or has ended lately. Never waits."""
 
-    async def recorded(self, job_id: str) -> "Job | None":
+    async def recorded(self, job_id: str) -> "JobRecord | None":
         """Returns the job as the log has it, of any process and however old."""
 
     async def cancel(self, job_id: str) -> bool:
@@ -60,7 +60,7 @@ class ServerJobs:
         """As JobDirectory says."""
         return self._supervisor.find_job(job_id)
 
-    async def recorded(self, job_id: str) -> "Job | None":
+    async def recorded(self, job_id: str) -> "JobRecord | None":
         """As JobDirectory says. None, too, while the registry cannot be read."""
         from codecompass.store.job_log import JobLog
 
