@@ -24,9 +24,10 @@ from msgspec import Struct
 from codecompass.actors.background import ungrouped
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import Progress, Stage
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.jobs import Progress, Stage
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_repository import Head, read_head
 from codecompass.scan.partial import PartialScan, scan_directories
@@ -38,7 +39,7 @@ from codecompass.store.index import IndexMeta
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes, find_partial_changes
-from codecompass.store.writer import IndexWriter, Step, WriteCounts, write_guard
+from codecompass.store.writer import IndexWriter, Step, write_guard
 from codecompass.units import KIB, SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 
@@ -66,34 +67,6 @@ class JobMemory(Struct, frozen=True, kw_only=True):
     published_at: float
     root: RootIdentity
     linked: Mapping[str, Stamp] = {}
-
-
-class JobReport(Struct, frozen=True, kw_only=True):
-    """What a finished job did. Times in seconds.
-
-    `files_changed` are new and removed files and those with another content; one that was only touched is none of them.
-    `files_scanned` are those that the scan looked at, `directories` those that hold or may come to hold what belongs to the
-    index ('' is the root), `repositories` the tops of repositories: a watcher has to watch them. `linked` are the files with
-    several names, which no watcher is sure to see written, as they looked. `warnings` are sentences of the scan for people.
-    """
-
-    mode: Literal["full", "incremental"]
-    generation: int
-    ref: str
-    commit: str
-    file_count: int
-    symbol_count: int
-    source_bytes: int
-    files_scanned: int
-    files_changed: int
-    counts: WriteCounts
-    quarantined: tuple[str, ...]
-    duration_seconds: float
-    directories: frozenset[str] = frozenset()
-    repositories: tuple[str, ...] = ()
-    linked: Mapping[str, Stamp] = {}
-    is_partial_scan: bool = False
-    warnings: tuple[str, ...] = ()
 
 
 class IndexJob:

@@ -14,14 +14,14 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.background import innermost, ungrouped
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, JobView, OwnedJob, Progress
+from codecompass.actors.job_model import JobReport, JobState, JobView, OwnedJob
 from codecompass.actors.job_run import JobRun
 from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.tracking import Tracking
 from codecompass.actors.workbench import Order, Standing, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, FileSystemUnresponsive, IndexInProgress, InternalError
-from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
+from codecompass.jobs import FinalStatus, JobMode, Progress
+from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 

@@ -15,28 +15,27 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import (
-    active_job,
-    job_progress,
     query,
     query_settings,
     require_ref,
 )
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory, JobReport
-from codecompass.actors.job_model import JobState, Progress
-from codecompass.actors.ledger import Ledger
+from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.limits import Limits
 from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexDamaged, InternalError
+from codecompass.jobs import Interruption, Progress
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
-from codecompass.query.status import JobsState, index_status, jobs_state
+from codecompass.query.status import JobsState, active_job, index_status, jobs_state
 from codecompass.scan.files import Stamp, is_unchanged
 from codecompass.scan.git_repository import read_head
 from codecompass.scan.walk import ScanCancelled
@@ -44,11 +43,11 @@ from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
-from codecompass.store.job_log import Interruption
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.mapped_files import MappedFiles
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
@@ -155,7 +154,7 @@ class IndexWorkbench:
         load_settings: Callable[[], Settings],
         pool: WorkerPool,
         limits: Limits,
-        ledger: Ledger,
+        registry: AsyncRegistry,
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
     ) -> None:
@@ -168,7 +167,7 @@ class IndexWorkbench:
         self._use(settings)
         self._pool = pool
         self._limits = limits
-        self._ledger = ledger
+        self._registry = registry
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
 
@@ -179,7 +178,7 @@ class IndexWorkbench:
 
     async def look(self) -> Standing:
         """Returns how the index lies on disk. Opens it, so that the first question finds it warm."""
-        _active, _recent, interruption = await self._ledger.jobs(self._project.project_id, 0)
+        interruption = await self._registry.run_jobs(JobLog.interruption, self._project.project_id)
         standing = await trio.to_thread.run_sync(self._look, limiter=self._limits.checks)
         return msgspec.structs.replace(standing, interruption=interruption)
 
@@ -189,7 +188,7 @@ class IndexWorkbench:
         Raises IndexStale where the policy is `strict` and it is not, and what the functions of `query` raise.
         """
         if isinstance(query.request, IndexStatus):
-            active, recent, interruption = await self._ledger.jobs(self._project.project_id, RECENT_JOBS)
+            active, recent, interruption = await self._registry.run(_logged_jobs, self._project.project_id)
             jobs = jobs_state(active, recent, interruption)
             is_waiting_for_other = active is not None and active.status == "running" and _is_queued(view.active_job)
             if view.active_job is not None and not is_waiting_for_other:
@@ -303,29 +302,20 @@ class IndexWorkbench:
 
     async def journal_begin(self, job: JobState) -> None:
         """Enters a job into the log of all processes, as one that waits."""
-        await self._ledger.enter_job(job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
+        await self._registry.run_jobs(JobLog.create, job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
 
     async def journal_start(self, job: JobState) -> None:
         """Notes that it runs. Call it once the job has the writer lock: whatever ran before is over then."""
-        await self._ledger.start_job(job.job_id)
+        await self._registry.run_jobs(JobLog.start, job.job_id)
 
     async def journal_progress(self, job: JobState) -> None:
         """Writes down how far it is."""
-        await self._ledger.update_job(job.job_id, job_progress(job))
+        await self._registry.run_jobs(JobLog.update, job.job_id, job.progress.recorded())
 
     async def journal_end(self, job: JobState) -> None:
         """Writes down how it ended."""
         assert job.status in ("published", "failed", "cancelled")
-        await self._ledger.finish_job(
-            job.job_id,
-            job.status,
-            progress=job_progress(job),
-            mode=job.mode,
-            ref="" if job.report is None else job.report.ref,
-            changed_files=0 if job.report is None else job.report.files_changed,
-            error=job.error,
-            error_code=job.error_code,
-        )
+        await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
 
     async def close(self) -> None:
         """Closes what is open."""
@@ -417,6 +407,12 @@ class IndexWorkbench:
             warnings=asked.warnings,
             hint=asked.hint,
         )
+
+
+def _logged_jobs(registry: Registry, project_id: str) -> tuple[JobRecord | None, tuple[JobRecord, ...], Interruption | None]:
+    """Returns a project's active job, its newest ended ones, and what was interrupted since the last success."""
+    jobs = JobLog(registry)
+    return jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id)
 
 
 def _tamed(work: Callable[P, T]) -> Callable[P, T]:

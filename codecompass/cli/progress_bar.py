@@ -3,12 +3,10 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from codecompass.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from codecompass.actors.job_model import Progress
+from codecompass.jobs import Progress
 
 REFRESH_SECONDS: Final = 0.1
 
@@ -23,12 +21,12 @@ _WORDS: Final = {
 class ProgressDisplay(Protocol):
     """What shows the progress of a job."""
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Takes the latest state; may leave it out."""
 
 
 class _Nothing:
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Nobody watches."""
 
 
@@ -55,7 +53,7 @@ def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
             self._bar, self._task = bar, task
             self._drawn_at = 0.0
 
-        def show(self, progress: "Progress") -> None:
+        def show(self, progress: Progress) -> None:
             now = time.monotonic()
             if now - self._drawn_at < REFRESH_SECONDS:
                 return
@@ -70,7 +68,7 @@ def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
         yield Bar(bar, bar.add_task(_WORDS["discovery"], total=100, counts=""))
 
 
-def _counts(progress: "Progress") -> str:
+def _counts(progress: Progress) -> str:
     if progress.stage == "discovery":
         return f"{progress.files_scanned:,} files"
     symbols = f", {progress.symbols_extracted:,} symbols" if progress.symbols_extracted else ""

@@ -12,16 +12,17 @@ from typing import Final
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger, ProjectStanding
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption, Job
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.peek import Peek, peek
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
@@ -43,10 +44,18 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     schema_status: SchemaStatus
     current_schema_version: int
     meta: IndexMeta | None = None
-    active_job: Job | None = None
+    active_job: JobRecord | None = None
     is_elsewhere: bool = False
     interruption: Interruption | None = None
     exists: bool = True
+
+
+class ProjectJobs(Struct, frozen=True):
+    """A project and what the registry says of its jobs, whichever process they run in."""
+
+    project: Project
+    active_job: JobRecord | None
+    interruption: Interruption | None
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -60,9 +69,9 @@ class Known(Struct, frozen=True, kw_only=True):
 class Survey:
     """Looks at all projects. One for a server; each look costs a few file states a project, and more where they changed."""
 
-    def __init__(self, ledger: Ledger, home: HomeLayout, blocking: BlockingCalls | None = None) -> None:
-        self._blocking = blocking or BlockingCalls()
-        self._ledger = ledger
+    def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
+        self._blocking = blocking
+        self._registry = registry
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
         self._seen: Mapping[str, Peek] = {}
@@ -74,10 +83,10 @@ class Survey:
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
-            await self._ledger.recover()
-            standings = await self._ledger.standings()
-            gone = {each.project.project_id for each in standings if await is_gone(self._blocking, each.project.root)}
-            known = await trio.to_thread.run_sync(lambda: self._look(standings, gone), limiter=self._limiter)
+            await self._registry.run_jobs(JobLog.recover, self._home)
+            projects = await self._registry.run(_projects_with_jobs)
+            gone = {each.project.project_id for each in projects if await is_gone(self._blocking, each.project.root)}
+            known = await trio.to_thread.run_sync(lambda: self._look(projects, gone), limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = Known(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
@@ -86,15 +95,13 @@ class Survey:
             self._latest = Known(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _look(self, standings: Sequence[ProjectStanding], gone: Collection[str]) -> tuple[KnownProject, ...]:
+    def _look(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[KnownProject, ...]:
         seen: dict[str, Peek] = {
             each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
-            for each in standings
+            for each in projects
         }
         self._seen = seen
-        return tuple(
-            _known(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in standings
-        )
+        return tuple(_known(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in projects)
 
 
 async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
@@ -105,16 +112,26 @@ async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
         return False
 
 
-def _known(standing: ProjectStanding, seen: Peek, *, exists: bool) -> KnownProject:
-    job = standing.active_job
+def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
+    """Returns all projects by root."""
+    jobs = JobLog(registry)
+    active, interruptions = jobs.all_active(), jobs.all_interruptions()
+    return tuple(
+        ProjectJobs(project, active.get(project.project_id), interruptions.get(project.project_id))
+        for project in registry.projects()
+    )
+
+
+def _known(entry: ProjectJobs, seen: Peek, *, exists: bool) -> KnownProject:
+    job = entry.active_job
     return KnownProject(
-        project=standing.project,
+        project=entry.project,
         schema_status=seen.found.status,
         current_schema_version=seen.found.current_schema_version,
         meta=seen.meta,
         active_job=job,
         is_elsewhere=job is not None and job.process.pid != os.getpid(),
-        interruption=standing.interruption,
+        interruption=entry.interruption,
         exists=exists,
     )
 

@@ -20,8 +20,8 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
@@ -31,7 +31,8 @@ from codecompass.projects.paths import Place, is_absolute, is_within, look, owne
 from codecompass.projects.rules import PROJECT_VARIABLES, ActiveProjectPeer, RoutingRules
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
-from codecompass.store.registry import Project, check_alias
+from codecompass.store.evictions import Evictions
+from codecompass.store.registry import Project, Registry, check_alias
 from codecompass.units import MINUTES
 
 if TYPE_CHECKING:
@@ -98,13 +99,13 @@ class Router:
     """See the module. One for a server."""
 
     def __init__(
-        self, rules: RoutingRules, ledger: Ledger, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls | None = None
+        self, rules: RoutingRules, registry: AsyncRegistry, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls
     ) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._auto = auto_workspaces
         self._active = None if rules.active_project is None else _active_project(rules.active_project)
-        self._blocking = blocking or BlockingCalls()
+        self._blocking = blocking
         self._log = structlog.get_logger(__name__)
 
     async def register_pinned(self) -> tuple[Project, ...]:
@@ -112,10 +113,12 @@ class Router:
         projects = []
         for root in self._rules.pinned:
             spot = await self._spot("--workspace", str(root))
-            project = spot.project or await self._ledger.register(spot.root)
+            project = spot.project
+            if project is None:
+                project = await self._registry.run(Registry.register, spot.root)
             if project.is_auto_discovered:
                 # Whoever pins a workspace wants it kept, by all servers.
-                project = await self._ledger.adopt(project.project_id, as_default=False)
+                project = await self._registry.run(Registry.adopt, project.project_id, as_default=False)
             projects.append(project)
         return tuple(projects)
 
@@ -159,7 +162,7 @@ class Router:
     # what a request names
 
     async def _named(self, name: str, workspace: str | None) -> Routed:
-        project, evicted = await self._ledger.find_or_evicted(name)
+        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
@@ -193,7 +196,7 @@ class Router:
             raise InvalidInput("workspace and repo_path name different projects. Leave workspace out.", field="workspace")
         name = request.project_id
         if name is not None:
-            holder = await self._ledger.find(name)
+            holder = await self._registry.run(Registry.find, name)
             is_taken = holder is not None and holder.root != spot.root
             is_renamed = holder is None and spot.project is not None and spot.project.alias is not None
             if is_taken or is_renamed:
@@ -208,7 +211,7 @@ class Router:
                 check_alias(name)
         project = await self._admit(spot, request, caller)
         if name is not None and name not in (project.project_id, project.alias):
-            project = await self._ledger.rename(project.project_id, name)
+            project = await self._registry.run(Registry.rename, project.project_id, name)
         return Routed(project=project, source="workspace", names_project=name is not None)
 
     # what the surroundings name
@@ -259,7 +262,7 @@ class Router:
         here = await self._current_directory(caller)
         if here is not None:
             yield here
-        default = await self._ledger.default()
+        default = await self._registry.run(Registry.default)
         if default is not None:
             await self._require_there(default)
             yield Spot(source="default project", root=default.root, project=default)
@@ -281,7 +284,7 @@ class Router:
         name = None if self._active is None else await self._active.project_id()
         if name is None:
             return None
-        project, evicted = await self._ledger.find_or_evicted(name)
+        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
         if project is not None:
             await self._require_there(project)
             return Spot(source="active project", root=project.root, project=project)
@@ -323,7 +326,7 @@ class Router:
 
     async def _spot_at(self, source: SourceName, path: str, place: Place) -> Spot:
         """Returns the project that an existing place belongs to, or would make."""
-        nearest, evicted = await self._ledger.around(place.directory)
+        nearest, evicted = await self._registry.run(_around, place.directory)
         allowed = await self._allowed()
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
         root = owner(place, max(known, key=lambda each: len(each.parts), default=None))
@@ -333,7 +336,7 @@ class Router:
         if not is_within(root, allowed):
             # Registered above the allowed roots: its answers would come from outside of them.
             raise not_allowed(path)
-        project = nearest if nearest is not None and nearest.root == root else await self._ledger.at(root)
+        project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
         return Spot(source=source, root=root, project=project, is_evicted=evicted == root)
 
     async def _require_there(self, project: Project) -> None:
@@ -354,7 +357,7 @@ class Router:
         """The roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default counts."""
         if not self._rules.allowed_roots:
             return ()
-        default = await self._ledger.default()
+        default = await self._registry.run(Registry.default)
         return (*self._rules.allowed_roots, *self._rules.pinned, *(() if default is None else (default.root,)))
 
     # taking up what is not registered
@@ -363,7 +366,7 @@ class Router:
         if spot.project is not None:
             return spot.project
         if spot.root in self._rules.pinned:
-            return await self._ledger.register(spot.root)
+            return await self._registry.run(Registry.register, spot.root)
         if spot.root not in self._rules.never:
             is_taken_up = self._rules.auto_workspace and is_within(spot.root, self._rules.allowed_roots)
             if is_taken_up or spot.is_evicted:
@@ -372,7 +375,7 @@ class Router:
             # Over stdio there is one client, who is the user: what indexing it is told to do, or what it stands in, is meant.
             is_ordered = isinstance(request, IndexRepo | IndexRepository)
             if caller.transport == "stdio" and (is_ordered or await self._stands_in(spot, caller)):
-                return await self._ledger.register(spot.root)
+                return await self._registry.run(Registry.register, spot.root)
         raise not_registered(
             spot.root,
             is_named=spot.source == "workspace",
@@ -398,10 +401,15 @@ class Router:
     async def _touch(self, project: Project) -> None:
         if time.time() - project.last_used_at > TOUCH_SECONDS:
             try:
-                await self._ledger.touch(project.project_id)
+                await self._registry.run(Registry.touch, project.project_id)
             except CodeCompassError as error:
                 # A registry that is locked or read-only must not fail a question.
                 self._log.warning("touch_failed", project=project.name, cause=error.message)
+
+
+def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
+    """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
+    return registry.containing(path), Evictions(registry).around(path)
 
 
 def disagreements(decided: Spot, others: Sequence[Spot]) -> tuple[str, ...]:

@@ -17,14 +17,14 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.known import is_gone
 from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project, reserve
+from codecompass.store.registry import Project, Registry, reserve
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES
@@ -64,15 +64,15 @@ class StorageCare:
 
     def __init__(
         self,
-        ledger: Ledger,
+        registry: AsyncRegistry,
         auto_workspaces: AutoWorkspaces,
         home: HomeLayout,
         *,
         max_bytes: int,
-        blocking: BlockingCalls | None = None,
+        blocking: BlockingCalls,
     ) -> None:
-        self._blocking = blocking or BlockingCalls()
-        self._ledger = ledger
+        self._blocking = blocking
+        self._registry = registry
         self._auto = auto_workspaces
         self._home = home
         self._max_bytes = max_bytes
@@ -91,7 +91,7 @@ class StorageCare:
 
     async def look_around(self) -> StorageState:
         """Removes what may be, and returns how the store is then."""
-        projects = await self._ledger.projects()
+        projects = await self._registry.run(Registry.projects)
         gone = frozenset([project.project_id for project in projects if await is_gone(self._blocking, project.root)])
         found = await trio.to_thread.run_sync(self._look, projects, gone, limiter=self._limiter)
         now = time.time()

@@ -18,7 +18,7 @@ from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.job_model import JobView
-    from codecompass.store.job_log import Job
+    from codecompass.store.job_log import JobRecord
     from codecompass.transport.product.tool_calls import ServerJobs
     from codecompass.transport.server import Launch, Server
 
@@ -54,7 +54,7 @@ class DeferredServer:
 
         async with open_server(self._launch()) as server:
             self._server = server
-            self._jobs = ServerJobs(server.ledger, server.supervisor)
+            self._jobs = ServerJobs(server.registry, server.supervisor)
             self._opened.set()
             await trio.sleep_forever()
 
@@ -93,7 +93,7 @@ class DeferredServer:
         """See `JobDirectory`. There are no jobs before the server is open."""
         return None if self._jobs is None else self._jobs.find(job_id)
 
-    async def recorded(self, job_id: str) -> "Job | None":
+    async def recorded(self, job_id: str) -> "JobRecord | None":
         """See `JobDirectory`."""
         self._want()
         await self._opened.wait()

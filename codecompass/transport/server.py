@@ -18,9 +18,9 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import keep_at
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
 from codecompass.actors.residency import affordable
@@ -37,6 +37,7 @@ from codecompass.projects.rules import RoutingRules
 from codecompass.projects.storage_care import StorageCare
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
+from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project
@@ -74,22 +75,22 @@ class Launch(Struct, frozen=True, kw_only=True):
 class Server:
     """Get one from `open_server`. Several can live in one process. It is the `health.ServerState` of its tools."""
 
-    def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
+    def __init__(self, launch: Launch, registry: AsyncRegistry, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
         self.launch: Final = launch
         self._blocking = blocking
-        self.ledger: Final = ledger
+        self.registry: Final = registry
         self.supervisor: Final = supervisor
-        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces, blocking)
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
+        services = Services(registry=registry, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
         self.tools: Final = MeasuredTools(Catalog(services, served.tools, served.answers), self.measures)
-        self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor), served.answers), launch.limits)
+        self.core: Final = Core(product_surface(self.tools, ServerJobs(registry, supervisor), served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = Survey(ledger, launch.home, blocking)
+        self._survey = Survey(registry, launch.home, blocking)
         self.storage_care: Final = StorageCare(
-            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
+            registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
         self._known = Known()
@@ -128,7 +129,7 @@ class Server:
 
     async def _begin(self) -> None:
         try:
-            lost = await self.ledger.recover()
+            lost = await self.registry.run_jobs(JobLog.recover, self.launch.home)
             if lost:
                 self._log.info("interrupted_jobs_found", count=len(lost))
             self._pinned = await self.router.register_pinned()
@@ -182,7 +183,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
             _calls_that_end(limits.blocking),
-            open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
+            open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
         ):
 
@@ -201,7 +202,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                         load_settings=lambda: _settings_of(launch, project.root),
                         pool=pool,
                         limits=limits,
-                        ledger=ledger,
+                        registry=registry,
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
                     ),
@@ -212,7 +213,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, ledger, supervisor, limits.blocking)
+                server = Server(launch, registry, supervisor, limits.blocking)
                 nursery.start_soon(server.work_in_background)
                 try:
                     yield server

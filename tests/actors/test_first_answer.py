@@ -8,12 +8,12 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import Progress
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import CodeCompassError, IndexNotReady
+from codecompass.jobs import Progress
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
 from codecompass.store.registry import Project

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
+from codecompass.actors.indexing import IndexJob, JobMemory
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from tests.support.dump import dump, hits
 from tests.support.random_tree import NAMES, RandomTree

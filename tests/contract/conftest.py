@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from codecompass.store.registry import Registry
 from tests.contract.backend import BACKEND
 from tests.support.serving import Serving, open_serving
 from tests.support.workspace import TestWorkspace
@@ -15,7 +16,7 @@ async def backend(repository: TestWorkspace) -> AsyncIterator[Serving]:
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, alias="backend", as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         yield serving

@@ -12,6 +12,7 @@ import trio
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol import requests
 from codecompass.protocol.decode import argument_length, decode
+from codecompass.store.registry import Registry
 from codecompass.transport.tools.listing import TOOLS
 from tests.support.sample import SAMPLE
 from tests.support.served import serving as serving_process
@@ -131,8 +132,8 @@ def test_a_number_as_text_is_read_in_one_pass(name, unit):
 async def small(repository):
     repository.write(SAMPLE)
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         yield serving
 

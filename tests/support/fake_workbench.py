@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, Progress
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import TreeWatcher
 from codecompass.actors.workbench import Order, Standing, View
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
+from codecompass.jobs import Progress
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.query.status import unindexed_metadata

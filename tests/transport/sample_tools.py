@@ -5,9 +5,9 @@ import time
 import msgspec
 import trio
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, OwnedJob, Progress
+from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.errors import ErrorBody
+from codecompass.jobs import Progress
 from codecompass.store.writer import WriteCounts
 from codecompass.transport.calls import ToolAnswer, ToolDescription
 from codecompass.transport.mcp.core import Core

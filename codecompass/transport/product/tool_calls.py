@@ -10,9 +10,9 @@ from codecompass.errors import CodeCompassError
 
 if TYPE_CHECKING:
     # A session is there before anything of the store is loaded.
-    from codecompass.actors.ledger import Ledger
+    from codecompass.actors.async_registry import AsyncRegistry
     from codecompass.actors.supervisor import WorkspaceSupervisor
-    from codecompass.store.job_log import Job
+    from codecompass.store.job_log import JobRecord
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -42,7 +42,7 @@ class JobDirectory(Protocol):
     def find(self, job_id: str) -> JobView | None:
         """Returns the job if it runs or has ended lately. Never waits."""
 
-    async def recorded(self, job_id: str) -> "Job | None":
+    async def recorded(self, job_id: str) -> "JobRecord | None":
         """Returns the job as the log has it, of any process and however old."""
 
     async def cancel(self, job_id: str) -> bool:
@@ -52,28 +52,32 @@ class JobDirectory(Protocol):
 class ServerJobs:
     """The JobDirectory of a server."""
 
-    def __init__(self, ledger: "Ledger", supervisor: "WorkspaceSupervisor") -> None:
-        self._ledger = ledger
+    def __init__(self, registry: "AsyncRegistry", supervisor: "WorkspaceSupervisor") -> None:
+        self._registry = registry
         self._supervisor = supervisor
 
     def find(self, job_id: str) -> JobView | None:
         """As JobDirectory says."""
         return self._supervisor.find_job(job_id)
 
-    async def recorded(self, job_id: str) -> "Job | None":
+    async def recorded(self, job_id: str) -> "JobRecord | None":
         """As JobDirectory says. None, too, while the registry cannot be read."""
+        from codecompass.store.job_log import JobLog
+
         try:
-            return await self._ledger.job(job_id)
+            return await self._registry.run_jobs(JobLog.find, job_id)
         except CodeCompassError:
             return None
 
     async def cancel(self, job_id: str) -> bool:
         """As JobDirectory says."""
+        from codecompass.store.registry import Registry
+
         job = self._supervisor.find_job(job_id)
         if job is None or job.state.has_ended:
             return False
         try:
-            project = await self._ledger.require(job.state.project_id)
+            project = await self._registry.run(Registry.require, job.state.project_id)
             return await self._supervisor.route(project).ask(CancelJob(job_id=job_id))
         except CodeCompassError:
             return False

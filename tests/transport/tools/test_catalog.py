@@ -81,7 +81,7 @@ class BrokenRouter:
 
 
 def catalog(listing="ten", failure=None):
-    services = Services(ledger=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
+    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
     return Catalog(services, listing)
 
 
