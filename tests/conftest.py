@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def soak_scale(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--soak-scale"))
+
+
+@pytest.fixture
+def repetitions(soak_scale: int) -> Callable[[int, int], int]:
+    """Gives `repetitions(in_ci, soaked)`: how often a random test repeats itself in CI, and for each unit of the scale else."""
+    return lambda in_ci, soaked: in_ci if soak_scale == 1 else soaked * soak_scale
 
 
 @pytest.fixture
