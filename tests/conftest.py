@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from codecompass.units import GIB
 from tests.support.workspace import TestWorkspace
 
+MAX_PROCESSES = 8
+"""Tests at a time, each with a server or two: beyond that it is memory that runs out."""
+
 MAX_DATA_BYTES = 4 * GIB
 """A defect that takes memory without end fails its test; without a bound it would take the machine."""
 
@@ -29,6 +32,13 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than the cores: every few tests wait for something."""
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(n_cores + 1, MAX_PROCESSES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
