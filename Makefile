@@ -23,7 +23,7 @@ test: $(VENV)/.ready  ## everything that CI runs: types, style, tests on all cor
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --maxprocesses 8 --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
 
 suite: $(VENV)/.suite $(VENV)/.clients  ## Node, the official conformance suite and clients, which `make test` runs where they are
 

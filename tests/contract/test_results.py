@@ -4,8 +4,21 @@ import json
 
 import pytest
 
-from codecompass.store.registry import Registry
+from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
+
+
+@pytest.fixture(scope="module")
+def home(indexed_home):
+    return indexed_home("backend", BACKEND)
+
+
+@pytest.fixture
+async def backend(home):
+    """As elsewhere, but the index is made once: these tests only ask."""
+    async with open_serving(home) as serving:
+        yield serving
+
 
 TOOLS = [("locate_symbol", {"name": "validate_token"}), ("search_code", {"query": "validate_token"})]
 

@@ -20,8 +20,8 @@ from tests.support.workspace import TestWorkspace
 from tests.transport.tools.test_transcripts import TRANSCRIPTS
 
 SEED = 304
-N_CALLS = 160
-"""Random calls in CI; `make soak` multiplies them by 20."""
+N_CALLS = (160, 50)
+"""Random calls in CI, and for each unit of `--soak-scale`."""
 
 
 FORMS = {"json": TRANSPORTS, "text": [each for each in TRANSPORTS if not each.endswith("modern")]}
@@ -79,7 +79,7 @@ async def test_the_golden_calls_are_answered_alike_on_every_transport(repository
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path, form, soak_scale):
+async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path, form, repetitions):
     answer_as(repository, form)
     shutil.copytree(
         Path(codecompass.__file__).parent, repository.root / "codecompass", ignore=shutil.ignore_patterns("__pycache__")
@@ -87,12 +87,12 @@ async def test_random_calls_over_this_package_are_answered_alike_on_every_transp
     shutil.copytree(Path(__file__).parents[2] / "docs", repository.root / "docs")
     repository.commit()
 
-    await check_tree(repository, tmp_path, soak_scale * (N_CALLS if form == "json" else N_CALLS // 2))
+    await check_tree(repository, tmp_path, repetitions(*N_CALLS) // (1 if form == "json" else 2))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, soak_scale):
+async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, repetitions):
     """With CODECOMPASS_TEST_TREE=/path/to/django, which is only read."""
     path = os.environ.get("CODECOMPASS_TEST_TREE")
     if path is None:
@@ -100,7 +100,7 @@ async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transp
     workspace = TestWorkspace(tmp_path / "empty", tmp_path / "home")
     workspace.root = canonical_root(path)
 
-    await check_tree(workspace, tmp_path, N_CALLS * soak_scale)
+    await check_tree(workspace, tmp_path, repetitions(*N_CALLS))
 
 
 async def check_tree(workspace, tmp_path, n_calls):

@@ -194,19 +194,20 @@ def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool
     assert {"workspace", "project_id"} <= set(schema["properties"])
     assert not {"workspace", "ref"} & set(schema.get("required", ()))
     assert "$ref" not in json.dumps(schema)
-    fields = {field.name: field for field in msgspec.structs.fields(decoding._TYPES[tool.name])}
+    required = dict.fromkeys(schema.get("required", ()), "main")
+    fields = {field.name: field for field in msgspec.structs.fields(type(decoding.decode(tool.name, required).request))}
     assert set(schema.get("required", ())) == {name for name, field in fields.items() if field.required}
     for name, described in schema["properties"].items():
         assert described["type"] in ("string", "integer", "boolean"), name
         if described["type"] == "integer":
-            assert bounds_hold(tool.name, name, described["minimum"], described["maximum"])
+            assert bounds_hold(tool.name, required, name, described["minimum"], described["maximum"])
         if described["type"] == "string" and "enum" not in described:
             assert described["maxLength"] == decoding.argument_length(tool.name, name)
         if "enum" in described:
             for value in described["enum"]:
-                decoding._FIELDS[tool.name][name](name, value)
+                decoding.decode(tool.name, {**required, name: value})
             with pytest.raises(CodeCompassError) as caught:
-                decoding._FIELDS[tool.name][name](name, "no such value")
+                decoding.decode(tool.name, {**required, name: "no such value"})
             assert caught.value.data["allowed"] == described["enum"]
         if "default" in described:
             default = fields[name].default
@@ -224,13 +225,12 @@ def test_the_list_for_models_leaves_out_what_only_programs_use():
         assert all(each["maxLength"] > 0 for each in texts)
 
 
-def bounds_hold(tool, name, lowest, highest):
-    parse = decoding._FIELDS[tool][name]
-    kept = [parse(name, value) for value in (lowest, highest)]
-    assert [each.value for each in kept] == [lowest, highest]
-    assert [each.warning for each in kept] == [None, None]
-    beyond = parse(name, highest + 1)
-    return beyond.value == highest and beyond.warning is not None
+def bounds_hold(tool, required, name, lowest, highest):
+    kept = [decoding.decode(tool, {**required, name: value}) for value in (lowest, highest)]
+    assert [getattr(each.request, name) for each in kept] == [lowest, highest]
+    assert [each.warnings for each in kept] == [(), ()]
+    beyond = decoding.decode(tool, {**required, name: highest + 1})
+    return getattr(beyond.request, name) == highest and beyond.warnings != ()
 
 
 def test_the_name_of_a_project_is_what_the_registry_takes():
