@@ -34,7 +34,6 @@ class ToolDescription(Struct, frozen=True, kw_only=True):
     input_schema: Mapping[str, object]
     output_schema: Mapping[str, object]
     is_read_only: bool
-    is_idempotent: bool
     meta: Mapping[str, object]
 
 

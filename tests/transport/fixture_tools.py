@@ -334,6 +334,5 @@ def described(name: str) -> ToolDescription:
         input_schema=SCHEMAS.get(name, OBJECT),
         output_schema={},
         is_read_only=True,
-        is_idempotent=True,
         meta={},
     )

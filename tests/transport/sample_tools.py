@@ -61,7 +61,6 @@ def described(name):
         input_schema={"type": "object", "properties": {"text": {"type": "string", "maxLength": 100}}},
         output_schema={"type": "object"},
         is_read_only=True,
-        is_idempotent=True,
         meta={},
     )
 
