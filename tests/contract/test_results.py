@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from codecompass.store.registry import Registry
 from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
 
