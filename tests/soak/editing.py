@@ -22,7 +22,7 @@ RECOVERY_SECONDS = 180
 
 REFUSALS = {"permission_denied", "index_not_ready", "workspace_busy", "session_busy", "deadline_exceeded"}
 
-BRIDGE_LOST = {"server_gone", "server_unavailable"}
+BRIDGE_LOST = {"server_gone", "server_unreachable"}
 """What a bridge says while there is no server: it stays, and finds the next one."""
 
 KINDS_AND_FAULTS = {**KINDS, "revoked directory": 3, "damaged times": 3}
