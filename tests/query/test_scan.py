@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import QuerySettings, search_code
+from codecompass.query import QueryOptions, search_code
 from codecompass.query.search import find
 from tests.conftest import tool
 from tests.query.project import FILES
@@ -43,7 +43,7 @@ def ask(shop, state):
 def lines(index_of, state):
     snapshot = index_of(LINES)
 
-    def asked(query, mode="literal", settings=QuerySettings(), is_expired=lambda: False, **arguments):  # noqa: B008
+    def asked(query, mode="literal", settings=QueryOptions(), is_expired=lambda: False, **arguments):  # noqa: B008
         return search_code(snapshot, SearchCode(query=query, mode=mode, limit=100, **arguments), state, settings, is_expired)
 
     return asked
@@ -233,7 +233,7 @@ def test_when_the_time_is_up_the_answer_has_what_was_found_and_says_so(index_of,
 
 
 def test_too_many_lines_end_the_scan_and_the_answer_says_so(lines):
-    reply = lines("needle", settings=QuerySettings(max_matched_lines=50))
+    reply = lines("needle", settings=QueryOptions(max_matched_lines=50))
 
     assert reply.metadata.result_completeness == "partial"
     assert "be more specific" in reply.metadata.warnings[0]
@@ -276,8 +276,8 @@ def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
         pattern = ("(?i)" if number % 5 == 0 else "") + "".join(draw.choices(atoms, k=draw.randint(2, 5)))
         matcher = re2.compile(pattern)
         expected = truth(files, matcher.search)
-        hits = find(snapshot, SearchCode(query=pattern, mode="regex"), 10_000, QuerySettings(counted_lines=10_000))
-        found = {(shown.place.place.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+        hits = find(snapshot, SearchCode(query=pattern, mode="regex"), 10_000, QueryOptions(counted_lines=10_000))
+        found = {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
 
         assert found == expected, pattern
         n_matching += bool(expected)
