@@ -25,7 +25,7 @@ from codecompass.store.rows import SymbolRow
 from codecompass.store.text import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
-"""How a name was understood, the strictest first; `guessed_names` says what the looser ones mean."""
+"""How a name was understood, the strictest first; `name_lookup` says what the looser ones mean."""
 
 NameMatch = Literal["exact", "case", "parts", "similar"]
 """How well a definition has the name that was asked for."""
