@@ -18,7 +18,7 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.index import Snapshot
 
@@ -34,7 +34,7 @@ def query(
     snapshot: Snapshot,
     request: "QueryRequest",
     state: AnswerState,
-    settings: QuerySettings,
+    settings: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
     """Answers `request` from a snapshot. Raises what the functions of `query` raise."""
@@ -103,9 +103,9 @@ def require_ref(wanted: str | None, current: str) -> None:
         )
 
 
-def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
+def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     """Returns what the configuration says to a query whose reply is made for this form of answer."""
-    return QuerySettings(
+    return QueryOptions(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,
         max_result_bytes=settings.query.max_response_bytes,

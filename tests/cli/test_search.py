@@ -13,7 +13,7 @@ from codecompass.identity import project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode
-from codecompass.query.lookup import locate_symbol
+from codecompass.query.locate import locate_symbol
 from codecompass.query.outline import get_file_outline
 from codecompass.query.search import search_code
 from codecompass.settings import Settings

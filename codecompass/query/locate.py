@@ -11,8 +11,8 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.query.exact_names import (
-    SAME_NAME_LIMIT,
-    Named,
+    MAX_NAMESAKES,
+    NamedDefinition,
     NameMatch,
     allowed,
     find_exactly,
@@ -22,21 +22,21 @@ from codecompass.query.exact_names import (
     symbol_of_handle,
 )
 from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
-from codecompass.query.hits import never
 from codecompass.query.intent import listed
 from codecompass.query.locations import AskedLines, asked_lines, places_of_lines
-from codecompass.query.loose_names import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
+from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request
-from codecompass.query.ranking import KIND_WEIGHT, RankedPlace, Signals
+from codecompass.query.query_words import name_parts
+from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.query.search import TIME_WAS_UP
-from codecompass.query.settings import QuerySettings
-from codecompass.query.shaping import Shape, Shown, ranking_reasons, shape
-from codecompass.query.tokens import name_parts
+from codecompass.query.search_hits import Hit, RankedPlace, Signals
+from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
-from codecompass.store.facts import FilePlace, ImportRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import ImportRow, IndexedFile
 from codecompass.store.text import Filter
 
 IMPORT_LIMIT: Final = 2000
@@ -56,8 +56,8 @@ def locate_symbol(
     snapshot: Snapshot,
     request: LocateSymbol,
     state: AnswerState,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-    is_expired: Callable[[], bool] = never,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> LocateSymbolReply:
     """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error.
 
@@ -66,7 +66,7 @@ def locate_symbol(
 
     Raises SymbolNotFound for a `symbol_id` that means nothing any more.
     """
-    limit = request.limit or settings.default_limit
+    limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
     where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
@@ -82,12 +82,12 @@ def locate_symbol(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
-            answers=settings.answers,
+            answers=options.answers,
             with_docs=request.docs,
-            max_bytes=settings.result_bytes(request.limit),
+            max_bytes=options.result_bytes(request.limit),
         ),
     )
-    level = request.ranking_explain_level or settings.ranking_explain_level
+    level = request.ranking_explain_level or options.ranking_explain_level
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=is_partial)
     return LocateSymbolReply(
         results=page.results,
@@ -108,18 +108,20 @@ def _found(
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool],
-) -> tuple[list[Shown], tuple[str, ...]]:
+) -> tuple[list[Hit], tuple[str, ...]]:
     """All hits in their order, and what has to be said of them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
         warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
-        return [Shown(place=place, match="exact") for place in imports], warnings
+        return [Hit(place=place, match="exact") for place in imports], warnings
     asked = asked_lines(request.name)
     places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
     if places:
-        return [Shown(place=place, match="exact") for place in places], _of_short_files(asked, places)
+        return [Hit(place=place, match="exact") for place in places], _of_short_files(asked, places)
     known = symbol_of_handle(snapshot, request.name)
-    named = [Named(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
+    named = (
+        [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
+    )
     if not named and kinds == ONLY_TESTS:
         named = _tests_titled(snapshot, request.name, where)
     matches = {NAME_MATCH[each.reading] for each in named}
@@ -127,7 +129,7 @@ def _found(
         raise outdated(request.name)
     if matches == GUESSES:
         named = named[:MAX_GUESSES]
-    shown = [Shown(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
+    shown = [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
     return shown, _of_names(snapshot, request, where, kinds, matches)
 
 
@@ -151,14 +153,14 @@ def _of_names(
 def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
     if asked is None or places[0].asked_first == asked.first:
         return ()
-    return (f"{places[0].place.path} has {places[0].place.line_count} lines; the last one is shown",)
+    return (f"{places[0].file.path} has {places[0].file.line_count} lines; the last one is shown",)
 
 
-def _place(named: Named, index: int) -> RankedPlace:
+def _place(named: NamedDefinition, index: int) -> RankedPlace:
     row = named.row
     base = READING_SCORE[named.reading]
     return RankedPlace(
-        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,
@@ -174,11 +176,11 @@ def _place(named: Named, index: int) -> RankedPlace:
     )
 
 
-def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[Named]:
+def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
     """Tests with all the words in their titles. Titles are not among the names that are searched by words."""
     words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
-    rows = snapshot.facts.tests_titled(words, SAME_NAME_LIMIT) if words else []
-    return [Named(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
+    rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
+    return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
@@ -192,18 +194,18 @@ def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
         for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT)
         if (files is None or row.file_id in files) and _is_from(row, parts[:-1])
     ]
-    places = snapshot.facts.places_by_id([row.file_id for row in rows])
-    rows = [row for row in rows if not where.languages or places[row.file_id].language in where.languages]
+    indexed = snapshot.facts.indexed_files([row.file_id for row in rows])
+    rows = [row for row in rows if not where.languages or indexed[row.file_id].language in where.languages]
     rows.sort(key=lambda row: (role_of(row.path).rank, row.path, row.line_start))
     return [
         RankedPlace(
-            place=places[row.file_id],
+            file=indexed[row.file_id],
             type="import",
             line_start=row.line_start,
             line_end=row.line_end,
             score=20.0 / (1.0 + 0.05 * index),
             signals=Signals(exact=1.0, kind=KIND_WEIGHT["use"]),
-            imported=import_name(row, places[row.file_id].language),
+            imported=import_name(row, indexed[row.file_id].language),
         )
         for index, row in enumerate(rows)
     ]

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.query.tokens import Coverage, WantedWords, identifiers, inflections, is_code_name, name_parts, query_words, stem
+from codecompass.query.query_words import (
+    Coverage,
+    WantedWords,
+    identifiers,
+    inflections,
+    is_code_name,
+    name_parts,
+    query_words,
+    stem,
+)
 from codecompass.store.schema import index_tokens
 
 

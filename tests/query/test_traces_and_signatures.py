@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.query.name_reading import Frame, declared_name, frames, is_signature
+from codecompass.query.traces_and_signatures import Frame, declared_name, frames, is_signature
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, Result
-from codecompass.query.budget import estimate_tokens
 from codecompass.query.metadata import mark_stale, stale_warning
+from codecompass.query.token_budget import estimate_tokens
 
 METADATA = Metadata(
     codecompass_protocol_version="1.0",

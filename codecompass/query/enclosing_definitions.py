@@ -11,11 +11,11 @@ import msgspec
 
 from codecompass.languages.records import SymbolKind
 from codecompass.query.filters import has_kind
-from codecompass.query.ranking import RankedPlace
-from codecompass.query.source import lines_of
-from codecompass.query.tokens import WantedWords
-from codecompass.store.facts import SymbolRow
+from codecompass.query.query_words import WantedWords
+from codecompass.query.search_hits import RankedPlace
+from codecompass.query.source_lines import lines_of
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 
 MAX_SYMBOL_LINES: Final = 60
 """A definition up to this long is shown whole in place of a chunk of it."""
@@ -29,17 +29,17 @@ SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
 ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
 
 
-def refine(
+def fit_to_definition(
     snapshot: Snapshot, place: RankedPlace, wanted: WantedWords, kinds: frozenset[SymbolKind] | None = None
 ) -> RankedPlace | None:
     """Returns the place with its final boundaries; None where `kinds` are asked for and none of them is there."""
     if place.type != "snippet":
         return place
-    lines = lines_of(snapshot, place.place.id, place.line_start, place.line_end)
+    lines = lines_of(snapshot, place.file.id, place.line_start, place.line_end)
     # Squared, so that a line that says half of the query outweighs several that say a word of it.
     worth = [wanted.recall(line) ** 2 for line in lines]
     focus = place.line_start + max(range(len(worth)), key=lambda index: (worth[index], -index), default=0)
-    around = snapshot.facts.symbols_around(place.place.id, place.line_start, place.line_end)
+    around = snapshot.facts.symbols_around(place.file.id, place.line_start, place.line_end)
     symbol = narrowest(around, place.line_start, worth, kinds)
     if symbol is not None:
         return as_symbol(place, symbol, focus)

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from codecompass.languages.words import word_set
 from codecompass.protocol.decode import well_formed
-from codecompass.query.boundaries import enclosing_symbol
-from codecompass.query.tokens import name_parts
+from codecompass.query.enclosing_definitions import enclosing_symbol
+from codecompass.query.query_words import name_parts
 from codecompass.scan.path_roles import role_of
-from codecompass.store.facts import FileRow, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import FileRow, SymbolRow
 
 MAX_FRAMES: Final = 30
 """Frames of a trace that are read, from its innermost end as far as the text tells where that is."""
@@ -218,7 +218,7 @@ SURE_PARTS: Final = 2
 """Last parts of a path that agree by more than chance."""
 
 
-class FramePlace(Struct, frozen=True):
+class FrameLocation(Struct, frozen=True):
     """A line in an indexed file that a frame means, and the definition around it, if any."""
 
     file: FileRow
@@ -226,10 +226,10 @@ class FramePlace(Struct, frozen=True):
     symbol: SymbolRow | None
 
 
-def places_of_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FramePlace]:
+def locate_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameLocation]:
     """Returns the places in the order of the frames, each definition once; where a frame fits several files equally well,
     all of them, product code first."""
-    places: list[FramePlace] = []
+    places: list[FrameLocation] = []
     seen: set[tuple[int, int]] = set()
     for frame in frames:
         for place in _places(snapshot, frame):
@@ -244,10 +244,10 @@ def places_of_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameP
 
 def symbols_of_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[SymbolRow]:
     """Returns the definitions around the places of the frames, in the order of the frames."""
-    return [place.symbol for place in places_of_frames(snapshot, frames) if place.symbol is not None]
+    return [place.symbol for place in locate_frames(snapshot, frames) if place.symbol is not None]
 
 
-def _places(snapshot: Snapshot, frame: Frame) -> list[FramePlace]:
+def _places(snapshot: Snapshot, frame: Frame) -> list[FrameLocation]:
     wanted = [part for part in frame.path.lower().split("/") if part not in ("", ".", "..")]
     if not wanted:
         return []
@@ -261,7 +261,7 @@ def _places(snapshot: Snapshot, frame: Frame) -> list[FramePlace]:
         symbol = _around(snapshot, file, frame)
         agreement = 0 if symbol is None else _agreement(symbol, frame.name)
         if common >= min(len(wanted), len(own), SURE_PARTS) or agreement:
-            scored.append(((-agreement, -common), role_of(path).rank, path, FramePlace(file, frame.line, symbol)))
+            scored.append(((-agreement, -common), role_of(path).rank, path, FrameLocation(file, frame.line, symbol)))
     scored.sort(key=lambda item: item[:3])
     return [place for how_well, _, _, place in scored if how_well == scored[0][0]]
 

@@ -9,16 +9,17 @@ from typing import Final
 
 from codecompass.query.exact_names import Reading, exactly
 from codecompass.query.intent import QueryIntent
-from codecompass.query.loose_names import find_named
-from codecompass.query.name_reading import FramePlace, declared_name, frames, is_signature, places_of_frames
-from codecompass.query.ranking import KIND_WEIGHT, RankedPlace, Signals
-from codecompass.query.source import lines_of
-from codecompass.query.tokens import name_parts
-from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.query.name_lookup import find_named
+from codecompass.query.query_words import name_parts
+from codecompass.query.ranking import KIND_WEIGHT
+from codecompass.query.search_hits import RankedPlace, Signals
+from codecompass.query.source_lines import lines_of
+from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.text import Filter
 
-MAX_POINTED: Final = 5
+MAX_DEFINITIONS: Final = 5
 """Definitions of a signature's name, or of a guessed one, that come first; the rest of the page is for what mentions them."""
 
 LOOKED_AT: Final = 10
@@ -30,12 +31,12 @@ _OTHER_CASE: Final[frozenset[Reading]] = frozenset({"case_insensitive"})
 _NONE: Final[frozenset[Reading]] = frozenset()
 
 
-def pointed_places(
+def named_definitions(
     snapshot: Snapshot, query: str, intent: QueryIntent, ranked: Sequence[RankedPlace], where: Filter
 ) -> list[RankedPlace]:
     """Returns the places that `query` points at, with the scores that they have among `ranked`; mostly none."""
     above = ranked[0].score if ranked else 0.0
-    framed = [place for place in places_of_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
+    framed = [place for place in locate_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
     if framed:
         return [_frame(place, _score(above, index)) for index, place in enumerate(framed)]
     rows: list[SymbolRow] = []
@@ -48,15 +49,15 @@ def pointed_places(
         rows = [found.row for found in named if found.reading in sure]
         if not rows:
             return _behind_the_best([found.row for found in named if found.reading in weak], ranked)
-    return [definition_place(row, _score(above, index)) for index, row in enumerate(rows[:MAX_POINTED])]
+    return [definition_place(row, _score(above, index)) for index, row in enumerate(rows[:MAX_DEFINITIONS])]
 
 
 def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
     """The definitions between the first place and the second."""
     best = ranked[0].score if ranked else 1.0
     second = ranked[1].score if len(ranked) > 1 else best / 2
-    step = (best - second) / (MAX_POINTED + 1)
-    return [definition_place(row, best - step * (index + 1)) for index, row in enumerate(rows[:MAX_POINTED])]
+    step = (best - second) / (MAX_DEFINITIONS + 1)
+    return [definition_place(row, best - step * (index + 1)) for index, row in enumerate(rows[:MAX_DEFINITIONS])]
 
 
 def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> bool:
@@ -67,7 +68,7 @@ def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> b
     return any(
         bare.search(line) is not None
         for place in ranked[:LOOKED_AT]
-        for line in lines_of(snapshot, place.place.id, place.line_start, place.line_end)
+        for line in lines_of(snapshot, place.file.id, place.line_start, place.line_end)
     )
 
 
@@ -79,20 +80,20 @@ def _passes(language: str, file_id: int, where: Filter) -> bool:
     return (not where.languages or language in where.languages) and (where.file_ids is None or file_id in where.file_ids)
 
 
-def _frame(found: FramePlace, score: float) -> RankedPlace:
+def _frame(found: FrameLocation, score: float) -> RankedPlace:
     file = found.file
     if found.symbol is not None:
         return definition_place(found.symbol, score, found.line)
-    place = FilePlace(file.id, file.path, file.language, file.line_count)
+    indexed = IndexedFile(file.id, file.path, file.language, file.line_count)
     line = min(max(1, found.line), max(1, file.line_count))
     signals = Signals(exact=1.0, path=1.0)
-    return RankedPlace(place=place, type="file", line_start=line, line_end=line, score=score, signals=signals, focus=line)
+    return RankedPlace(file=indexed, type="file", line_start=line, line_end=line, score=score, signals=signals, focus=line)
 
 
 def definition_place(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
     """Returns a definition as a place of this score; `line` is the one in it that was meant, 0 for none."""
     return RankedPlace(
-        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from codecompass.query.alignment import Wanted, align
-from codecompass.query.message_text import read_message, read_source
+from codecompass.query.message_alignment import Wanted, align
+from codecompass.query.message_parsing import read_message, read_source
 
 
 def best(message, source):

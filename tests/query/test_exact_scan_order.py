@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import QuerySettings, search_code
+from codecompass.query import QueryOptions, search_code
 from codecompass.query.exact_scan import in_order
 from codecompass.store.facts import ORDER_BATCH
 from codecompass.store.text import Narrowing, TermPattern
@@ -63,7 +63,7 @@ def test_when_the_page_is_full_the_rest_is_counted_up_to_a_bound(many, state):
 
     def reply(counted):
         looks.clear()
-        settings = QuerySettings(counted_lines=counted)
+        settings = QueryOptions(counted_lines=counted)
         request = SearchCode(query="needle", mode="literal", limit=3)
         return search_code(many, request, state, settings, lambda: bool(looks.append(1)))
 
@@ -81,7 +81,7 @@ def test_when_the_page_is_full_the_rest_is_counted_up_to_a_bound(many, state):
 def test_a_page_that_is_not_full_is_not_ended_by_the_count(many, state):
     request = SearchCode(query="needle", mode="literal", limit=50)
 
-    assert len(search_code(many, request, state, QuerySettings(counted_lines=1)).results) == 50
+    assert len(search_code(many, request, state, QueryOptions(counted_lines=1)).results) == 50
 
 
 def test_for_a_suggestion_only_some_of_the_text_is_looked_through(index_of, state, monkeypatch):

@@ -8,7 +8,7 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
 from codecompass.query.excerpts import BODY_BYTES, BODY_LINES
-from codecompass.query.settings import MAX_DEFAULT_RESULT_BYTES
+from codecompass.query.options import MAX_DEFAULT_RESULT_BYTES
 
 
 @pytest.fixture(scope="session")

@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
-from codecompass.query.alignment import Alignment, Wanted, align
-from codecompass.query.boundaries import as_symbol, enclosing_symbol, narrowest
-from codecompass.query.hits import never
-from codecompass.query.message_text import Message, read_message, read_source, sub_tokens
-from codecompass.query.ranking import RankedPlace, Signals
-from codecompass.query.tokens import STOP_WORDS
+from codecompass.query.enclosing_definitions import as_symbol, enclosing_symbol, narrowest
+from codecompass.query.message_alignment import Alignment, Wanted, align
+from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
+from codecompass.query.options import no_deadline
+from codecompass.query.query_words import STOP_WORDS
+from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader, is_history, role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
@@ -106,7 +106,7 @@ def find_messages(
     snapshot: Snapshot,
     text: str,
     where: Filter,
-    is_expired: Callable[[], bool] = never,
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> list[FoundMessage]:
     """Returns where `text` stands in the source, best first; nothing for a name or a few words, nor where the time is up.
 
@@ -158,9 +158,9 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
     """The numbers of the chunks that are looked at. Where many hold as much, product code is looked at first."""
     if len(hits) <= LOOKED_AT:
         return range(len(hits))
-    places = snapshot.facts.places_by_id(sorted({hit.file_id for hit in hits}))
+    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits}))
     paths = PathReader()
-    ranks = {file_id: paths.role(place.path).rank for file_id, place in places.items()}
+    ranks = {file_id: paths.role(file.path).rank for file_id, file in files.items()}
     order = sorted(range(len(hits)), key=lambda number: (-round(hits[number].score, 3), ranks[hits[number].file_id]))
     return order[:LOOKED_AT]
 
@@ -227,7 +227,7 @@ def _compiled(pattern: str) -> "re2._Regexp":
 
 
 def _is_product_code(snapshot: Snapshot, file_id: int) -> bool:
-    path = snapshot.facts.places_by_id([file_id])[file_id].path
+    path = snapshot.facts.indexed_files([file_id])[file_id].path
     return role_of(path).rank == 0 and not is_history(path)
 
 
@@ -297,11 +297,11 @@ def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, 
 def _ranked(
     snapshot: Snapshot, message: Message, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]
 ) -> list[FoundMessage]:
-    places = snapshot.facts.places_by_id(sorted({hit.file_id for hit, _ in found}))
+    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit, _ in found}))
     says = any(piece.token not in STOP_WORDS for piece in message.pieces)
     ranked = []
     for hit, alignment in found:
-        place = places[hit.file_id]
+        path = files[hit.file_id].path
         ranked.append(
             FoundMessage(
                 file_id=hit.file_id,
@@ -310,12 +310,12 @@ def _ranked(
                 line_end=hit.line_start + alignment.line_end,
                 focus=hit.line_start + alignment.focus,
                 share=alignment.share,
-                score=alignment.score - ROLE_WEIGHT * role_of(place.path).rank,
-                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(place.path, message, alignment),
+                score=alignment.score - ROLE_WEIGHT * role_of(path).rank,
+                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(path, message, alignment),
                 is_exact=alignment.exact > 0.0,
             )
         )
-    ranked.sort(key=lambda item: (-item.score, places[item.file_id].path, item.line_start))
+    ranked.sort(key=lambda item: (-item.score, files[item.file_id].path, item.line_start))
     return ranked
 
 
@@ -354,7 +354,7 @@ def message_places(
     line, where that is short, else the lines around it."""
     sure = [item for item in found if item.is_sure]
     shown: list[RankedPlace] = []
-    files = snapshot.facts.places_by_id(sorted({item.file_id for item in sure}))
+    files = snapshot.facts.indexed_files(sorted({item.file_id for item in sure}))
     for item in sure:
         if len(shown) == MAX_SHOWN or item.score < sure[0].score - SAME_SCORE:
             break
@@ -365,7 +365,7 @@ def message_places(
             continue
         first, last = max(1, item.focus - LINES_BEFORE), min(max(file.line_count, item.focus), item.focus + LINES_AFTER)
         place = RankedPlace(
-            place=file,
+            file=file,
             type="snippet",
             line_start=first,
             line_end=last,

@@ -5,15 +5,29 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import well_formed
-from codecompass.query.exact_names import SAME_NAME_LIMIT, Named, NameMatch, Reading, allowed, exactly, ordered
-from codecompass.query.hits import never
-from codecompass.query.name_reading import declared_name, frames, symbols_of_frames
-from codecompass.query.tokens import name_parts, query_words, same_word, word_bag
-from codecompass.store.facts import SymbolRow
+from codecompass.query.exact_names import (
+    MAX_NAMESAKES,
+    NamedDefinition,
+    NameMatch,
+    Reading,
+    allowed,
+    exactly,
+    find_exactly,
+    is_handle,
+    ordered,
+    outdated,
+    symbol_of_handle,
+    without_declarations,
+)
+from codecompass.query.options import no_deadline
+from codecompass.query.query_words import name_parts, query_words, same_word, word_bag
+from codecompass.query.traces_and_signatures import declared_name, frames, symbols_of_frames
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 from codecompass.store.text import FieldBoost, Filter, WordQuery
 
 LOOSE_LIMIT: Final = 100
@@ -38,7 +52,7 @@ def by_scope(
     the other parts, most first, and all others."""
     if len(parts) < 2:
         return [], []
-    rows = ordered(allowed(snapshot.facts.symbols_named(parts[-1], SAME_NAME_LIMIT), where, kinds))
+    rows = ordered(allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds))
     wanted = {word for part in parts[:-1] for word in split_identifier(part)}
     shared = {row.id: len(wanted.intersection(split_identifier(f"{row.path} {row.qualified_name}"))) for row in rows}
     near = sorted((row for row in rows if shared[row.id]), key=lambda row: -shared[row.id])
@@ -170,8 +184,8 @@ def find_named(
     text: str,
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
-    is_expired: Callable[[], bool] = never,
-) -> list[Named]:
+    is_expired: Callable[[], bool] = no_deadline,
+) -> list[NamedDefinition]:
     """Returns the definitions that `text` may mean, the most likely first. Empty where nothing resembles it.
 
     `is_expired` is asked before each looser reading, none of which is tried any more then.
@@ -183,7 +197,7 @@ def find_named(
     places = frames(text)
     rows = allowed(symbols_of_frames(snapshot, places), where, kinds)
     if rows:
-        return [Named(row, "frame") for row in rows]
+        return [NamedDefinition(row, "frame") for row in rows]
     names = [frame.name for frame in places if frame.name] or [declared_name(text)]
     for name in names:
         if is_expired():
@@ -194,11 +208,11 @@ def find_named(
     return _loosely(snapshot, names[0] or text, where, kinds, is_expired)
 
 
-def _like_the_signature(found: list[Named], text: str) -> list[Named]:
+def _like_the_signature(found: list[NamedDefinition], text: str) -> list[NamedDefinition]:
     """Of definitions of one name, those first whose signature shares most words with the one asked for."""
     wanted = word_bag(text)
 
-    def likeness(named: Named) -> float:
+    def likeness(named: NamedDefinition) -> float:
         own = word_bag(named.row.signature)
         return round(len(wanted & own) / len(wanted | own), 1) if own else 0.0
 
@@ -207,7 +221,7 @@ def _like_the_signature(found: list[Named], text: str) -> list[Named]:
 
 def _loosely(
     snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None, is_expired: Callable[[], bool]
-) -> list[Named]:
+) -> list[NamedDefinition]:
     if is_expired():
         return []
     parts = name_parts(name)
@@ -216,20 +230,64 @@ def _loosely(
         return []
     same_words, with_words = by_parts(snapshot, name, where, kinds)
     found = [
-        *(Named(row, "words") for row in same_words),
-        *(Named(row, "scope") for row in in_scope),
-        *(Named(row, "parts") for row in with_words),
-        *(Named(row, "bare") for row in elsewhere),
+        *(NamedDefinition(row, "words") for row in same_words),
+        *(NamedDefinition(row, "scope") for row in in_scope),
+        *(NamedDefinition(row, "parts") for row in with_words),
+        *(NamedDefinition(row, "bare") for row in elsewhere),
     ]
     if not found and not is_expired():
-        found = [Named(row, "fuzzy") for row in fuzzily(snapshot, parts, where, kinds)]
+        found = [NamedDefinition(row, "fuzzy") for row in fuzzily(snapshot, parts, where, kinds)]
     if not found and not is_expired():
-        found = [Named(row, "similar") for row in by_similar_words(snapshot, name, where, kinds)]
+        found = [NamedDefinition(row, "similar") for row in by_similar_words(snapshot, name, where, kinds)]
     return _once(found)
 
 
-def _once(found: Sequence[Named]) -> list[Named]:
-    by_id: dict[int, Named] = {}
+def _once(found: Sequence[NamedDefinition]) -> list[NamedDefinition]:
+    by_id: dict[int, NamedDefinition] = {}
     for named in found:
         by_id.setdefault(named.row.id, named)
     return list(by_id.values())
+
+
+SHOWN_CANDIDATES: Final = 20
+SIMILAR_NAMES: Final = 5
+
+
+def resolve_symbol(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
+    """Returns the definition that `name` means in `path` (a whole path or its end), anywhere where that is None.
+
+    A `symbol_id` means the definition that it was given for, wherever. Names like one that is not there are looked for until
+    `is_expired`.
+
+    Raises SymbolNotFound, or AmbiguousSymbol where definitions in several files have the name.
+    """
+    rows = find_exactly(snapshot, name)
+    if not rows and is_handle(name):
+        known = symbol_of_handle(snapshot, name)
+        if known is None:
+            raise outdated(name)
+        return known
+    if path is not None:
+        tail = path.strip().replace("\\", "/").removeprefix("./").strip("/")
+        rows = [row for row in rows if row.path == tail] or [row for row in rows if row.path.endswith("/" + tail)]
+    if not rows:
+        raise _not_found(snapshot, name, path, is_expired)
+    rows = without_declarations(rows)
+    if len({row.path for row in rows}) > 1:
+        raise AmbiguousSymbol(
+            f"{len(rows)} definitions are named {name[:100]}. Pass path, or a qualified name, of the one that is meant.",
+            candidate_count=len(rows),
+            candidates=[
+                {"path": row.path, "line": row.line_start, "kind": row.kind, "qualified_name": row.qualified_name}
+                for row in rows[:SHOWN_CANDIDATES]
+            ],
+        )
+    return rows[0]
+
+
+def _not_found(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool]) -> SymbolNotFound:
+    named = find_named(snapshot, name, Filter(), None, is_expired)
+    similar = list(dict.fromkeys(each.row.name for each in named))[:SIMILAR_NAMES]
+    place = f" in {path[:200]}" if path else ""
+    hint = f" Similar names: {', '.join(similar)}." if similar else " Find it with search_code."
+    return SymbolNotFound(f"no symbol is named {name[:100]}{place}.{hint}", name=name[:100], path=path, similar_names=similar)

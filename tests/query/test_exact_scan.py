@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import QuerySettings, search_code
+from codecompass.query import QueryOptions, search_code
+from codecompass.query.exact_scan import literal_matcher, regex_matcher
 from codecompass.query.search import find
 from tests.conftest import tool
 from tests.query.project import FILES
@@ -43,7 +44,7 @@ def ask(shop, state):
 def lines(index_of, state):
     snapshot = index_of(LINES)
 
-    def asked(query, mode="literal", settings=QuerySettings(), is_expired=lambda: False, **arguments):  # noqa: B008
+    def asked(query, mode="literal", settings=QueryOptions(), is_expired=lambda: False, **arguments):  # noqa: B008
         return search_code(snapshot, SearchCode(query=query, mode=mode, limit=100, **arguments), state, settings, is_expired)
 
     return asked
@@ -233,7 +234,7 @@ def test_when_the_time_is_up_the_answer_has_what_was_found_and_says_so(index_of,
 
 
 def test_too_many_lines_end_the_scan_and_the_answer_says_so(lines):
-    reply = lines("needle", settings=QuerySettings(max_matched_lines=50))
+    reply = lines("needle", settings=QueryOptions(max_matched_lines=50))
 
     assert reply.metadata.result_completeness == "partial"
     assert "be more specific" in reply.metadata.warnings[0]
@@ -276,10 +277,34 @@ def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
         pattern = ("(?i)" if number % 5 == 0 else "") + "".join(draw.choices(atoms, k=draw.randint(2, 5)))
         matcher = re2.compile(pattern)
         expected = truth(files, matcher.search)
-        hits = find(snapshot, SearchCode(query=pattern, mode="regex"), 10_000, QuerySettings(counted_lines=10_000))
-        found = {(shown.place.place.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+        hits = find(snapshot, SearchCode(query=pattern, mode="regex"), 10_000, QueryOptions(counted_lines=10_000))
+        found = {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
 
         assert found == expected, pattern
         n_matching += bool(expected)
 
     assert n_matching > 200
+
+
+TEXT = "one\n\ntwo one one\n\n\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        ("one", [(0, 0, 3), (2, 4, 7)]),
+        ("\n", [(0, 3, 4), (1, 0, 1), (2, 11, 12), (3, 0, 1), (4, 0, 1), (5, 5, 6)]),
+        ("\n\n", [(0, 3, 5), (2, 11, 13), (3, 0, 2)]),
+        ("\ntwo", [(1, 0, 4)]),
+        ("one\n", [(0, 0, 4), (2, 8, 12)]),
+        ("three\n", [(5, 0, 6)]),
+        ("four", []),
+    ],
+)
+def test_a_literal_matches_once_in_each_line_that_it_begins_in(literal, expected):
+    assert list(literal_matcher(literal)(TEXT)) == expected
+
+
+@pytest.mark.parametrize(("pattern", "lines"), [("one", [0, 2]), ("^$", [1, 3, 4]), ("", [0, 1, 2, 3, 4, 5]), (r"\n", [])])
+def test_a_pattern_sees_one_line_at_a_time(pattern, lines):
+    assert [line for line, _, _ in regex_matcher(pattern)(TEXT)] == lines

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.query.message_text import HOLE, Piece, SourceText, flat
+from codecompass.query.message_parsing import HOLE, Piece, SourceText, flat
 
 MAX_GAP: Final = 30
 """Words of source, or of the message, that a gap may have."""
