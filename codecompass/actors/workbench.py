@@ -22,11 +22,12 @@ from codecompass.actors.answering import (
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.indexing import SCAN_PATIENCE_SECONDS, IndexJob, JobMemory
+from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.limits import Limits
 from codecompass.actors.memory import release_unused
 from codecompass.actors.messages import Query
+from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexDamaged, InternalError
