@@ -13,7 +13,6 @@ from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.messages import CancelJob, StartJob
 from codecompass.actors.workbench import IndexWorkbench
 from codecompass.errors import InternalError
-from codecompass.store import query as core
 from codecompass.store.lock import is_locked
 from codecompass.store.writer import IndexWriter
 from tests.support.asking import (
