@@ -20,6 +20,7 @@ from codecompass.actors.answering import (
     query,
     query_settings,
     require_ref,
+    timeout_seconds,
 )
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, Call
 from codecompass.actors.index_limits import index_limits
@@ -352,8 +353,7 @@ class IndexWorkbench:
                 if view.refusal and state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
             # Begins here: what waiting and comparing took is not the search's fault.
-            milliseconds = getattr(asked.request, "timeout_ms", None) or self._settings.query.timeout_ms
-            is_expired = _deadline(milliseconds * MILLISECONDS)
+            is_expired = _deadline(timeout_seconds(asked.request, self._settings.query.timeout_ms * MILLISECONDS))
             reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 

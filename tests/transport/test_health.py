@@ -10,8 +10,8 @@ from codecompass import __version__
 from codecompass.actors.job_model import JobState, Progress
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.identity import project_id
-from codecompass.projects.known import Known, KnownProject
-from codecompass.projects.storage_care import StorageState
+from codecompass.projects.storage_cleanup import StorageState
+from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.store.index import IndexMeta
 from codecompass.store.job_log import Interruption, Job, JobProgress
@@ -49,7 +49,7 @@ def project(name, *, is_default=False):
 
 
 def known(name, **changes):
-    entry = KnownProject(project=project(name), schema_status="compatible", current_schema_version=SCHEMA_VERSION, meta=META)
+    entry = SurveyedProject(project=project(name), schema_status="compatible", current_schema_version=SCHEMA_VERSION, meta=META)
     return replace(entry, **changes)
 
 
@@ -93,7 +93,7 @@ def report(moment, **arguments):
 
 
 def with_known(*entries, **changes):
-    return replace(CALM, known=Known(projects=entries), **changes)
+    return replace(CALM, known=SurveyResult(projects=entries), **changes)
 
 
 def test_the_report_is_that_of_the_contract_field_by_field():
@@ -173,7 +173,7 @@ BUSY = live("b", active_job=job("b"))
         (replace(CALM, prewarm_status="skipped"), "ready"),
         (replace(CALM, live=(BUSY, FAILED), prewarm_status="warming"), "error"),
         (replace(CALM, prewarm_status="failed"), "error"),
-        (replace(CALM, known=Known(registry_error="locked")), "error"),
+        (replace(CALM, known=SurveyResult(registry_error="locked")), "error"),
         (with_known(known("a", schema_status="corrupt_manifest", meta=None)), "error"),
         (with_known(known("a", schema_status="reindex_required", meta=None)), "error"),
         (with_known(known("a", exists=False, schema_status="corrupt_manifest", meta=None)), "ready"),
@@ -215,7 +215,7 @@ def test_a_project_that_is_not_live_stands_as_its_files_do(entry, index_status, 
     ],
 )
 def test_a_live_project_stands_as_its_workspace_says(changes, index_status):
-    (shown,) = report(replace(CALM, live=(live("a", **changes),), known=Known(projects=(known("a"),))))["projects"]
+    (shown,) = report(replace(CALM, live=(live("a", **changes),), known=SurveyResult(projects=(known("a"),))))["projects"]
 
     assert (shown["residency"], shown["index_status"]) == ("live", index_status)
     assert shown.get("restarts", 0) == changes.get("restarts", 0)
@@ -225,7 +225,7 @@ def test_a_failure_is_told_and_a_damaged_index_is_not_well():
     failed_job = job("a", status="failed", error="disk full")
     moment = replace(CALM, live=(live("a", last_job=failed_job), FAILED, live("c", schema_status="corrupt_manifest")))
 
-    reply = report(replace(moment, known=Known(registry_error="locked", missing_grammars=("zig",))))
+    reply = report(replace(moment, known=SurveyResult(registry_error="locked", missing_grammars=("zig",))))
 
     assert {entry["repo_root"]: entry.get("last_error") for entry in reply["projects"]}["/srv/c"] is None
     assert "Boom: x" in str(reply["projects"])
