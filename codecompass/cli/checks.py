@@ -30,7 +30,7 @@ from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_ans
 
 Status = Literal["ok", "warn", "fail"]
 
-LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "rich", "structlog", "tantivy", "tree-sitter", "trio")
+LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "structlog", "tantivy", "tree-sitter", "trio")
 GRAMMAR_PACK: Final = "tree-sitter-language-pack"
 _MODULES: Final = {"google-re2": "re2", "tree-sitter": "tree_sitter"}
 
