@@ -1,4 +1,4 @@
-"""`search` and `locate`: their options, the query, and its answer for people or programs."""
+"""`search` and `locate`: their options, the query, and the output as text or JSON."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ from codecompass.store.registry import Project
 
 
 def sentence(explained: PathExplanation) -> str:
-    """Returns the verdict on the file and what it rests on, for people."""
+    """Returns what --why-not found out about the file, as a sentence."""
     path = printable(explained.path)
     match explained.verdict:
         case "shown":
@@ -52,7 +52,7 @@ def sentence(explained: PathExplanation) -> str:
 
 
 class Suggested(asyncclick.ParamType[str]):
-    """A value of a list that a shell completes. Whether it is in the list is said by the tool, in the tool's words."""
+    """A value that a shell completes from a list. It is checked by the decoder of the tool's arguments, not here."""
 
     name = "text"
 
@@ -60,7 +60,7 @@ class Suggested(asyncclick.ParamType[str]):
         self._values = values
 
     def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """Returns the values that begin like `incomplete`."""
+        """Returns the values that begin with `incomplete`."""
         return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
 
 
@@ -113,7 +113,7 @@ def given(arguments: dict[str, object]) -> dict[str, object]:
 
 
 MAX_ECHO_COLUMNS: Final = 200
-"""Of a question that found nothing, so much is repeated. A pasted page is no help to anybody."""
+"""How much of a query without hits the message repeats; the query may be a pasted page."""
 
 
 def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
@@ -162,7 +162,7 @@ def _write(
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
-        # A scan that was cut short has said so above.
+        # Where a scan was cut short, one of the warnings says so.
         terminal.warn("the answer is not complete: some files have no symbols in the index yet")
     if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
         for action in reply.suggested_next_actions:
@@ -178,17 +178,17 @@ def _write(
 
 
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
-    """What to highlight in the lines of a hit."""
+    """Returns what to highlight in the lines of a hit."""
     if mode == "auto":
         return word_pattern(query)
     try:
         return re.compile(query if mode == "regex" else re.escape(query))
     except re.error:
-        return None  # the search knows another dialect; only the colour is missing
+        return None  # valid for RE2 but not for `re`: nothing is highlighted
 
 
 def _command_line(action: NextAction) -> str:
-    """Returns the command that does what `action` proposes, to be copied into a shell."""
+    """Returns the command line for `action`, quoted for a shell."""
     words = ["codecompass", COMMANDS.get(action.tool, action.tool)]
     words += ["--mode", action.mode] if action.mode else []
     words += ["-n", str(action.limit)] if action.limit else []

@@ -23,7 +23,7 @@ from codecompass.store.registry import Project, Registry
 
 
 class Choice(Struct, frozen=True):
-    """The directory chosen and its project, None where it is not registered."""
+    """The root that a command works on, and its project, None where it is not registered."""
 
     root: Path
     project: Project | None
@@ -35,7 +35,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call the project."""
+        """The alias of the project, else its id."""
         return self.project_id if self.project is None else self.project.name
 
 

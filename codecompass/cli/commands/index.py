@@ -6,7 +6,7 @@ from codecompass import amounts
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import IndexPlan
+from codecompass.cli.json_output import IndexPlan
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
 

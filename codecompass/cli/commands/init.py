@@ -5,7 +5,7 @@ import asyncclick
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import ProjectName
+from codecompass.cli.json_output import ProjectName
 from codecompass.cli.terminal import printable
 
 HELP = """

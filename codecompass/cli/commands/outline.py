@@ -49,7 +49,7 @@ def command(
         asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
         settings = question.settings
         if not invocation.options.as_json:
-            # The limit is for readers who pay by the word.
+            # The limit saves tokens of agents; people get all of it.
             settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
         return get_file_outline(question.snapshot, asked, question.state, settings)
 
