@@ -9,7 +9,7 @@ import msgspec
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.searching import Suggested, given
+from codecompass.cli.query_options import Suggested, given
 from codecompass.protocol.requests import OUTLINE_DEPTHS
 
 HELP = """

@@ -8,7 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.searching import given
+from codecompass.cli.query_options import given
 from codecompass.cli.terminal import Style, printable
 
 if TYPE_CHECKING:
