@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.answering import needs_symbols, not_ready
+from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import View
 from codecompass.actors.job_model import JobState
@@ -92,8 +92,7 @@ class Questions:
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
             return await self._bench.answer(query, self._view(freshness, "best_effort"))
-        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
-        wait = self._first_answer_wait if timeout_ms is None else min(self._first_answer_wait, timeout_ms * MILLISECONDS)
+        wait = min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
         view = await self._ready(query, began + wait)
         try:
             return await self._bench.answer(query, view)
@@ -106,7 +105,7 @@ class Questions:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises what keeps the
         question from being answered."""
         jobs, request = self._jobs, query.request
-        policy: FreshnessPolicy = getattr(request, "freshness_policy", None) or self._policy
+        policy = freshness_policy(request, self._policy)
         is_bootstrap = jobs.index.meta is None
         if is_bootstrap:
             await self._bootstrap(query, deadline)
@@ -127,8 +126,7 @@ class Questions:
 
     def _patience(self, query: Query) -> float:
         """For how long the caller wants to wait for changes to land, in seconds."""
-        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
-        return self._freshness_wait if timeout_ms is None else timeout_ms * MILLISECONDS
+        return timeout_seconds(query.request, self._freshness_wait)
 
     @property
     def _lacks_symbols(self) -> bool:

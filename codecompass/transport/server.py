@@ -32,10 +32,10 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.eviction import AutoWorkspaces
-from codecompass.projects.known import Known, Survey
 from codecompass.projects.router import Router
 from codecompass.projects.rules import RoutingRules
-from codecompass.projects.storage_care import StorageCare
+from codecompass.projects.storage_cleanup import StorageCleanup
+from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
@@ -93,12 +93,12 @@ class Server:
         listed_names(served.tools)
         self.core: Final = Core(product_surface(self, served.tools, served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = Survey(registry, launch.home, blocking)
-        self.storage_care: Final = StorageCare(
+        self._survey = ProjectSurvey(registry, launch.home, blocking)
+        self.storage_cleanup: Final = StorageCleanup(
             registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
-        self._known = Known()
+        self._known = SurveyResult()
         self._pinned: tuple[Project, ...] = ()
         self._warmset: tuple[str, ...] = ()
         self._prewarm_status: PrewarmStatus = "pending" if launch.settings.server.prewarm else "skipped"
@@ -119,7 +119,7 @@ class Server:
             known=self._known,
             live=self.supervisor.observe(),
             silent_places=self._blocking.silent_places(),
-            storage=self.storage_care.state,
+            storage=self.storage_cleanup.state,
         )
 
     @property
@@ -162,7 +162,7 @@ class Server:
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
                 nursery.start_soon(keep_at, "prewarm", self._prewarm)
-            nursery.start_soon(keep_at, "storage care", self.storage_care.work)
+            nursery.start_soon(keep_at, "storage care", self.storage_cleanup.work)
             nursery.start_soon(keep_at, "survey", self._keep_surveying)
             nursery.start_soon(keep_at, "verification", self._verifier.work)
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from codecompass.projects.known import Known
+from codecompass.projects.survey import SurveyResult
 from codecompass.transport.http.metrics import Load, Supervision, render
 from codecompass.transport.measures import BOUNDS, Measures
 from codecompass.transport.tools.catalog import Catalog
@@ -79,7 +79,7 @@ def test_the_buckets_of_a_histogram_hold_all_that_took_at_most_so_long():
 def test_workspaces_are_shown_as_they_are_live_and_as_they_lie_on_disk():
     moment = replace(
         CALM,
-        known=Known(projects=(known("asleep"), known("awake"), known("never", meta=None))),
+        known=SurveyResult(projects=(known("asleep"), known("awake"), known("never", meta=None))),
         live=(live("awake", queued=2, in_flight=1, restarts=3, file_count=10, symbol_count=20, active_job=job("awake")),),
     )
     awake, asleep = known("awake").project.name, known("asleep").project.name
