@@ -1,5 +1,6 @@
 """Options and fixtures of the whole suite."""
 
+import logging
 import os
 import resource
 import shutil
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from codecompass.units import GIB
@@ -43,6 +45,21 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-scale", type=int, default=1, help="multiplies the seeds of the slow tests (CI: 1)")
+
+
+@pytest.fixture(autouse=True)
+def log_configuration() -> None:
+    """Each test begins with a log that shows everything: the first error of an unconfigured log would configure it for all."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
 
 
 @pytest.fixture
