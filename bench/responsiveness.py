@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from codecompass.protocol.decode import argument_length
+from codecompass.protocol.arguments import ARGUMENTS
 from codecompass.transport.tools.listing import TOOLS
 
 SHAPES: Final = (
@@ -145,7 +145,12 @@ def calls() -> Iterator[tuple[str, str, str, int]]:
             if schema["type"] == "string" and "enum" not in schema:
                 for shape in SHAPES:
                     for length in LENGTHS:
-                        yield tool.name, name, shape, int(length if length > 1 else argument_length(tool.name, name) * length)
+                        yield (
+                            tool.name,
+                            name,
+                            shape,
+                            int(length if length > 1 else ARGUMENTS[tool.name][name].max_length * length),
+                        )
 
 
 def runs(root: Path) -> Iterator[Run]:

@@ -26,7 +26,7 @@ LogFormat = Literal["auto", "text", "json"]
 
 MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
-"""The bounds of a request; a test holds them equal to those in `protocol.requests`, which this layer cannot import."""
+"""The bounds of a request."""
 
 MAX_TEXT_LENGTH: Final = 4_096
 """Characters of any text: a path, a pattern, a URL."""

@@ -6,10 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codecompass import settings as settings_module
 from codecompass.actors.index_limits import index_limits
 from codecompass.errors import InvalidInput
-from codecompass.protocol import requests
 from codecompass.scan.walk import scan
 from codecompass.settings import (
     EXCLUDE,
@@ -328,12 +326,6 @@ def test_no_two_settings_share_a_variable():
 )
 def test_plain_output_can_be_asked_for(environment, expected):
     assert wants_color(environment) is expected
-
-
-@pytest.mark.parametrize("name", ["FreshnessPolicy", "ExplainLevel", "MAX_LIMIT", "MAX_TIMEOUT_MS"])
-def test_what_a_setting_may_be_is_what_a_request_may_say(name):
-    """The two layers cannot import each other's lists; a list that grows in one place only would be a silent refusal."""
-    assert getattr(settings_module, name) == getattr(requests, name)
 
 
 def test_the_documentation_has_every_setting_with_its_default():

@@ -22,10 +22,10 @@ from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
-from codecompass.query.tokens import name_parts
+from codecompass.query.query_words import name_parts
 from codecompass.scan.path_roles import role_of
-from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.rows import SymbolRow
 
 FIRST: Final = 5
 SHORTEST_NAME: Final = 5

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
+from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
-from codecompass.protocol.replies import ActiveJob, Reply
+from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
     FindRelatedSymbols,
@@ -18,17 +19,14 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
-from codecompass.protocol.times import iso_time
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.index import Snapshot
-from codecompass.store.job_log import JobProgress
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
     # The command line asks without an event loop.
-    from codecompass.actors.job_model import JobState
     from codecompass.actors.messages import QueryRequest
 
 RETRY_AFTER_MS = 1000
@@ -39,7 +37,7 @@ def query(
     snapshot: Snapshot,
     request: "QueryRequest",
     state: AnswerState,
-    settings: QuerySettings,
+    settings: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
     """Answers `request` from a snapshot. Raises what the functions of `query` raise."""
@@ -65,7 +63,7 @@ def needs_symbols(request: AnyRequest) -> bool:
     return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
 
 
-def not_ready(job: "JobState | None", *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
+def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
     """Returns the refusal of a question that an index was not ready for in time: how far it is, and what to do.
 
     One that is built anew because it did not fit (`schema_status`) is an IndexIncompatible, as seed 001 has it; a first one
@@ -108,51 +106,15 @@ def require_ref(wanted: str | None, current: str) -> None:
         )
 
 
-def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
+def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     """Returns what the configuration says to a query whose reply is made for this form of answer."""
-    return QuerySettings(
+    return QueryOptions(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,
         max_result_bytes=settings.query.max_response_bytes,
         answers=answers,
         # A model that gets text wants code; the documents that JSON follows want signatures.
         default_strategy="depth" if answers == "text" else "breadth",
-    )
-
-
-def active_job(job: "JobState") -> ActiveJob:
-    """Returns a job of this process as the protocol shows it."""
-    return ActiveJob(
-        job_id=job.job_id,
-        progress_token=job.progress_token,
-        mode=job.mode,
-        status=job.status,
-        files_scanned=job.progress.files_scanned,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        estimated_completion_pct=job.progress.percentage,
-        started_at=iso_time(job.started_at or job.created_at),
-    )
-
-
-def job_progress(job: "JobState") -> JobProgress:
-    """Returns the counters that the log keeps."""
-    report = job.report
-    if report is None:
-        return JobProgress(
-            percentage=job.progress.percentage,
-            files_scanned=job.progress.files_scanned,
-            files_total=job.progress.files_total,
-            files_indexed=job.progress.files_indexed,
-            symbols_extracted=job.progress.symbols_extracted,
-        )
-    return JobProgress(
-        percentage=100,
-        files_scanned=report.files_scanned,
-        files_total=report.files_changed,
-        files_indexed=report.files_changed,
-        symbols_extracted=report.counts.symbols_written,
-        source_bytes=report.source_bytes,
     )
 
 

@@ -32,7 +32,7 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
@@ -51,7 +51,7 @@ class Question(Struct, frozen=True):
 
     snapshot: Snapshot
     state: AnswerState
-    settings: QuerySettings
+    settings: QueryOptions
     is_expired: Callable[[], bool]
     changed: Collection[str] = ()
 

@@ -11,15 +11,15 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
 from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.protocol.times import iso_time
 from codecompass.settings import IndexSettings
-from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProgress, new_job_id
+from codecompass.store.job_log import JobLog, JobRecord, new_job_id
 from codecompass.store.registry import Project, Registry
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.indexing import JobReport
-    from codecompass.actors.job_model import Progress
+    from codecompass.actors.job_model import JobReport
 
 LOG_SECONDS: Final = 0.5
 """How often progress is written to the log of jobs; other processes poll it about as often."""
@@ -115,7 +115,7 @@ class _LogEntry:
         self._jobs, self._project_id, self._mode, self._cause = jobs, project_id, mode, cause
         self._written_at: float | None = None
 
-    def note(self, progress: "Progress") -> None:
+    def note(self, progress: Progress) -> None:
         """Writes the state of the job, at most once in LOG_SECONDS."""
         now = time.monotonic()
         if self._written_at is None:
@@ -124,37 +124,16 @@ class _LogEntry:
         elif now - self._written_at < LOG_SECONDS:
             return
         self._written_at = now
-        counters = JobProgress(
-            percentage=progress.percentage,
-            files_scanned=progress.files_scanned,
-            files_total=progress.files_total,
-            files_indexed=progress.files_indexed,
-            symbols_extracted=progress.symbols_extracted,
-        )
-        self._jobs.update(self.job_id, counters)
+        self._jobs.update(self.job_id, progress.recorded())
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
         """Writes an end without success."""
         if self._written_at is not None:
-            self._jobs.finish(self.job_id, status, error=error, error_code=error_code)
+            self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
-    def publish(self, report: "JobReport") -> Job:
+    def publish(self, report: "JobReport") -> JobRecord:
         """Writes success, and returns the entry."""
-        return self._jobs.finish(
-            self.job_id,
-            "published",
-            progress=JobProgress(
-                percentage=100,
-                files_scanned=report.files_scanned,
-                files_total=report.files_changed,
-                files_indexed=report.files_changed,
-                symbols_extracted=report.counts.symbols_written,
-                source_bytes=report.source_bytes,
-            ),
-            mode=report.mode,
-            ref=report.ref,
-            changed_files=report.files_changed,
-        )
+        return self._jobs.finish(self.job_id, "published", report.outcome)
 
 
 async def _run(
@@ -169,7 +148,7 @@ async def _run(
     from codecompass.actors.indexing import IndexJob
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
-    def watch(progress: "Progress") -> None:
+    def watch(progress: Progress) -> None:
         display.show(progress)
         entry.note(progress)
 
@@ -185,7 +164,7 @@ async def _run(
         ).run()
 
 
-def _finished(project: Project, job: Job, report: "JobReport") -> FinishedJob:
+def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:
     return FinishedJob(
         job_id=job.job_id,
         project_id=project.project_id,

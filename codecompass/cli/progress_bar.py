@@ -4,12 +4,10 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from codecompass.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from codecompass.actors.job_model import Progress
+from codecompass.jobs import Progress
 
 REFRESH_SECONDS: Final = 0.1
 BAR_COLUMNS: Final = 40
@@ -25,12 +23,12 @@ _STAGES: Final = {
 class ProgressDisplay(Protocol):
     """What shows the progress of a job."""
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Takes the latest state; may leave it out."""
 
 
 class _NoDisplay:
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Shows nothing: stderr is no terminal."""
 
 
@@ -42,7 +40,7 @@ class _Bar:
         self._began_at = time.monotonic()
         self._drawn_at = -math.inf
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         now = time.monotonic()
         if now - self._drawn_at < REFRESH_SECONDS:
             return
@@ -62,7 +60,7 @@ def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
         terminal.draw("")
 
 
-def progress_line(progress: "Progress", elapsed_seconds: float) -> str:
+def progress_line(progress: Progress, elapsed_seconds: float) -> str:
     """Returns the line for a state of the job: stage, bar, counters, time since the beginning."""
     bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
     minutes, seconds = divmod(int(elapsed_seconds), 60)

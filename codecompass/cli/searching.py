@@ -16,7 +16,7 @@ from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.excerpts import word_pattern
-from codecompass.query.lookup import locate_symbol
+from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
 from codecompass.store.registry import Project
 

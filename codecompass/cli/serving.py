@@ -174,8 +174,8 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
 
-    server = DeferredServer(settings.server.tools, settings.server.answers, launch)
-    core = Core(product_surface(server, server, settings.server.answers))
+    server = DeferredServer(launch)
+    core = Core(product_surface(server, settings.server.tools, settings.server.answers))
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, core)
         nursery.start_soon(server.run)

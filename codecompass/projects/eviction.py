@@ -11,14 +11,15 @@ from typing import Final, Protocol
 import structlog
 import trio
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.job_model import JobView
-from codecompass.actors.ledger import Ledger
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.rules import RoutingRules
+from codecompass.store.evictions import Evictions
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 
 FULL: Final = (
     "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
@@ -49,9 +50,9 @@ class Workspaces(Protocol):
 class AutoWorkspaces:
     """Registers discovered workspaces and evicts them. One for a server."""
 
-    def __init__(self, rules: RoutingRules, ledger: Ledger, workspaces: Workspaces, home: HomeLayout) -> None:
+    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, workspaces: Workspaces, home: HomeLayout) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._workspaces = workspaces
         self._home = home
         self._lock = trio.Lock()
@@ -75,13 +76,13 @@ class AutoWorkspaces:
         Raises WorkspaceLimitExceeded where no workspace can make room.
         """
         async with self._lock:
-            known = await self._ledger.at(root)
+            known = await self._registry.run(Registry.at, root)
             if known is not None:
                 return known
             if self.is_full:
                 raise WorkspaceLimitExceeded(FULL, limit=self._rules.max_auto_workspaces)
             await self._make_room()
-            project = await self._ledger.register(root, auto_discovered=True)
+            project = await self._registry.run(Registry.register, root, auto_discovered=True)
             self._log.info("workspace_discovered", project=project.project_id, root=str(root))
             return project
 
@@ -92,13 +93,13 @@ class AutoWorkspaces:
 
     async def least_recently_used(self) -> tuple[Project, ...]:
         """Returns the projects that may be evicted, the least recently used first."""
-        discovered = [project for project in await self._ledger.projects() if project.is_auto_discovered]
+        discovered = [project for project in await self._registry.run(Registry.projects) if project.is_auto_discovered]
         seen = {observation.project_id: observation for observation in self._workspaces.observe()}
         return eviction_order(discovered, seen, kept=frozenset(self._rules.pinned))
 
     async def _make_room(self) -> None:
         limit = self._rules.max_auto_workspaces
-        n_discovered = sum(project.is_auto_discovered for project in await self._ledger.projects())
+        n_discovered = sum(project.is_auto_discovered for project in await self._registry.run(Registry.projects))
         surplus = n_discovered - limit + 1
         if surplus <= 0:
             return
@@ -133,7 +134,7 @@ class AutoWorkspaces:
         def evict() -> bool:
             # Another process may have registered or removed it since it was chosen.
             nonlocal is_evicted
-            is_evicted = trio.from_thread.run(self._ledger.evict, project_id)
+            is_evicted = trio.from_thread.run(self._registry.run, lambda registry: Evictions(registry).evict(project_id))
             return is_evicted
 
         layout = self._home.project(project_id)

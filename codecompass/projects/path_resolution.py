@@ -12,13 +12,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls, Call
-from codecompass.actors.ledger import Ledger
 from codecompass.projects.detection import DISK_ROOT, WORKING_PLACES, SourceName, project_root
 from codecompass.projects.errors import gone, missing, no_project_path, not_allowed
 from codecompass.projects.rules import RoutingRules
 from codecompass.scan.roots import git_root_between, marked_root
-from codecompass.store.registry import Project
+from codecompass.store.evictions import Evictions
+from codecompass.store.registry import Project, Registry
 
 _MAX_LINKS: Final = 40
 """How many symbolic links Linux follows in one path; more are a loop."""
@@ -122,9 +123,9 @@ class NamedProject(Struct, frozen=True, kw_only=True):
 class PathResolver:
     """Finds the projects of paths. One for a server; keeps no state."""
 
-    def __init__(self, rules: RoutingRules, ledger: Ledger, blocking: BlockingCalls) -> None:
+    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, blocking: BlockingCalls) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._blocking = blocking
 
     async def inspect(self, path: str) -> PathFacts:
@@ -145,7 +146,7 @@ class PathResolver:
 
     async def resolve_facts(self, source: SourceName, path: str, facts: PathFacts) -> NamedProject:
         """Returns the project of an existing path. Raises WorkspaceNotAllowed where its root is outside of the allowed roots."""
-        nearest, evicted = await self._ledger.around(facts.directory)
+        nearest, evicted = await self._registry.run(_around, facts.directory)
         allowed = await self._allowed()
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
         is_marked = source in WORKING_PLACES and facts.marked is not None and is_within(facts.marked, allowed)
@@ -158,7 +159,7 @@ class PathResolver:
         if not is_within(root, allowed):
             # Registered above the allowed roots: its answers would come from outside of them.
             raise not_allowed(path)
-        project = nearest if nearest is not None and nearest.root == root else await self._ledger.at(root)
+        project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
         return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root)
 
     async def require_present(self, project: Project) -> None:
@@ -182,5 +183,10 @@ class PathResolver:
         """The roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default is allowed."""
         if not self._rules.allowed_roots:
             return ()
-        default = await self._ledger.default()
+        default = await self._registry.run(Registry.default)
         return (*self._rules.allowed_roots, *self._rules.pinned, *(() if default is None else (default.root,)))
+
+
+def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
+    """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
+    return registry.containing(path), Evictions(registry).around(path)

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.answering import is_touch_due
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
@@ -26,7 +26,8 @@ from codecompass.projects.rules import RoutingRules
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
-from codecompass.store.registry import Project, check_alias
+from codecompass.store.evictions import Evictions
+from codecompass.store.registry import Project, Registry, check_alias
 
 HINT: Final = "Tip: Use Claude Code for automatic project detection"
 NOTHING_DETECTED: Final = "No project detected. Set CODECOMPASS_PROJECT or use --project-from-cwd."
@@ -55,14 +56,14 @@ class Router:
     """Routes requests to projects. One for a server; its parts keep the state: evictions, and the answer of a peer."""
 
     def __init__(
-        self, rules: RoutingRules, ledger: Ledger, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls | None = None
+        self, rules: RoutingRules, registry: AsyncRegistry, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls
     ) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._auto = auto_workspaces
-        self._blocking = blocking or BlockingCalls()
-        self._paths = PathResolver(rules, ledger, self._blocking)
-        self._sources = ProjectSources(rules, ledger, self._paths)
+        self._blocking = blocking
+        self._paths = PathResolver(rules, registry, self._blocking)
+        self._sources = ProjectSources(rules, registry, self._paths)
         self._log = structlog.get_logger(__name__)
 
     async def register_pinned(self) -> tuple[Project, ...]:
@@ -70,10 +71,12 @@ class Router:
         projects = []
         for root in self._rules.pinned:
             named = await self._paths.resolve("--workspace", str(root))
-            project = named.project or await self._ledger.register(named.root)
+            project = named.project
+            if project is None:
+                project = await self._registry.run(Registry.register, named.root)
             if project.is_auto_discovered:
                 # A pinned workspace is kept, by all servers.
-                project = await self._ledger.adopt(project.project_id, as_default=False)
+                project = await self._registry.run(Registry.adopt, project.project_id, as_default=False)
             projects.append(project)
         return tuple(projects)
 
@@ -112,7 +115,7 @@ class Router:
     # named by arguments
 
     async def _by_name(self, name: str, workspace: str | None) -> Routed:
-        project, evicted = await self._ledger.find_or_evicted(name)
+        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
@@ -146,7 +149,7 @@ class Router:
             raise InvalidInput("workspace and repo_path name different projects. Leave workspace out.", field="workspace")
         name = request.project_id
         if name is not None:
-            holder = await self._ledger.find(name)
+            holder = await self._registry.run(Registry.find, name)
             is_taken = holder is not None and holder.root != named.root
             is_renamed = holder is None and named.project is not None and named.project.alias is not None
             if is_taken or is_renamed:
@@ -161,7 +164,7 @@ class Router:
                 check_alias(name)
         project = await self._admit(named, request, caller)
         if name is not None and name not in (project.project_id, project.alias):
-            project = await self._ledger.rename(project.project_id, name)
+            project = await self._registry.run(Registry.rename, project.project_id, name)
         return Routed(project=project, source="workspace", names_project=name is not None)
 
     # named by the sources
@@ -192,7 +195,7 @@ class Router:
         if named.project is not None:
             return named.project
         if named.root in self._rules.pinned:
-            return await self._ledger.register(named.root)
+            return await self._registry.run(Registry.register, named.root)
         if named.root not in self._rules.never:
             is_taken_up = self._rules.auto_workspace and is_within(named.root, self._rules.allowed_roots)
             if is_taken_up or named.is_evicted:
@@ -201,7 +204,7 @@ class Router:
             # The one client over stdio acts for the user, who wants what it orders to be indexed and what it works in.
             is_ordered = isinstance(request, IndexRepo | IndexRepository)
             if caller.transport == "stdio" and (is_ordered or await self._works_in(named, caller)):
-                return await self._ledger.register(named.root)
+                return await self._registry.run(Registry.register, named.root)
         raise not_registered(
             named.root,
             is_named=named.source == "workspace",
@@ -226,7 +229,7 @@ class Router:
     async def _touch(self, project: Project) -> None:
         if is_touch_due(project, time.time()):
             try:
-                await self._ledger.touch(project.project_id)
+                await self._registry.run(Registry.touch, project.project_id)
             except CodeCompassError as error:
                 # A locked or read-only registry must not fail a question.
                 self._log.warning("touch_failed", project=project.name, cause=error.message)

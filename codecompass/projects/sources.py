@@ -8,12 +8,14 @@ asked or names no project that is registered here.
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from codecompass.actors.ledger import Ledger
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
 from codecompass.projects.errors import gone, not_allowed
 from codecompass.projects.path_resolution import NamedProject, PathResolver
 from codecompass.projects.rules import ActiveProjectPeer, RoutingRules
+from codecompass.store.evictions import Evictions
+from codecompass.store.registry import Registry
 
 if TYPE_CHECKING:
     from codecompass.projects.active_project import ActiveProject
@@ -25,9 +27,9 @@ SET_BY_CLIENT: Final[frozenset[SourceName]] = frozenset({"client roots", *PROJEC
 class ProjectSources:
     """Finds the projects that the sources name. One for a server; its only state is the cached answer of the peer."""
 
-    def __init__(self, rules: RoutingRules, ledger: Ledger, paths: PathResolver) -> None:
+    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, paths: PathResolver) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._paths = paths
         self._active = None if rules.active_project is None else _active_project(rules.active_project)
 
@@ -54,7 +56,7 @@ class ProjectSources:
         here = await self._current_directory(caller)
         if here is not None:
             yield here
-        default = await self._ledger.default()
+        default = await self._registry.run(Registry.default)
         if default is not None:
             await self._paths.require_present(default)
             yield NamedProject(source="default project", root=default.root, project=default)
@@ -76,7 +78,7 @@ class ProjectSources:
         name = None if self._active is None else await self._active.project_id()
         if name is None:
             return None
-        project, evicted = await self._ledger.find_or_evicted(name)
+        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
         if project is not None:
             await self._paths.require_present(project)
             return NamedProject(source="active project", root=project.root, project=project)

@@ -18,14 +18,14 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger
 from codecompass.errors import CodeCompassError
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.survey import is_gone
 from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project, reserve
+from codecompass.store.registry import Project, Registry, reserve
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES
@@ -65,15 +65,15 @@ class StorageCleanup:
 
     def __init__(
         self,
-        ledger: Ledger,
+        registry: AsyncRegistry,
         auto_workspaces: AutoWorkspaces,
         home: HomeLayout,
         *,
         max_bytes: int,
-        blocking: BlockingCalls | None = None,
+        blocking: BlockingCalls,
     ) -> None:
-        self._blocking = blocking or BlockingCalls()
-        self._ledger = ledger
+        self._blocking = blocking
+        self._registry = registry
         self._auto = auto_workspaces
         self._home = home
         self._max_bytes = max_bytes
@@ -92,7 +92,7 @@ class StorageCleanup:
 
     async def clean_up(self) -> StorageState:
         """Removes what may be removed, and returns the state of the store then."""
-        projects = await self._ledger.projects()
+        projects = await self._registry.run(Registry.projects)
         gone = frozenset([project.project_id for project in projects if await is_gone(self._blocking, project.root)])
         found = await trio.to_thread.run_sync(self._read, projects, gone, limiter=self._limiter)
         now = time.time()

@@ -12,16 +12,17 @@ from typing import Final
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger, ProjectStanding
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption, Job
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.peek import Peek, peek
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
@@ -41,13 +42,21 @@ class SurveyedProject(Struct, frozen=True, kw_only=True):
     """Of the index on disk; 0 without one."""
     meta: IndexMeta | None = None
     """None without a readable index."""
-    active_job: Job | None = None
+    active_job: JobRecord | None = None
     is_elsewhere: bool = False
     """Whether another process runs the active job."""
     interruption: Interruption | None = None
     """How the last job ended, where it was interrupted."""
     exists: bool = True
     """False where the root directory is gone."""
+
+
+class ProjectJobs(Struct, frozen=True):
+    """A project and its jobs in the registry, of any process."""
+
+    project: Project
+    active_job: JobRecord | None
+    interruption: Interruption | None
 
 
 class SurveyResult(Struct, frozen=True, kw_only=True):
@@ -62,9 +71,9 @@ class SurveyResult(Struct, frozen=True, kw_only=True):
 class ProjectSurvey:
     """Surveys all projects. One for a server; a survey costs a few stat() calls a project, and more where its index changed."""
 
-    def __init__(self, ledger: Ledger, home: HomeLayout, blocking: BlockingCalls | None = None) -> None:
-        self._blocking = blocking or BlockingCalls()
-        self._ledger = ledger
+    def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
+        self._blocking = blocking
+        self._registry = registry
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
         self._seen: Mapping[str, Peek] = {}
@@ -76,10 +85,10 @@ class ProjectSurvey:
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
-            await self._ledger.recover()
-            standings = await self._ledger.standings()
-            gone = {each.project.project_id for each in standings if await is_gone(self._blocking, each.project.root)}
-            known = await trio.to_thread.run_sync(lambda: self._read(standings, gone), limiter=self._limiter)
+            await self._registry.run_jobs(JobLog.recover, self._home)
+            projects = await self._registry.run(_projects_with_jobs)
+            gone = {each.project.project_id for each in projects if await is_gone(self._blocking, each.project.root)}
+            known = await trio.to_thread.run_sync(lambda: self._read(projects, gone), limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = SurveyResult(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
@@ -88,15 +97,15 @@ class ProjectSurvey:
             self._latest = SurveyResult(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _read(self, standings: Sequence[ProjectStanding], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
+    def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
         """Blocking."""
         seen: dict[str, Peek] = {
             each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
-            for each in standings
+            for each in projects
         }
         self._seen = seen
         return tuple(
-            _surveyed(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in standings
+            _surveyed(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in projects
         )
 
 
@@ -108,16 +117,26 @@ async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
         return False
 
 
-def _surveyed(standing: ProjectStanding, seen: Peek, *, exists: bool) -> SurveyedProject:
-    job = standing.active_job
+def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
+    """Returns all projects by root."""
+    jobs = JobLog(registry)
+    active, interruptions = jobs.all_active(), jobs.all_interruptions()
+    return tuple(
+        ProjectJobs(project, active.get(project.project_id), interruptions.get(project.project_id))
+        for project in registry.projects()
+    )
+
+
+def _surveyed(entry: ProjectJobs, seen: Peek, *, exists: bool) -> SurveyedProject:
+    job = entry.active_job
     return SurveyedProject(
-        project=standing.project,
+        project=entry.project,
         schema_status=seen.found.status,
         current_schema_version=seen.found.current_schema_version,
         meta=seen.meta,
         active_job=job,
         is_elsewhere=job is not None and job.process.pid != os.getpid(),
-        interruption=standing.interruption,
+        interruption=entry.interruption,
         exists=exists,
     )
 

@@ -1,17 +1,26 @@
 """What each tool is asked: one frozen Struct a tool, the same for the command line and every transport.
 
-They are made by `decode.decode`, which checks ranges and lists; code that builds one by hand keeps to the same ranges.
-A None says that the caller left the choice to the configuration.
+A field is the only definition of its argument: its type, its bounds, its default, what it means (`Meta.description`, which
+docs/tools.md shows), and in `Meta.extra` how it is read and listed (`arguments.Argument` has the keys). `decode` checks values
+against it, and the schemas of `tools/list` are made from it. The order of the fields is the order in which they are listed.
+
+A None says that the caller left the choice to the configuration. Code that builds a request by hand keeps to the bounds.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from codecompass.errors import InvalidMaxTokens, InvalidStrategy
+from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
+from codecompass.settings import MAX_LIMIT as MAX_LIMIT
+from codecompass.settings import MAX_TIMEOUT_MS, QuerySettings
+from codecompass.settings import ExplainLevel as ExplainLevel
+from codecompass.settings import FreshnessPolicy as FreshnessPolicy
+
 DetailLevel = Literal["location", "signature", "context", "body"]
 ContextDetail = Literal["signature", "body"]
-FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
-ExplainLevel = Literal["off", "basic", "full"]
 SearchMode = Literal["auto", "literal", "regex", "files"]
 OutlineDepth = Literal["top", "all"]
 Direction = Literal["ancestors", "descendants"]
@@ -19,25 +28,12 @@ Scope = Literal["file", "module", "package"]
 Strategy = Literal["breadth", "depth"]
 
 DETAIL_LEVELS: Final = get_args(DetailLevel)
-CONTEXT_DETAILS: Final = get_args(ContextDetail)
 FRESHNESS_POLICIES: Final = get_args(FreshnessPolicy)
 EXPLAIN_LEVELS: Final = get_args(ExplainLevel)
 SEARCH_MODES: Final = get_args(SearchMode)
 OUTLINE_DEPTHS: Final = get_args(OutlineDepth)
-DIRECTIONS: Final = get_args(Direction)
-SCOPES: Final = get_args(Scope)
 STRATEGIES: Final = get_args(Strategy)
 
-MAX_LIMIT: Final = 100
-"""Hits of one answer."""
-
-MAX_OUTLINE_LIMIT: Final = 10_000
-"""Nodes of one outline; its size in bytes is limited besides."""
-
-DEFAULT_RELATED_LIMIT: Final = 20
-DEFAULT_MAX_TOKENS: Final = 4000
-MAX_MAX_TOKENS: Final = 200_000
-MAX_TIMEOUT_MS: Final = 60_000
 MAX_WAIT_SECONDS: Final = 50
 """Clients give up after 60 seconds by default."""
 
@@ -45,101 +41,216 @@ MAX_PATH_LENGTH: Final = 4096
 """Characters of a path, and of globs of paths: PATH_MAX of Linux. realpath is quadratic: 200,000 took 3.5 s (2026-11-22)."""
 
 MAX_QUERY_LENGTH: Final = 16_384
-"""Of a question, a pasted message with its stack trace, a literal or a pattern."""
+"""Characters of a question, a pasted message with its stack trace, a literal or a pattern; and of a number written as text."""
 
 MAX_NAME_LENGTH: Final = MAX_QUERY_LENGTH
-"""Of a symbol's name, which may be qualified, a signature, a path with a line behind it, or a pasted stack trace."""
+"""Characters of a symbol's name, which may be qualified, a signature, a path with a line behind it, or a pasted stack trace."""
 
 MAX_PROJECT_ID_LENGTH: Final = 50
-"""A test holds it equal to what the registry takes as the name of a project."""
+PROJECT_ID_PATTERN: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+"""As JSON Schema has it. Decoding matches all of the text: `$` alone would let a line end through."""
 
 MAX_REF_LENGTH: Final = 1000
 MAX_WORDS_LENGTH: Final = 1000
-"""Of a list of words with commas between: languages, kinds."""
+"""Characters of a list of words with commas between: languages, kinds."""
 
 MAX_WORDS: Final = 100
 """Items of such a list."""
 
 MAX_WORD_LENGTH: Final = 100
-"""Of one of a few words, such as `freshness_policy`."""
+"""Characters of one of a few words, such as `freshness_policy`."""
 
-PathText = Annotated[str, Meta(max_length=MAX_PATH_LENGTH)]
-QueryText = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)]
-NameText = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
-RefText = Annotated[str, Meta(max_length=MAX_REF_LENGTH)]
-WordsText = Annotated[str, Meta(max_length=MAX_WORDS_LENGTH)]
-ProjectIdText = Annotated[str, Meta(max_length=MAX_PROJECT_ID_LENGTH)]
-"""Texts with the bound of their length in characters, which decoding enforces before it does anything with them and which the
-schemas of the tools state as `maxLength`."""
+MachinePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "machine_path"})]
+FilePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "filled"})]
+Globs = Annotated[
+    str,
+    Meta(
+        max_length=MAX_PATH_LENGTH,
+        description="globs, with commas between, those after `!` left out: `src/**/*.py`, `a/**,b/**`, `!test/**`, "
+        "`{a,b/{c,d}}/**`",
+        extra={"form": "words", "listed": "src/**,!test/**"},
+    ),
+]
+QueryText = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH, extra={"form": "filled"})]
+NameText = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, extra={"form": "filled"})]
+Languages = Annotated[
+    str, Meta(max_length=MAX_WORDS_LENGTH, description="`python`, `rust`, ..., or several: `py,ts`", extra={"form": "words"})
+]
+Kinds = Annotated[
+    str,
+    Meta(
+        max_length=MAX_WORDS_LENGTH,
+        description=f"`{' '.join(SYMBOL_KINDS)}`; also `function`, `constant` and the like; or several: `class,function`. "
+        '`test` is a test with a title and a block (`it("adds", ...)`, `test "adds" do`)',
+        extra={"form": "words", "values": KINDS_ON_INPUT},
+    ),
+]
+SymbolName = Annotated[NameText, Meta(description="a name, a qualified name or a `symbol_id`")]
+SameNamed = Annotated[FilePath, Meta(description="picks among same-named ones", extra={"listed": "Picks among same-named ones"})]
+HitLimit = Annotated[int, Meta(ge=1, le=MAX_LIMIT, extra={"default": QuerySettings().default_limit, "unit": "hits"})]
+HitDetail = Annotated[
+    DetailLevel,
+    Meta(
+        description="`location` is the place alone, `context` adds a preview of the body, the parent and what is near; `body` is "
+        "the whole definition ([bodies](#bodies))"
+    ),
+]
+WithDocs = Annotated[bool, Meta(description="with `body`: the comment above the definition as well")]
+Compact = Annotated[bool, Meta(description="leaves out what is long, at any level")]
+Freshness = Annotated[
+    FreshnessPolicy,
+    Meta(
+        description="when files have changed: `strict` refuses, `balanced` takes changes in first where that is quick, "
+        "`best_effort` answers",
+        extra={"default": QuerySettings().freshness_policy, "is_listed_as_text": True},
+    ),
+]
+Explanation = Annotated[
+    ExplainLevel,
+    Meta(
+        description="`basic` or `full`: why each hit stands where it stands",
+        extra={"default": QuerySettings().ranking_explain_level, "is_listed_as_text": True},
+    ),
+]
+WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What every tool takes. `workspace` is a path, `project_id` the hash id or the alias of a registered project."""
+    """What every tool takes."""
 
     tool: ClassVar[str] = ""
 
-    workspace: PathText | None = None
-    project_id: ProjectIdText | None = None
-    ref: RefText | None = None
+    workspace: (
+        Annotated[
+            MachinePath,
+            Meta(
+                description="A path: the repository, or anything inside it. Absolute is best; a relative one is taken from where "
+                "the server was started, `~` is the home directory of the user who started it. An empty text is as good as none"
+            ),
+        ]
+        | None
+    ) = None
+    project_id: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_PROJECT_ID_LENGTH,
+                description="A registered project by its id or by its name: lower-case letters and digits with single hyphens "
+                "between them, 1 to 50 characters. Together with `workspace` both must mean the same project",
+                extra={"form": "project_id"},
+            ),
+        ]
+        | None
+    ) = None
+    ref: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_REF_LENGTH,
+                description="The branch that the working tree is on, for callers that want to be sure. Any other is "
+                "`ref_not_indexed`: the index is of the working tree",
+                extra={"form": "optional"},
+            ),
+        ]
+        | None
+    ) = None
 
 
 class SearchCode(Request, frozen=True, kw_only=True):
-    """Search by words, a literal or a regular expression. `path` is a glob, `kind` one of `KINDS_ON_INPUT`; `why_not` is the
-    path of a file whose place among the hits, or absence, is to be explained. `docs` adds the comment above to a body."""
+    """Search by words, a literal or a regular expression."""
 
     tool: ClassVar[str] = "search_code"
 
-    query: QueryText
-    limit: int | None = None
-    language: WordsText | None = None
-    path: PathText | None = None
-    kind: WordsText | None = None
-    mode: SearchMode = "auto"
-    detail_level: DetailLevel = "signature"
-    docs: bool = False
-    compact: bool = False
-    freshness_policy: FreshnessPolicy | None = None
-    ranking_explain_level: ExplainLevel | None = None
-    timeout_ms: int | None = None
-    why_not: PathText | None = None
+    query: Annotated[QueryText, Meta(description="what to look for")]
+    limit: HitLimit | None = None
+    mode: Annotated[
+        SearchMode,
+        Meta(
+            description="`literal` takes the query as it is written, `regex` as an RE2 expression; both give `matched_lines`. "
+            "`files` lists files ([below](#files))"
+        ),
+    ] = "auto"
+    path: Globs | None = None
+    language: Languages | None = None
+    kind: Annotated[Kinds, Meta(extra={"listed": f"{' '.join(SYMBOL_KINDS)}; or fn,class"})] | None = None
+    detail_level: HitDetail = "signature"
+    docs: WithDocs = False
+    compact: Compact = False
+    freshness_policy: Freshness | None = None
+    ranking_explain_level: Explanation | None = None
+    timeout_ms: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=MAX_TIMEOUT_MS,
+                description="a search that takes longer gives what it has",
+                extra={"unit": "ms", "default": QuerySettings().timeout_ms, "lists_default": False},
+            ),
+        ]
+        | None
+    ) = None
+    why_not: (
+        Annotated[
+            FilePath,
+            Meta(
+                description="a path, or the end of one: `metadata.why_not` says its rank over all places and why, or why it is "
+                "not there ([verdicts](search.md#why-and-why-not))",
+                extra={"listed": "Path"},
+            ),
+        ]
+        | None
+    ) = None
 
 
 class LocateSymbol(Request, frozen=True, kw_only=True):
-    """Find definitions by name, qualified name or a part of it, by `symbol_id`, or by `path:line`. `docs` as in `SearchCode`."""
+    """Find definitions by name, qualified name or a part of it, by `symbol_id`, or by `path:line`."""
 
     tool: ClassVar[str] = "locate_symbol"
 
-    name: NameText
-    kind: WordsText | None = None
-    language: WordsText | None = None
-    path: PathText | None = None
-    limit: int | None = None
-    detail_level: DetailLevel = "signature"
-    docs: bool = False
-    compact: bool = False
-    freshness_policy: FreshnessPolicy | None = None
-    ranking_explain_level: ExplainLevel | None = None
+    name: Annotated[
+        NameText,
+        Meta(
+            description="a name, or a qualified one with the separators of any language; a `symbol_id`, or `path:line` "
+            "([places and ids](#places-and-ids))"
+        ),
+    ]
+    kind: Kinds | None = None
+    language: Languages | None = None
+    path: Globs | None = None
+    limit: HitLimit | None = None
+    detail_level: HitDetail = "signature"
+    docs: WithDocs = False
+    compact: Compact = False
+    freshness_policy: Freshness | None = None
+    ranking_explain_level: Explanation | None = None
 
 
 class GetFileOutline(Request, frozen=True, kw_only=True):
-    """The symbol tree of one file. `language` is informational; `limit` counts nodes."""
+    """The symbol tree of one file."""
 
     tool: ClassVar[str] = "get_file_outline"
 
-    path: PathText
-    depth: OutlineDepth = "all"
-    language: WordsText | None = None
-    limit: int | None = None
+    path: Annotated[FilePath, Meta(description="relative to the workspace")]
+    depth: Annotated[OutlineDepth, Meta(description="`top` gives the outermost ones only")] = "all"
+    language: (
+        Annotated[
+            str,
+            Meta(max_length=MAX_WORDS_LENGTH, description="for the record; the file's own language is used"),
+        ]
+        | None
+    ) = None
+    limit: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "nodes"})] | None = None
 
 
 class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
-    """What encloses a symbol, or what it encloses. `path` picks among same-named ones."""
+    """What encloses a symbol, or what it encloses."""
 
     tool: ClassVar[str] = "get_symbol_hierarchy"
 
-    symbol_name: NameText
-    path: PathText | None = None
-    direction: Direction = "ancestors"
+    symbol_name: SymbolName
+    path: SameNamed | None = None
+    direction: Annotated[Direction, Meta(description="or `descendants`")] = "ancestors"
 
 
 class FindRelatedSymbols(Request, frozen=True, kw_only=True):
@@ -147,25 +258,37 @@ class FindRelatedSymbols(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "find_related_symbols"
 
-    symbol_name: NameText
-    path: PathText | None = None
-    scope: Scope = "file"
-    limit: int = DEFAULT_RELATED_LIMIT
+    symbol_name: SymbolName
+    path: SameNamed | None = None
+    scope: Annotated[Scope, Meta(description="or `module`, `package`")] = "file"
+    limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, extra={"unit": "symbols"})] = 20
 
 
 class GetCodeContext(Request, frozen=True, kw_only=True):
     """The best code for a question within a number of tokens, which the whole answer keeps.
 
-    `strategy` None leaves the choice to whoever answers; `detail_level` None leaves it to the strategy.
+    `strategy` None is depth where the server answers with text; `detail_level` None leaves it to the strategy.
     """
 
     tool: ClassVar[str] = "get_code_context"
 
-    query: QueryText
-    max_tokens: int = DEFAULT_MAX_TOKENS
-    strategy: Strategy | None = None
-    detail_level: ContextDetail | None = None
-    language: WordsText | None = None
+    query: Annotated[QueryText, Meta(description="the question")]
+    max_tokens: Annotated[
+        int,
+        Meta(ge=1, le=200_000, description="for the whole answer", extra={"unit": "tokens", "error_below": InvalidMaxTokens}),
+    ] = 4000
+    strategy: (
+        Annotated[
+            Strategy,
+            Meta(
+                description="signatures of many symbols; `depth` gives bodies of few",
+                extra={"default": "breadth", "error": InvalidStrategy},
+            ),
+        ]
+        | None
+    ) = None
+    detail_level: Annotated[ContextDetail, Meta(description="`signature` or `body`, whatever the strategy")] | None = None
+    language: Annotated[Languages, Meta(description="only code in it")] | None = None
 
 
 class IndexStatus(Request, frozen=True, kw_only=True):
@@ -173,7 +296,9 @@ class IndexStatus(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "index_status"
 
-    path: PathText | None = None
+    path: (
+        Annotated[FilePath, Meta(description="also says what became of this file, and why", extra={"listed": "A file"})] | None
+    ) = None
 
 
 class IndexRepo(Request, frozen=True, kw_only=True):
@@ -181,8 +306,14 @@ class IndexRepo(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "index_repo"
 
-    force: bool = False
-    wait_seconds: int = 0
+    force: Annotated[
+        bool,
+        Meta(
+            description="build the index from nothing; the old one answers until the new one is there",
+            extra={"listed": "Rebuild from nothing"},
+        ),
+    ] = False
+    wait_seconds: WaitSeconds = 0
 
 
 class SyncRepo(Request, frozen=True, kw_only=True):
@@ -190,8 +321,8 @@ class SyncRepo(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "sync_repo"
 
-    force: bool = False
-    wait_seconds: int = 0
+    force: Annotated[bool, Meta(description="build the index from nothing", extra={"listed": "Rebuild from nothing"})] = False
+    wait_seconds: WaitSeconds = 0
 
 
 class IndexRepository(Request, frozen=True, kw_only=True):
@@ -199,7 +330,24 @@ class IndexRepository(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "index_repository"
 
-    repo_path: PathText
+    repo_path: Annotated[
+        MachinePath,
+        Meta(
+            description="an absolute path; `workspace`, if it is given too, must mean the same", extra={"listed": "Absolute path"}
+        ),
+    ]
+    project_id: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_PROJECT_ID_LENGTH,
+                pattern=PROJECT_ID_PATTERN,
+                description="the name of the project from now on. One name for one project, for good",
+                extra={"form": "project_id"},
+            ),
+        ]
+        | None
+    ) = None
 
 
 class HealthCheck(Request, frozen=True, kw_only=True):
@@ -221,3 +369,6 @@ AnyRequest = (
     | IndexRepository
     | HealthCheck
 )
+
+REQUESTS: Final[Mapping[str, type[AnyRequest]]] = {request.tool: request for request in get_args(AnyRequest)}
+"""The request of each tool, by the tool's name."""

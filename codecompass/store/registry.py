@@ -33,13 +33,14 @@ from codecompass.errors import (
     StoreNewer,
 )
 from codecompass.identity import ProjectId, project_id
+from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
 from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
 from codecompass.store.layout import FILE_MODE, HomeLayout, make_private_directory, not_writable
 from codecompass.store.schema import REGISTRY_VERSION
 from codecompass.units import KIB, MIB, MILLISECONDS
 
-ALIAS: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-MAX_ALIAS_LENGTH: Final = 50
+ALIAS: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
+MAX_ALIAS_LENGTH: Final = MAX_PROJECT_ID_LENGTH
 _LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
 DEFAULT_BUSY_TIMEOUT_MS: Final = 5000

@@ -14,6 +14,7 @@ from codecompass import __version__
 from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
+from codecompass.jobs import Interruption, Job
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects.storage_cleanup import StorageState
 from codecompass.projects.survey import SurveyedProject, SurveyResult
@@ -31,7 +32,6 @@ from codecompass.protocol.replies import (
 )
 from codecompass.protocol.times import iso_time
 from codecompass.query.status import interrupted_report
-from codecompass.store.job_log import Interruption, Job
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 
@@ -39,7 +39,7 @@ MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
-IndexState = Literal["ready", "indexing", "stale", "error"]
+IndexState = Literal["not_indexed", "ready", "indexing", "stale", "error"]
 ServerStatus = Literal["ready", "warming", "indexing", "error"]
 
 
@@ -145,14 +145,16 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
     # Another process may write this index. What it has published is answered from; its workspace here need not know yet.
     meta = None if entry is None else entry.meta
     is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
-    job = _live_job(seen)
+    job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
     if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
-        job = _logged_job(entry.project, entry.active_job)
+        job = _health_job(entry.project.name, entry.active_job)
     state_of_index: IndexState
     if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema in ("reindex_required", "corrupt_manifest"):
         state_of_index = "error"
     elif job is not None or seen.indexing_status == "indexing":
         state_of_index = "indexing"
+    elif seen.indexing_status == "not_indexed" and meta is None:
+        state_of_index = "not_indexed"
     elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
         state_of_index = "stale"
     else:
@@ -183,7 +185,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
 
 
 def _of_disk(known: SurveyedProject) -> _Standing:
-    job = None if known.active_job is None else _logged_job(known.project, known.active_job)
+    job = None if known.active_job is None else _health_job(known.project.name, known.active_job)
     is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
     state: IndexState
     if job is not None:
@@ -194,7 +196,7 @@ def _of_disk(known: SurveyedProject) -> _Standing:
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"
     else:
-        state = "stale" if known.meta is None else "ready"
+        state = "not_indexed" if known.meta is None else "ready"
     freshness: FreshnessStatus = "syncing" if job is not None else "stale" if state != "ready" else "fresh"
     meta = known.meta
     return _Standing(
@@ -219,24 +221,10 @@ def _of_disk(known: SurveyedProject) -> _Standing:
     )
 
 
-def _live_job(seen: WorkspaceObservation) -> HealthJob | None:
-    state = seen.active_job
-    if state is None:
-        return None
-    return HealthJob(
-        job_id=state.job_id,
-        project_id=seen.project_name,
-        mode=state.mode,
-        status=state.status,
-        changed_files=state.progress.files_total or None,
-        started_at=iso_time(state.started_at or state.created_at),
-    )
-
-
-def _logged_job(project: Project, job: Job) -> HealthJob:
+def _health_job(project_name: str, job: Job) -> HealthJob:
     return HealthJob(
         job_id=job.job_id,
-        project_id=project.name,
+        project_id=project_name,
         mode=job.mode,
         status=job.status,
         changed_files=job.progress.files_total or None,

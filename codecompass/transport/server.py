@@ -18,11 +18,12 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import keep_at
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.ledger import Ledger, open_ledger
+from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
-from codecompass.actors.messages import Query
+from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.residency import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
@@ -37,15 +38,16 @@ from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import MeasuredTools, Measures
+from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.product.tool_calls import ServerJobs
 from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -72,24 +74,28 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Server:
-    """Get one from `open_server`. Several can live in one process. It is the `health.ServerState` of its tools."""
+    """Get one from `open_server`. Several can live in one process.
 
-    def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
+    It is the `health.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
+    """
+
+    def __init__(self, launch: Launch, registry: AsyncRegistry, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
         self.launch: Final = launch
         self._blocking = blocking
-        self.ledger: Final = ledger
+        self.registry: Final = registry
         self.supervisor: Final = supervisor
-        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces, blocking)
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
+        services = Services(registry=registry, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
-        self.tools: Final = MeasuredTools(Catalog(services, served.tools, served.answers), self.measures)
-        self.core: Final = Core(product_surface(self.tools, ServerJobs(ledger, supervisor), served.answers), launch.limits)
+        self.tools: Final = Catalog(services, self.measures)
+        listed_names(served.tools)
+        self.core: Final = Core(product_surface(self, served.tools, served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = ProjectSurvey(ledger, launch.home, blocking)
+        self._survey = ProjectSurvey(registry, launch.home, blocking)
         self.storage_cleanup: Final = StorageCleanup(
-            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
+            registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
         self._known = SurveyResult()
@@ -116,6 +122,40 @@ class Server:
             storage=self.storage_cleanup.state,
         )
 
+    @property
+    def server(self) -> "Server":
+        """Itself: it is open."""
+        return self
+
+    async def opened(self) -> "Server":
+        """Returns itself."""
+        return self
+
+    def tools_listed(self) -> None:
+        """Nothing: it is open."""
+
+    def find_job(self, job_id: str) -> JobView | None:
+        """Returns the job if it runs or has ended lately. Never waits."""
+        return self.supervisor.find_job(job_id)
+
+    async def recorded_job(self, job_id: str) -> JobRecord | None:
+        """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
+        try:
+            return await self.registry.run_jobs(JobLog.find, job_id)
+        except CodeCompassError:
+            return None
+
+    async def cancel_job(self, job_id: str) -> bool:
+        """Stops the job; False where it does not run here."""
+        job = self.supervisor.find_job(job_id)
+        if job is None or job.state.has_ended:
+            return False
+        try:
+            project = await self.registry.run(Registry.require, job.state.project_id)
+            return await self.supervisor.route(project).ask(CancelJob(job_id=job_id))
+        except CodeCompassError:
+            return False
+
     async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
         await keep_at("start", self._begin)
@@ -128,7 +168,7 @@ class Server:
 
     async def _begin(self) -> None:
         try:
-            lost = await self.ledger.recover()
+            lost = await self.registry.run_jobs(JobLog.recover, self.launch.home)
             if lost:
                 self._log.info("interrupted_jobs_found", count=len(lost))
             self._pinned = await self.router.register_pinned()
@@ -182,7 +222,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
             _calls_that_end(limits.blocking),
-            open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
+            open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
         ):
 
@@ -201,7 +241,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                         load_settings=lambda: _settings_of(launch, project.root),
                         pool=pool,
                         limits=limits,
-                        ledger=ledger,
+                        registry=registry,
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
                     ),
@@ -212,7 +252,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, ledger, supervisor, limits.blocking)
+                server = Server(launch, registry, supervisor, limits.blocking)
                 nursery.start_soon(server.work_in_background)
                 try:
                     yield server

@@ -1,4 +1,4 @@
-"""A job in a process of its own tells what it did, and updates of the same files cost the same in a larger tree."""
+"""A job in a process of its own tells what it did, and leaves the tree that is measured as it was."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from bench import floor, indexing, job, other_programs
 from bench.corpus import Tree, make_repository
 from bench.edits import editable
-from bench.indexing import Plan, compare_updates, files_to_edit, measure_tree
+from bench.indexing import Plan, measure_tree
 from bench.synthetic import source_files
 
 PLAN = Plan(cold_runs=1, unchanged_runs=1, update_rounds=1)
@@ -48,16 +48,6 @@ def test_a_measured_tree_is_left_as_it_was(tmp_path):
     assert [update.report.files_changed for update in runs.updates] == [10]
     assert [check.report.files_changed for check in runs.checks] == [0]
     assert runs.updates[0].report.counts.files_written == 10
-
-
-def test_the_same_edits_write_as_much_in_a_tree_three_times_the_size(tmp_path):
-    small, large = make_tree(tmp_path / "small", 40), make_tree(tmp_path / "large", 120)
-
-    in_small = measure_tree(small, tmp_path / "home", PLAN, cold_runs=1)
-    edited = files_to_edit(small, tmp_path / "home", PLAN)
-    in_large = measure_tree(large, tmp_path / "home", PLAN, cold_runs=1, edited=edited)
-
-    assert compare_updates(in_small, in_large).startswith("equal on both trees in 1 of 1 updates")
 
 
 def test_somebody_elses_tree_is_never_edited(tmp_path, monkeypatch):

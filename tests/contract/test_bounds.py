@@ -11,7 +11,8 @@ import trio
 
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol import requests
-from codecompass.protocol.decode import argument_length, decode
+from codecompass.protocol.arguments import ARGUMENTS
+from codecompass.protocol.decode import decode
 from codecompass.transport.tools.listing import TOOLS
 from tests.support.sample import SAMPLE
 from tests.support.served import serving as serving_process
@@ -80,7 +81,7 @@ def with_required(tool, name, value):
 
 @pytest.mark.parametrize(("tool", "name"), TEXTS)
 def test_one_character_above_the_bound_is_refused_with_the_bound_before_anything_is_done_with_it(tool, name):
-    bound = argument_length(tool, name)
+    bound = ARGUMENTS[tool][name].max_length
     for unit in ("a", "a/", "\0", "\ud83d", "\u4e2d"):
         for length in (bound + 1, 4_000_000):
             with pytest.raises(InvalidInput) as caught:
@@ -94,7 +95,7 @@ def test_one_character_above_the_bound_is_refused_with_the_bound_before_anything
 
 @pytest.mark.parametrize(("tool", "name"), TEXTS)
 def test_a_list_counts_as_the_text_that_it_makes(tool, name):
-    for value in (["a"] * (requests.MAX_WORDS + 1), [""] * 1_000_000, ["a" * argument_length(tool, name), "b"]):
+    for value in (["a"] * (requests.MAX_WORDS + 1), [""] * 1_000_000, ["a" * ARGUMENTS[tool][name].max_length, "b"]):
         with pytest.raises(CodeCompassError) as caught:
             decode(tool, with_required(tool, name, value))
 
@@ -127,20 +128,21 @@ def test_a_number_as_text_is_read_in_one_pass(name, unit):
         decode("search_code", {"query": "x", name: value})
 
 
+@pytest.fixture(scope="module")
+def home(indexed_home):
+    return indexed_home("small", SAMPLE)
+
+
 @pytest.fixture
-async def small(repository):
-    repository.write(SAMPLE)
-    async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
-        await serving.call("index_repo", wait_seconds=50)
+async def small(home):
+    async with open_serving(home) as serving:
         yield serving
 
 
 @pytest.mark.parametrize("mode", requests.SEARCH_MODES)
 async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
     for shape, unit in SHAPES.items():
-        query = filled(unit, argument_length("search_code", "query"))
+        query = filled(unit, ARGUMENTS["search_code"]["query"].max_length)
         with trio.fail_after(HANG_SECONDS):
             answer = await small.answer("search_code", query=query, mode=mode)
 
@@ -149,7 +151,7 @@ async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
 
 @pytest.mark.parametrize(("tool", "name"), TEXTS)
 async def test_every_shape_of_every_argument_is_answered_at_the_bound(small, tool, name):
-    bound = argument_length(tool, name)
+    bound = ARGUMENTS[tool][name].max_length
     for shape, unit in SHAPES.items():
         with trio.fail_after(HANG_SECONDS):
             answer = await small.answer(tool, **with_required(tool, name, filled(unit, bound)))
@@ -165,7 +167,7 @@ async def test_a_server_answers_all_of_them_and_a_ping_between_them(tmp_path):
         assert "result" in answer
         client.send(method="notifications/initialized")
         for tool, name in TEXTS:
-            bound = argument_length(tool, name)
+            bound = ARGUMENTS[tool][name].max_length
             for value, is_refused in (
                 (filled("\ud83d", bound), False),
                 (filled("a.", bound + 1), True),

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from codecompass.imports import module_roots
-from codecompass.imports.node_configuration import own_scope
+from codecompass.imports.node_configuration import decode_jsonc, package_scope
 
 
 def said(path: str, **fields: object) -> list[tuple[str, str]]:
@@ -53,6 +55,23 @@ def test_a_package_without_name_has_only_private_imports():
 
 
 def test_examples_and_fixtures_keep_their_names_to_themselves():
-    assert own_scope("test/fixtures/react/") == "test/fixtures/"
-    assert own_scope("examples/a/b/") == "examples/"
-    assert own_scope("packages/core/") == ""
+    assert package_scope("test/fixtures/react/") == "test/fixtures/"
+    assert package_scope("examples/a/b/") == "examples/"
+    assert package_scope("packages/core/") == ""
+
+
+def test_comments_and_last_commas_are_no_part_of_the_value():
+    source = b"""\xef\xbb\xbf// first
+    {
+        "url": "https://x/*not*/", /* a
+        comment */ "list": [1, 2, /* three */ ], // end
+        "quote": "\\"// kept, ]",
+    }"""
+
+    assert decode_jsonc(source) == {"url": "https://x/*not*/", "list": [1, 2], "quote": '"// kept, ]'}
+
+
+@pytest.mark.parametrize("source", [b"", b"[]", b"3", b"{", b'{"a": }', b"\xff\xfe{}", b'{"a": 1} x', b"/*" * 50_000])
+def test_what_is_no_object_is_a_value_error(source):
+    with pytest.raises(ValueError):
+        decode_jsonc(source)

@@ -6,11 +6,14 @@ import time
 import pytest
 from msgspec.structs import replace
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import WorkspaceLimitExceeded
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.storage_cleanup import GONE_SECONDS, HALF_MADE_SECONDS, StorageCleanup
+from codecompass.store.evictions import Evictions
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import lock_for_reading, writer_lock
+from codecompass.store.registry import Registry
 from codecompass.units import KIB, MIB
 from tests.support.routing import open_world
 
@@ -38,9 +41,9 @@ def fill(layout: ProjectLayout, *, age: float = 0.0, is_whole: bool = True) -> P
 async def taken_up(world, name, *, age: float = 0.0, is_discovered: bool = True):
     """A project with an index, last used `age` seconds ago."""
     root = world.repository(f"dev/{name}")
-    project = await world.ledger.register(root, auto_discovered=is_discovered)
+    project = await world.registry.run(Registry.register, root, auto_discovered=is_discovered)
     fill(world.home.project(project.project_id))
-    await world.ledger._run(lambda registry: age_project(registry, project.project_id, age))
+    await world.registry.run(lambda registry: age_project(registry, project.project_id, age))
     return project
 
 
@@ -50,8 +53,12 @@ def age_project(registry, project_id, age):
 
 
 def care(world, *, max_bytes: int = 0) -> StorageCleanup:
-    auto = AutoWorkspaces(world.rules, world.ledger, world.workspaces, world.home)
-    return StorageCleanup(world.ledger, auto, world.home, max_bytes=max_bytes)
+    auto = AutoWorkspaces(world.rules, world.registry, world.workspaces, world.home)
+    return StorageCleanup(world.registry, auto, world.home, max_bytes=max_bytes, blocking=BlockingCalls())
+
+
+async def evicted(world, project):
+    return await world.registry.run(lambda registry: Evictions(registry).find_or_root(project.project_id))
 
 
 async def left(world) -> set[str]:
@@ -93,7 +100,7 @@ async def test_a_discovered_workspace_whose_directory_is_gone_for_long_is_given_
     await care(world).clean_up()
 
     assert await left(world) == {projects[name].project_id for name in ("gone just now", "registered", "there")}
-    assert await world.ledger.find_or_evicted(projects["gone"].project_id) == (None, projects["gone"].root)
+    assert await evicted(world, projects["gone"]) == (None, projects["gone"].root)
 
 
 async def test_over_the_quota_the_longest_unused_make_room_until_it_fits(world):
@@ -104,8 +111,8 @@ async def test_over_the_quota_the_longest_unused_make_room_until_it_fits(world):
 
     assert await left(world) == {newest.project_id, registered.project_id}
     assert (state.used_bytes <= 3 * SIZE, state.report) == (True, "")
-    assert await world.ledger.find_or_evicted(oldest.project_id) == (None, oldest.root)
-    assert await world.ledger.find_or_evicted(middle.project_id) == (None, middle.root)
+    assert await evicted(world, oldest) == (None, oldest.root)
+    assert await evicted(world, middle) == (None, middle.root)
 
 
 async def test_an_index_that_lost_its_project_goes_first_but_only_over_the_quota_and_once_it_is_old(world):
@@ -126,7 +133,7 @@ async def test_what_is_busy_pinned_registered_default_written_or_read_stays_and_
         for name in ("busy", "pinned", "registered", "default", "written", "read")
     ]
     world.workspaces.busy.add(busy.project_id)
-    await world.ledger._run(lambda registry: make_default(registry, default.project_id))
+    await world.registry.run(lambda registry: make_default(registry, default.project_id))
     world.rules = replace(world.rules, pinned=(pinned.root,))
     watcher = care(world, max_bytes=SIZE)
     reading = lock_for_reading(world.home.project(read.project_id))

@@ -4,12 +4,13 @@ import sqlite3
 
 import pytest
 
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects import survey
 from codecompass.projects.survey import ProjectSurvey, missing_grammars
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import open_registry
+from codecompass.store.registry import Registry, open_registry
 from tests.support.routing import open_world
 
 
@@ -21,8 +22,8 @@ async def world(tmp_path):
 
 async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(world, workspace):
     home = HomeLayout(workspace.home)
-    await world.ledger.register(workspace.root)
-    survey = ProjectSurvey(world.ledger, home)
+    await world.registry.run(Registry.register, workspace.root)
+    survey = ProjectSurvey(world.registry, home, BlockingCalls())
 
     (before,) = (await survey.refresh()).projects
     workspace.write({"a.py": "def f(): pass\n"})
@@ -40,8 +41,8 @@ async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(wor
 
 
 async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace):
-    await world.ledger.register(workspace.root)
-    survey = ProjectSurvey(world.ledger, HomeLayout(workspace.home))
+    await world.registry.run(Registry.register, workspace.root)
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
     await workspace.sync()
     workspace.layout.current.write_text("no json")
 
@@ -54,8 +55,8 @@ async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace)
 
 
 async def test_a_database_that_is_none_gives_no_meta(world, workspace):
-    await world.ledger.register(workspace.root)
-    survey = ProjectSurvey(world.ledger, HomeLayout(workspace.home))
+    await world.registry.run(Registry.register, workspace.root)
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
     await workspace.sync()
     (facts,) = workspace.layout.epochs.glob("*/facts.db")
     facts.write_bytes(b"not a database" * 1000)
@@ -66,18 +67,18 @@ async def test_a_database_that_is_none_gives_no_meta(world, workspace):
 
 
 async def test_jobs_of_other_processes_are_seen(world):
-    project = await world.ledger.register(world.repository("shop"))
+    project = await world.registry.run(Registry.register, world.repository("shop"))
     with open_registry(world.home) as registry:
         JobLog(registry).create(project.project_id, "full", cause="elsewhere", job_id="j1")
 
-    (seen,) = (await ProjectSurvey(world.ledger, world.home).refresh()).projects
+    (seen,) = (await ProjectSurvey(world.registry, world.home, BlockingCalls()).refresh()).projects
 
     assert seen.active_job.job_id == "j1"
 
 
 async def test_a_registry_that_cannot_be_read_leaves_what_was_known(world):
-    await world.ledger.register(world.repository("shop"))
-    survey = ProjectSurvey(world.ledger, world.home)
+    await world.registry.run(Registry.register, world.repository("shop"))
+    survey = ProjectSurvey(world.registry, world.home, BlockingCalls())
     before = await survey.refresh()
     with sqlite3.connect(world.home.registry) as connection:
         connection.execute("DROP TABLE jobs")

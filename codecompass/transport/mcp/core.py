@@ -87,7 +87,7 @@ def _tool(tool: ToolDescription, revision: str) -> Tool:
         title="" if is_structured else tool.title,
         read_only_hint=tool.is_read_only,
         destructive_hint=UNSET if tool.is_read_only else False,
-        idempotent_hint=UNSET if tool.is_read_only else tool.is_idempotent,
+        idempotent_hint=UNSET if tool.is_read_only else True,
         open_world_hint=False,
     )
     return Tool(

@@ -3,17 +3,18 @@
 from typing import TYPE_CHECKING, Final
 
 from codecompass.protocol.requests import HealthCheck
-from codecompass.transport.tools.tool import INTEGER, OBJECT_OR_NULL, ROWS, STRING, Tool, answer, arguments, shown_by_hosts
+from codecompass.transport.tools.tool import INTEGER, OBJECT_OR_NULL, ROWS, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 async def run(call: "Call") -> "Outcome":
     """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
     from codecompass.protocol.metadata import bare_metadata
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.health import MAX_PROJECTS, health
-    from codecompass.transport.tools.toolkit import Outcome
 
     assert isinstance(call.request, HealthCheck)
     project = None
@@ -25,16 +26,13 @@ async def run(call: "Call") -> "Outcome":
 
 
 TOOL: Final = Tool(
-    name="health_check",
+    request=HealthCheck,
     title="Health of the server",
     description=(
         "How this server is: its version, running jobs, which projects it knows and which are failing. Use it when several "
         "calls fail, or to see what is indexed. For one repository's index, index_status says more."
     ),
-    arguments=arguments("health_check", {}, {}),
     output=answer(status=STRING, projects=ROWS, total_projects=INTEGER, active_job=OBJECT_OR_NULL),
     meta=shown_by_hosts("is the code search server well"),
-    is_read_only=True,
-    is_idempotent=True,
     run=run,
 )

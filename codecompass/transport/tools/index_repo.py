@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Final
 
-from codecompass.protocol import requests
 from codecompass.protocol.requests import IndexRepo
-from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, arguments, boolean, integer, shown_by_hosts
+from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepoReply
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 async def run(call: "Call") -> "Outcome":
@@ -41,20 +41,14 @@ def render(job: "Ordered") -> "IndexRepoReply":
 
 
 TOOL: Final = Tool(
-    name="index_repo",
+    request=IndexRepo,
     title="Index a repository",
     description=(
         "Index a repository for the first time, or with force from nothing. Returns at once with a job to follow with "
         "index_status, or waits up to wait_seconds. Searches index by themselves what has changed: no need to call it then."
     ),
-    arguments=arguments(
-        "index_repo",
-        {},
-        {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
-    ),
     output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, file_count=INTEGER_OR_NULL),
     meta=shown_by_hosts("index or reindex a repository"),
     is_read_only=False,
-    is_idempotent=True,
     run=run,
 )

@@ -3,25 +3,14 @@
 from typing import TYPE_CHECKING, Final
 
 from codecompass.errors import error_of
-from codecompass.protocol import requests
-from codecompass.protocol.requests import IndexRepository
-from codecompass.transport.tools.tool import (
-    INTEGER,
-    NEW_NAME,
-    NUMBER,
-    STRING,
-    STRING_OR_NULL,
-    Tool,
-    answer,
-    arguments,
-    shown_by_hosts,
-    text,
-)
+from codecompass.protocol.requests import MAX_WAIT_SECONDS, IndexRepository
+from codecompass.transport.tools.tool import INTEGER, NUMBER, STRING, STRING_OR_NULL, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepositoryReply
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 _NUMBER_DIGITS: Final = 12
 """Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""
@@ -33,7 +22,7 @@ async def run(call: "Call") -> "Outcome":
 
     assert isinstance(call.request, IndexRepository)
     named = call.request.project_id
-    return await order(call, force=False, wait_seconds=requests.MAX_WAIT_SECONDS, render=lambda job: render(job, named))
+    return await order(call, force=False, wait_seconds=MAX_WAIT_SECONDS, render=lambda job: render(job, named))
 
 
 def render(job: "Ordered", named: str | None) -> "IndexRepositoryReply":
@@ -59,13 +48,12 @@ def render(job: "Ordered", named: str | None) -> "IndexRepositoryReply":
 
 
 TOOL: Final = Tool(
-    name="index_repository",
+    request=IndexRepository,
     title="Register and index a repository",
     description=(
         "Index the directory repo_path, under the name project_id if one is given, and wait for the end (at most 50 s, then "
         "the job goes on). Later calls can name it by that project_id. In other cases index_repo does the same."
     ),
-    arguments=arguments("index_repository", {"repo_path": text("Absolute path")}, {"project_id": NEW_NAME}),
     output=answer(
         status=STRING,
         repository_id=INTEGER,
@@ -77,6 +65,5 @@ TOOL: Final = Tool(
     ),
     meta=shown_by_hosts("register a repository under a name"),
     is_read_only=False,
-    is_idempotent=True,
     run=run,
 )

@@ -80,15 +80,15 @@ def listed_names(listing: str) -> frozenset[str]:
 
 
 def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str]) -> ToolDescription:
-    arguments = cast("Mapping[str, object]", tool.arguments["properties"])
-    listed = {name: schema for name, schema in arguments.items() if name not in left_out}
+    schema = tool.arguments
+    properties = cast("Mapping[str, object]", schema["properties"])
+    listed = {name: argument for name, argument in properties.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema={**tool.arguments, "properties": listed},
+        input_schema={**schema, "properties": listed},
         output_schema=tool.output if answers == "json" else {},
         is_read_only=tool.is_read_only,
-        is_idempotent=tool.is_idempotent,
         meta=tool.meta,
     )

