@@ -25,13 +25,31 @@ from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.identity import canonical_root, project_id
+from codecompass.jobs import JobMode
 from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.writer import Step
+from codecompass.store.writer import Step, WriteCounts
 
 SETTLE_SECONDS: Final = 0.05
 """A file that is read sooner after it was written is read again next time, and a check would find it changed."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What figures use of a JobReport, which cannot be decoded: it knows some of its types by name alone."""
+
+    mode: JobMode
+    generation: int
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    files_changed: int
+    counts: WriteCounts
+
+
+def report_of(report: JobReport) -> Report:
+    """Returns that part of a report."""
+    return Report(**{name: getattr(report, name) for name in Report.__struct_fields__})
 
 
 class UpdateRun(Struct, frozen=True, kw_only=True):
@@ -40,7 +58,7 @@ class UpdateRun(Struct, frozen=True, kw_only=True):
 
     wall_seconds: float
     cpu_seconds: float | None
-    report: JobReport
+    report: Report
 
 
 class JobRun(Struct, frozen=True, kw_only=True):
@@ -51,7 +69,7 @@ class JobRun(Struct, frozen=True, kw_only=True):
     process as `updates` that found nothing changed.
     """
 
-    report: JobReport
+    report: Report
     searchable_seconds: float
     publications: int
     index_bytes: int
@@ -111,7 +129,7 @@ async def _run(options: argparse.Namespace) -> JobRun:
             report = await IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench").run()
             wall, cpu_after = time.monotonic() - began, _cpu_seconds()
             spent = None if cpu is None or cpu_after is None else cpu_after - cpu
-            return UpdateRun(wall_seconds=wall, cpu_seconds=spent, report=report)
+            return UpdateRun(wall_seconds=wall, cpu_seconds=spent, report=report_of(report))
 
         job = IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench", force=options.force, on_step=on_step)
         report = await job.run()
@@ -123,7 +141,7 @@ async def _run(options: argparse.Namespace) -> JobRun:
     with WorkspaceIndex(layout, layout.root.name).snapshot() as snapshot:
         facts = snapshot.facts
         return JobRun(
-            report=report,
+            report=report_of(report),
             searchable_seconds=(published[0] if published else time.monotonic()) - started,
             publications=len(published),
             index_bytes=size_of(layout.root),

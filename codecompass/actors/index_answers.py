@@ -10,7 +10,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import query, query_settings, require_ref
+from codecompass.actors.answering import query, query_settings, require_ref, timeout_seconds
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.job_model import JobState
@@ -136,8 +136,7 @@ class IndexAnswers:
                 if view.refusal and state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
             # Begins here: the time that waiting and comparing took is not counted against the search.
-            milliseconds = getattr(asked.request, "timeout_ms", None) or self._timeout_ms
-            is_expired = _deadline(milliseconds * MILLISECONDS)
+            is_expired = _deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
             reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 

@@ -28,7 +28,7 @@ class ProgressDisplay(Protocol):
 
 
 class _NoDisplay:
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Shows nothing: stderr is no terminal."""
 
 
@@ -40,7 +40,7 @@ class _Bar:
         self._began_at = time.monotonic()
         self._drawn_at = -math.inf
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         now = time.monotonic()
         if now - self._drawn_at < REFRESH_SECONDS:
             return
@@ -60,7 +60,7 @@ def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
         terminal.draw("")
 
 
-def progress_line(progress: "Progress", elapsed_seconds: float) -> str:
+def progress_line(progress: Progress, elapsed_seconds: float) -> str:
     """Returns the line for a state of the job: stage, bar, counters, time since the beginning."""
     bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
     minutes, seconds = divmod(int(elapsed_seconds), 60)

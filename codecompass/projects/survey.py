@@ -52,7 +52,7 @@ class SurveyedProject(Struct, frozen=True, kw_only=True):
 
 
 class ProjectJobs(Struct, frozen=True):
-    """A project and what the registry says of its jobs, whichever process they run in."""
+    """A project and its jobs in the registry, of any process."""
 
     project: Project
     active_job: JobRecord | None

@@ -14,8 +14,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.cli.hosts.files import write_atomically
 from codecompass.errors import PermissionDenied
-from codecompass.store.layout import HomeLayout, make_private_directory, not_writable, replace_file
+from codecompass.store.layout import HomeLayout, make_private_directory, not_writable
 
 _CONTEXT: Final = 60
 """Characters on either side that tell a short insertion from the same text elsewhere."""
@@ -118,13 +119,13 @@ class ChangeRecords:
                 path=str(self._home.hosts),
             )
         if made:
-            replace_file(self._home.hosts / _MADE, msgspec.json.encode(made))
+            write_atomically(self._home.hosts / _MADE, msgspec.json.encode(made).decode())
 
     def keep(self, path: Path, kind: str, change: Change) -> None:
         """Writes the change of a file, over an earlier one. Raises PermissionDenied."""
         self.open()
         try:
-            replace_file(self._place(path, kind), msgspec.json.encode(change))
+            write_atomically(self._place(path, kind), msgspec.json.encode(change).decode())
         except OSError as error:
             raise not_writable(self._home.hosts, error) from error
 

@@ -20,7 +20,7 @@ MAX_BYTES: Final = 64 * MIB
 
 BACKUP_SUFFIX: Final = ".before-codecompass"
 
-_PRIVATE: Final = 0o600
+PRIVATE: Final = 0o600
 _SHARED: Final = 0o644
 
 
@@ -50,12 +50,12 @@ def replace(path: Path, before: str | None, after: str, *, is_shared: bool = Fal
     made = [parent for parent in reversed(target.parents) if not parent.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = _SHARED if is_shared else _PRIVATE
+        mode = _SHARED if is_shared else PRIVATE
         if before is not None:
             mode = stat.S_IMODE(target.stat().st_mode)
         if read(path) != before:
             raise Changed
-        _write(target, after, mode)
+        write_atomically(target, after, mode)
     except FileNotFoundError as error:
         raise Changed from error
     except OSError as error:
@@ -127,7 +127,8 @@ def _content(path: Path) -> bytes | None:
     return content
 
 
-def _write(target: Path, text: str, mode: int) -> None:
+def write_atomically(target: Path, text: str, mode: int = PRIVATE) -> None:
+    """Replaces a file, so that several writers at a time, readers and crashes see one whole content. Raises OSError."""
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(descriptor, "wb") as file:

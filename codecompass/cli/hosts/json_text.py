@@ -1,4 +1,4 @@
-"""Edits JSON as people keep it in configuration files: comments, commas after the last member, their own layout.
+"""Edits JSON with comments and trailing commas, as in configuration files; layout and comments stay.
 
     parse -> Node: an object knows the place of each of its members in the text
     set_member, assign, remove_member, add_items, remove_items: text -> text, every other character as it was
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 MAX_DEPTH: Final = 100
-"""No configuration nests deeper; the parser calls itself for each level."""
+"""Deeper texts are refused: the parser recurses once a level."""
 
 DEFAULT_UNIT: Final = "  "
 
@@ -27,7 +27,7 @@ _BOM: Final = "\ufeff"
 
 
 class NotJson(Exception):
-    """The text is no JSON, even with comments. Says where, counted from 1."""
+    """The text is not JSON with comments. The message has line and column, from 1."""
 
     def __init__(self, text: str, offset: int, problem: str) -> None:
         self.line = text.count("\n", 0, offset) + 1
@@ -36,7 +36,7 @@ class NotJson(Exception):
 
 
 class Member(Struct, frozen=True):
-    """A member of an object. `start` is where its name begins; `comma` follows the value, None where there is none."""
+    """A member of an object. `start` is the offset of its name, `comma` that of the comma after the value, None without one."""
 
     name: str
     start: int
@@ -45,7 +45,7 @@ class Member(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A value and its place: `text[start:end]`. `members` is None for what is no object, `items` for what is no array."""
+    """A value and its place: `text[start:end]`. `members` is None unless it is an object, `items` unless it is an array."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Node(Struct, frozen=True):
     items: "tuple[Node, ...] | None" = None
 
     def member(self, name: str) -> Member | None:
-        """Returns the member of that name; of several, the last one, as every reader takes it."""
+        """Returns the member of that name; of several, the last one, as JSON parsers do."""
         return next((each for each in reversed(self.members or ()) if each.name == name), None)
 
 
@@ -70,7 +70,7 @@ def value_at(text: str, path: Sequence[str]) -> object:
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with `value` at `path` and nothing of what was there, in its place. Raises NotJson as `set_member` does."""
+    """Returns `text` with `value` at `path` in place of what was there. Raises NotJson as `set_member` does."""
     node = _node_at(parse(text), path)
     if node is None or not path:
         return set_member(text, path, value)
@@ -80,7 +80,7 @@ def assign(text: str, path: Sequence[str], value: object) -> str:
 
 
 def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
-    """Returns `text` with the items that the array at `path` does not have at its end. Raises NotJson as `set_member` does."""
+    """Returns `text` with the missing ones of the items appended to the array at `path`. Raises NotJson as `set_member` does."""
     node = _node_at(parse(text), path)
     if node is None:
         return set_member(text, path, list(items))
@@ -99,7 +99,7 @@ def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
 
 
 def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
-    """Returns `text` without these items of the array at `path`, as far as it has them. Raises NotJson."""
+    """Returns `text` without these items of the array at `path`; items that it does not have are ignored. Raises NotJson."""
     for item in items:
         node = _node_at(parse(text), path)
         nodes = () if node is None or node.items is None else node.items
@@ -112,7 +112,7 @@ def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str
         elif position:
             start = nodes[position - 1].end
         else:
-            # The only one: a comma behind it goes too.
+            # The only item: a comma after it is removed too.
             assert node is not None
             behind = text[end : node.end - 1]
             end = node.end - 1 if not behind.replace(",", "").strip() else end
@@ -121,7 +121,7 @@ def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str
 
 
 def set_member(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with the member at `path` set to `value`, and the objects on the way made where they are missing.
+    """Returns `text` with the member at `path` set to `value`, and missing objects on the way made.
 
     An object that is there and is set to an object keeps its other members, and the places of all. Raises NotJson, also
     where something on the way is no object.
@@ -168,7 +168,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
         return _emptied(text, node, removed.start, end)
     start = _line_start(text, removed.start)
     if removed.comma is None:
-        # The last one: the comma before it goes too, and nothing between that comma and this member.
+        # The last member: the comma before it is removed too, but nothing between them.
         before = node.members[position - 1]
         assert before.comma is not None
         return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
@@ -183,7 +183,7 @@ def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
 
 
 class _Layout:
-    """How the text is laid out: the unit of indentation and the end of lines."""
+    """The layout of a text: its unit of indentation and its line ends."""
 
     def __init__(self, text: str) -> None:
         first = _INDENT.search(text)
@@ -226,7 +226,7 @@ def _emptied(text: str, node: Node, start: int, end: int) -> str:
 
 
 def _line_start(text: str, offset: int) -> int:
-    """Returns where the white space before `offset` begins, over one end of line."""
+    """Returns the offset of the white space before `offset`, which spans at most one line end."""
     while offset and text[offset - 1] in " \t":
         offset -= 1
     if offset and text[offset - 1] == "\n":

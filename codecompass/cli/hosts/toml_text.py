@@ -1,4 +1,4 @@
-"""Edits TOML as people keep it in configuration files; comments and layout stay. The counterpart of `json_text`.
+"""Edits TOML; comments and layout stay. Has the functions of `json_text`.
 
 A new table is added as text, at the end. What is in an existing one is changed with tomlkit, and the result held against
 what the standard library reads of it: tomlkit loses values of unusual documents.
@@ -17,7 +17,7 @@ _BOM: Final = "\ufeff"
 
 
 class NotToml(Exception):
-    """The text is no TOML, or something on the way to a member is no table. Says where, as far as that is known."""
+    """The text is not TOML, or something on the way to a member is not a table. The message says where if that is known."""
 
 
 def value_at(text: str, path: Sequence[str]) -> object:
@@ -29,7 +29,7 @@ def value_at(text: str, path: Sequence[str]) -> object:
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with `value` at `path` and nothing of what was there. Raises NotToml."""
+    """Returns `text` with `value` at `path` in place of what was there. Raises NotToml."""
     data = _plain(text)
     expected = copy.deepcopy(data)
     _put(expected, path, value)
@@ -42,7 +42,7 @@ def assign(text: str, path: Sequence[str], value: object) -> str:
 
 
 def set_member(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
-    """Returns `text` with the table at `path` holding the members of `value`, besides others that it has. Raises NotToml."""
+    """Returns `text` with the members of `value` set in the table at `path`; its other members stay. Raises NotToml."""
     present = value_at(text, path)
     if present is None:
         return assign(text, path, value)
@@ -113,7 +113,7 @@ def _edited(text: str, path: Sequence[str], value: object) -> str:
 
 
 def _checked(text: str, expected: object, path: Sequence[str] = ()) -> str:
-    """Returns `text` where it says what is expected of it; empty tables on the way to what was removed may be gone."""
+    """Returns `text` if it decodes to what is expected, in which empty tables on the way to a removed member may be missing."""
     if _reads_as(text, expected):
         return text
     for depth in range(len(path) - 1, 0, -1):
@@ -132,7 +132,7 @@ def _drop_empty(data: object, path: Sequence[str]) -> None:
 
 def _reads_as(text: str, expected: object) -> bool:
     try:
-        # As text: a float that is not a number equals nothing.
+        # Compared as text: NaN does not equal itself.
         return repr(_sorted(_plain(text))) == repr(_sorted(expected))
     except NotToml:
         return False

@@ -21,11 +21,11 @@ _MEMBER: Final = re.compile(r"""(?P<indent> *)(?P<quote>["']?)(?P<name>[\w.-]+)(
 
 
 class NotYaml(Exception):
-    """The text is laid out in a way that cannot be edited here. Says where."""
+    """The text has a layout that cannot be edited here. The message says where."""
 
 
 class _Lines(Struct, frozen=True):
-    """A text in lines (with their ends), and where the section and our block lie in it: half-open ranges, -1 for nowhere."""
+    """The lines of a text, with their ends, and the half-open ranges of the section and of our block; -1 without one."""
 
     lines: tuple[str, ...]
     header: int = -1
@@ -92,7 +92,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 
 
 def _found(text: str, path: Sequence[str]) -> _Lines:
-    # Not splitlines, which knows more ends of lines than YAML does.
+    # Not splitlines(), which has more line ends than YAML.
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+\Z", text))
     section = re.compile(_SECTION.format(name=re.escape(path[0])))
     headers = [index for index, line in enumerate(lines) if section.fullmatch(line.removeprefix(_BOM).rstrip("\r\n"))]
@@ -142,13 +142,13 @@ def _section(lines: tuple[str, ...], header: int, path: Sequence[str]) -> _Lines
 
 
 def _rest(line: str) -> str:
-    """What stands behind the colon of a member's line."""
+    """Returns what follows the colon in a member's line."""
     member = _MEMBER.fullmatch(line.rstrip("\r\n"))
     return "" if member is None else member["rest"]
 
 
 def _own(found: _Lines) -> list[tuple[str, int, int]]:
-    """The members of our block: name, first line, line behind the last."""
+    """Returns the members of our block: name, first line, line after the last."""
     if found.start < 0:
         return []
     inside = range(found.start + 1, found.stop)
@@ -188,7 +188,7 @@ def _block(name: str, value: Mapping[str, object], indent: str, newline: str) ->
 
 
 def _encoded(value: object) -> str:
-    """As JSON, which is YAML too; words that need no quotes have none."""
+    """Returns a value as JSON, which is YAML too; words that need no quotes have none."""
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z/][\w./-]*", value) and value.lower() not in _WORDS:
         return value
     return json.dumps(value)
@@ -218,7 +218,7 @@ def _member(line: str, indent: str) -> re.Match[str] | None:
 
 
 def _begins(line: str) -> bool:
-    """Whether something of the top level begins in this line."""
+    """Whether a member of the top level begins in this line."""
     bare = line.removeprefix(_BOM)
     # The items of a list can begin in the same column as its name.
     return bool(bare.strip()) and bare[0] not in " \t#-\r\n" and not bare.startswith("...")
