@@ -31,7 +31,6 @@ from codecompass.projects.paths import Place, is_absolute, is_within, look, owne
 from codecompass.projects.rules import PROJECT_VARIABLES, ActiveProjectPeer, RoutingRules
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
-from codecompass.store.evictions import Evictions
 from codecompass.store.registry import Project, Registry, check_alias
 from codecompass.units import MINUTES
 
@@ -162,7 +161,7 @@ class Router:
     # what a request names
 
     async def _named(self, name: str, workspace: str | None) -> Routed:
-        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
+        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
@@ -284,7 +283,7 @@ class Router:
         name = None if self._active is None else await self._active.project_id()
         if name is None:
             return None
-        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
+        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
         if project is not None:
             await self._require_there(project)
             return Spot(source="active project", root=project.root, project=project)
@@ -409,7 +408,7 @@ class Router:
 
 def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
     """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
-    return registry.containing(path), Evictions(registry).around(path)
+    return registry.containing(path), registry.evicted_root_containing(path)
 
 
 def disagreements(decided: Spot, others: Sequence[Spot]) -> tuple[str, ...]:
