@@ -28,7 +28,7 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.writer import Step
+from codecompass.store.publication import Step
 
 SETTLE_SECONDS: Final = 0.05
 """A file that is read sooner after it was written is read again next time, and a check would find it changed."""

@@ -39,7 +39,8 @@ from codecompass.store.index import IndexMeta
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes, find_changes, find_partial_changes
-from codecompass.store.writer import IndexWriter, Step, write_guard
+from codecompass.store.publication import Step, write_guard
+from codecompass.store.writer import IndexWriter
 from codecompass.units import KIB, SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 

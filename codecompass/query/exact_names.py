@@ -22,7 +22,7 @@ from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
 """How a name was understood, the strictest first; `name_lookup` says what the looser ones mean."""

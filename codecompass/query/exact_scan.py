@@ -24,7 +24,8 @@ from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.facts import FactsReader
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import Filter, HeldChunks, Narrowing, Passage
+from codecompass.store.text import HeldChunks, Passage
+from codecompass.store.text_queries import Filter, Narrowing
 from codecompass.units import KIB
 
 DEFINITION_LIMIT: Final = 1000

@@ -22,7 +22,7 @@ from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 MAX_WORDS: Final = 20
 """Words of a query that are looked for."""

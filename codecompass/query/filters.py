@@ -17,7 +17,7 @@ from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 SHOWN_NAMES: Final = 12
 """Names of a directory, and languages, that a warning lists."""

@@ -37,7 +37,7 @@ from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow, IndexedFile
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})

@@ -19,7 +19,7 @@ from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 LINES_AROUND: Final = 3
 """Lines shown before and after those that were asked for."""

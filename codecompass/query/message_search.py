@@ -24,7 +24,8 @@ from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader, is_history, role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
-from codecompass.store.text import ChunkHit, Filter
+from codecompass.store.text import ChunkHit
+from codecompass.store.text_queries import Filter
 
 MIN_WORDS: Final = 3
 """Words in a row that are no coincidence."""

@@ -28,7 +28,7 @@ from codecompass.query.query_words import name_parts, query_words, same_word, wo
 from codecompass.query.traces_and_signatures import declared_name, frames, symbols_of_frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import FieldBoost, Filter, WordQuery
+from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 LOOSE_LIMIT: Final = 100
 MAX_NAME_WORDS: Final = 12

@@ -17,7 +17,7 @@ from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 MAX_DEFINITIONS: Final = 5
 """Definitions of a signature's name, or of a guessed one, that come first; the rest of the page is for what mentions them."""

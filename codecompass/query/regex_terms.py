@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import MAX_TOKEN_BYTES
 from codecompass.query.regex_branches import WORD, Branch, Branches, Gap, Item, branches_of, is_plain
-from codecompass.store.text import Narrowing, Need, TermPattern
+from codecompass.store.text_queries import Narrowing, Need, TermPattern
 
 MIN_OPEN_LENGTH: Final = 3
 """Letters of a piece whose word may begin before it; with fewer it is in too many words to narrow anything."""

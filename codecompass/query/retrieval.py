@@ -17,7 +17,8 @@ from codecompass.query.query_words import QueryWord, WantedWords, could_name, id
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.text import ChunkHit, FieldBoost, Filter, WordQuery
+from codecompass.store.text import ChunkHit
+from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200
 """Definitions of one name that are looked at; more of the same name do not change a page."""

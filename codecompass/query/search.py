@@ -35,7 +35,7 @@ from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 SURE_SCORE: Final = 20.0
 """Of a definition that was asked for by its `symbol_id`: that of an exact name at the first place of `locate_symbol`."""

@@ -7,12 +7,12 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
+from codecompass import query as core
 from codecompass.actors import restart_policy
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.messages import CancelJob, StartJob
 from codecompass.actors.workbench import IndexWorkbench
 from codecompass.errors import InternalError
-from codecompass.store import query as core
 from codecompass.store.lock import is_locked
 from codecompass.store.writer import IndexWriter
 from tests.support.asking import (
@@ -184,7 +184,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
             IndexWriter,
             step,
             InjectedCrash("in the writer"),
-            lambda writer, *_: writer._is_new_epoch or writer._files,
+            lambda writer, *_: writer.epoch.is_new or writer.counts.files_written,
             is_at_end=step == "abandon",
         )
 
