@@ -53,15 +53,15 @@ class FileHit(Struct, frozen=True):
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM, errno.EROFS}
 )
-"""What a system answers that has no room, no file handle or no right left: nothing is wrong with the index."""
+"""Errors for a lack of space, file handles or permissions: the index is not damaged."""
 
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
-"""How Rust writes it."""
+"""How Rust formats an OS error."""
 
 
 class DamageGuard:
-    """A block that turns the ways in which a damaged index shows itself into IndexDamaged, and what the system refuses into
-    OSError. One serves any number of threads.
+    """A context manager that turns the errors of a damaged index into IndexDamaged, and refusals of the system into OSError.
+    Threads may share one.
 
     tantivy reports everything as ValueError, except where it panics: pyo3's PanicException derives from BaseException and
     cannot be imported, so it is known by its name.
@@ -71,7 +71,7 @@ class DamageGuard:
         self._directory = directory
 
     def __enter__(self) -> None:
-        """Nothing to prepare: a class because it is entered for each chunk of a scan, three times as fast as a generator."""
+        """Does nothing. A class enters three times as fast as a generator, and this is entered for each chunk of a scan."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None or error is None:
@@ -97,7 +97,7 @@ def damage_message(directory: Path, error: BaseException) -> str:
 
 
 def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
-    """Packs a chunk's place into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
+    """Packs file and lines of a chunk into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
     return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
 
 
@@ -112,7 +112,7 @@ class TextReader:
     """One generation as it was when opened. Thread-safe; keeps its files mapped until it is dropped."""
 
     def __init__(self, directory: Path) -> None:
-        """Opens the generation in `directory`. Raises FileNotFoundError where it is gone, IndexDamaged where it is broken."""
+        """Opens the generation in `directory`. Raises FileNotFoundError where it is gone, IndexDamaged where it is damaged."""
         if not (directory / "meta.json").exists():
             raise FileNotFoundError(directory)
         self._guard = DamageGuard(directory)
@@ -143,8 +143,7 @@ class TextReader:
         least: float,
         where: Filter = Filter(),  # noqa: B008 (frozen)
     ) -> "WeighedChunks":
-        """Returns the chunks whose texts hold words of the most `worth` together, of `least` or more, best first; how often
-        they hold them does not count."""
+        """Returns the chunks whose words have the largest sum of `worth`, `least` or more, best first; each word counts once."""
         if not worth or limit < 1 or where.file_ids == ():
             return WeighedChunks(self._searcher, self._guard, ())
         query = self._queries.weighed(worth, where)
@@ -177,7 +176,7 @@ class TextReader:
         return self._symbol_ids(self._queries.names_beginning(prefix.lower()), limit)
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
-        """Returns the chunks of a file that touch the lines, in order; all together they are its text."""
+        """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
         chunks = []
         for key, address in sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0)):
             hit = unpack_chunk_key(key, 0.0)
@@ -186,7 +185,7 @@ class TextReader:
         return tuple(chunks)
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
-        """Returns the candidates for a scan: a superset of the chunks in question."""
+        """Returns the candidates of a scan: all chunks that can match, and some others."""
         with self._guard:
             query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more)
             return HeldChunks(self._searcher, self._guard, self._addresses(query))
@@ -211,7 +210,7 @@ class TextReader:
         return sorted(key for key, _ in self._keys(query, limit))
 
     def _addresses(self, query: tantivy.Query) -> dict[int, tantivy.DocAddress]:
-        """The key and the address of all that a query finds, in no order."""
+        """The key and the address of every document that a query finds, in no order."""
         limit = max(1, self._searcher.num_docs)
         with self._guard:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
@@ -225,7 +224,7 @@ class TextReader:
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:
-    """Opens the index in `directory`, also where nothing can be written: tantivy takes a lock file before it reads."""
+    """Opens the index in `directory`. Works where it is read-only, although tantivy writes a lock file before it reads."""
     try:
         return _searcher_at(directory)
     except ValueError as error:
@@ -233,8 +232,8 @@ def _searcher(directory: Path) -> tantivy.Searcher:
             raise
         failure = error
     try:
-        # The files are mapped by the time that they are opened: what stands for them is needed no longer than that. Links are
-        # short, by way of a descriptor, so that they take no room of their own in any file system.
+        # The files are mapped when they are opened, so the links are needed no longer. They go through a descriptor, because
+        # such short links take no extra space in any file system.
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with temporary_directory() as links:
@@ -255,7 +254,7 @@ def _searcher(directory: Path) -> tantivy.Searcher:
 
 def _searcher_at(directory: Path) -> tantivy.Searcher:
     index = tantivy.Index.open(str(directory))
-    # The default reader would advance by itself when another process commits.
+    # The default reader would reload when another process commits.
     index.config_reader("Manual")
     return index.searcher()
 
@@ -274,11 +273,10 @@ class Passage(Struct, frozen=True, gc=False):
 
 
 class HeldChunks:
-    """Candidates for a scan, numbered by file and line. Their texts are read when they are asked for, from the generation that
-    gave them.
+    """The candidates of a scan, numbered by file and line. Their texts are read on demand, from the same generation.
 
-    There may be 50,000 of them. They are plain numbers, because so many small containers would set off the garbage collector,
-    which then takes longer than all the rest.
+    There may be 50,000 of them. They are kept as plain numbers, because so many objects would trigger the garbage collector,
+    which then takes longer than everything else.
     """
 
     def __init__(self, searcher: tantivy.Searcher, guard: DamageGuard, addresses: Mapping[int, tantivy.DocAddress]) -> None:
@@ -299,12 +297,12 @@ class HeldChunks:
         return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
 
     def place(self, number: int) -> ChunkHit:
-        """Returns where a candidate lies; a score it has not."""
+        """Returns file and lines of a candidate, with a score of 0."""
         return unpack_chunk_key(self._keys[number], 0.0)
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """Yields the text of candidates, in the order of their numbers."""
-        # One guard around all of them: what the consumer raises does not come in here.
+        # One guard around the loop: errors of the consumer are not raised in here.
         with self._guard:
             for number in numbers:
                 key = self._keys[number]
@@ -313,7 +311,7 @@ class HeldChunks:
 
 
 class WeighedChunks:
-    """Chunks in the order of what they are worth. Their texts are read when they are asked for."""
+    """Chunks in the order of their worth. Their texts are read on demand."""
 
     def __init__(
         self, searcher: tantivy.Searcher, guard: DamageGuard, found: Sequence[tuple[ChunkHit, tantivy.DocAddress]]

@@ -17,11 +17,11 @@ TermField = Literal["body", "parts", "names", "calls"]
 
 
 class TermPattern(Struct, frozen=True):
-    """A lower-case token that a text must hold; an open end may go on with further characters of the same token.
+    """A lower-case token that a text must contain; at an open end the token may continue.
 
     In `body` tokens are runs of letters and digits, in `parts` the parts of a camelCase run, in `names` identifiers with an
-    underscore, in `calls` those that a parenthesis follows (see `words.TextWords`). Between `pieces` there may be further
-    characters of ASCII that are of the token.
+    underscore, in `calls` those that a parenthesis follows (see `words.TextWords`). Between `pieces` the token
+    may have further ASCII characters.
     """
 
     field: TermField
@@ -31,14 +31,14 @@ class TermPattern(Struct, frozen=True):
 
 
 Need = tuple[TermPattern, ...]
-"""One of these must be there."""
+"""Alternatives, one of which a text must contain."""
 
 
 class Narrowing(Struct, frozen=True):
-    """A text is a candidate if it has all that one of `alternatives` needs, or a word that cannot be found by its letters.
+    """Which texts are candidates: those with all needs of one alternative, or with a word that cannot be found by its letters.
 
-    With `is_everything` every text is one. With `is_by_ascii` a token may end, although it is closed there, before a letter
-    outside ASCII.
+    With `is_everything` every text is one. With `is_by_ascii` a token with a closed end may be followed by a letter outside
+    ASCII.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
@@ -56,7 +56,7 @@ class FieldBoost(Struct, frozen=True):
 class WordQuery(Struct, frozen=True):
     """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` of theirs.
 
-    With `is_constant` it counts its `boost` wherever it stands, however often: a sum of such words says how many are there.
+    With `is_constant` it counts `boost` once, in whichever field: the sum then tells how many of the words a document has.
     """
 
     word: str
@@ -68,10 +68,10 @@ class WordQuery(Struct, frozen=True):
 
 
 class Filter(Struct, frozen=True):
-    """What a hit must satisfy apart from the words.
+    """What a hit must satisfy besides the words.
 
-    No `languages` means all of them. `file_ids` None means all files; an empty tuple means none. `left_out` are all other
-    indexed files, given where they are fewer: the text index takes 15 ms to look for 20,000 ids.
+    Empty `languages` means all. `file_ids` None means all files; an empty tuple means none. `left_out` are all other indexed
+    files, given where they are fewer: the text index takes 15 ms to filter by 20,000 ids.
     """
 
     languages: tuple[str, ...] = ()
