@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.known import HOSTS
+from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.identity import canonical_root, project_id
 from codecompass.languages.words import split_identifier

@@ -16,7 +16,6 @@ THIRD_PARTY = {
     "tree_sitter_language_pack": {"languages", "worker"},
     "trio": {"actors", "projects", "transport", "cli"},
     "asyncclick": {"cli"},
-    "rich": {"cli"},
 }
 """Who may import a library. cli/doctor looks at grammars through the worker's own loader."""
 

@@ -1,7 +1,7 @@
 """Pure steps between a question and its answer, shared by the server and the command line. No event loop in here."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
@@ -11,6 +11,7 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
     FindRelatedSymbols,
+    FreshnessPolicy,
     GetCodeContext,
     GetFileOutline,
     GetSymbolHierarchy,
@@ -21,6 +22,8 @@ from codecompass.protocol.requests import (
 from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.index import Snapshot
+from codecompass.store.registry import Project
+from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
     # The command line asks without an event loop.
@@ -113,3 +116,24 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
         # A model that gets text wants code; the documents that JSON follows want signatures.
         default_strategy="depth" if answers == "text" else "breadth",
     )
+
+
+TOUCH_SECONDS: Final = 1 * MINUTES
+"""A project used more recently than this is not noted as used again: a question should not write."""
+
+
+def is_touch_due(project: Project, now: float) -> bool:
+    """Whether the registry should note that `project` was used `now`, in seconds since the epoch."""
+    return now - project.last_used_at > TOUCH_SECONDS
+
+
+def freshness_policy(request: AnyRequest, default: FreshnessPolicy) -> FreshnessPolicy:
+    """Returns what to do where files have changed: what the request says, else the default."""
+    policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
+    return policy or default
+
+
+def timeout_seconds(request: AnyRequest, default: float) -> float:
+    """Returns how long the caller wants to wait, for changes to be indexed or for the search itself; both in seconds."""
+    milliseconds: int | None = getattr(request, "timeout_ms", None)
+    return default if milliseconds is None else milliseconds * MILLISECONDS

@@ -2,7 +2,7 @@
 and never slows the job.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -112,3 +112,24 @@ class OwnedJob(JobView):
         self._changed = trio.Event()
         if state.has_ended:
             self._ended.set()
+
+
+class ProgressMeter:
+    """How far a running job is. Tells each step; drops one that would go back, as a late report of a scan's thread does."""
+
+    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
+        self._on_progress = on_progress
+        self.progress = Progress(stage="discovery")
+
+    def advance(self, **changes: object) -> None:
+        """Changes these fields of `progress`."""
+        progress = msgspec.structs.replace(self.progress, **changes)
+        if progress.percentage < self.progress.percentage:
+            return
+        self.progress = progress
+        if self._on_progress is not None:
+            self._on_progress(progress)
+
+    def begin_pass(self, files_total: int) -> None:
+        """Counts from zero for another pass over files. Tells nothing."""
+        self.progress = msgspec.structs.replace(self.progress, files_total=files_total, files_parsed=0, files_indexed=0)

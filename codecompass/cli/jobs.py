@@ -1,4 +1,4 @@
-"""Runs an index job to its end from the command line: an event loop for it, its entry in the log, its progress bar."""
+"""Runs an index job to its end from the command line, with an event loop, an entry in the log of jobs and a progress bar."""
 
 import time
 from functools import partial
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import FinishedJob
+from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     from codecompass.actors.job_model import JobReport
 
 LOG_SECONDS: Final = 0.5
-"""How often the log of jobs learns how far the job is; others poll it about as often."""
+"""How often progress is written to the log of jobs; other processes poll it about as often."""
 
 OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
+"""How often the writer lock of another process is checked."""
+
 OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
+"""How long `index` and `sync` wait for another process that writes the index."""
 
 STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
 
 
 def run_job(invocation: Invocation, registry: Registry, project: Project, *, force: bool = False, cause: str) -> FinishedJob:
-    """Brings the index of `project` up to its tree, and returns what that took.
+    """Brings the index of `project` up to date, and returns the finished job.
 
     Raises IndexInProgress where another process writes the index, PermissionDenied where the store cannot be written,
-    StoreNewer where a newer program wrote it. Interrupted, it drops what was not published and passes the interrupt on.
+    StoreNewer where a newer program wrote it. An interrupt discards what was not published, and is raised again.
     """
     import trio
 
@@ -67,7 +70,7 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
 
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
-    """Does what `run_job` does, after whoever else is writing the index. Raises IndexInProgress after ten minutes of that."""
+    """Does what `run_job` does, once no other process writes the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
     from codecompass.store.lock import is_locked
 
     layout = invocation.home.project(project.project_id)
@@ -102,9 +105,9 @@ def summary(job: FinishedJob) -> str:
 
 
 class _LogEntry:
-    """The job's entry in the log. It begins with the first report, which comes from inside the writer lock.
+    """The job's entry in the log. It is created by the first report of progress, which is made under the writer lock.
 
-    A job that is refused, because another one is writing, thus leaves no trace: it never was one.
+    So a job that is refused because another process writes the index leaves no entry.
     """
 
     def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
@@ -113,7 +116,7 @@ class _LogEntry:
         self._written_at: float | None = None
 
     def note(self, progress: Progress) -> None:
-        """Takes the state of the job; writes it down now and then."""
+        """Writes the state of the job, at most once in LOG_SECONDS."""
         now = time.monotonic()
         if self._written_at is None:
             self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
@@ -124,12 +127,12 @@ class _LogEntry:
         self._jobs.update(self.job_id, progress.recorded())
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
-        """Notes an end without success."""
+        """Writes an end without success."""
         if self._written_at is not None:
             self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
     def publish(self, report: "JobReport") -> JobRecord:
-        """Notes success."""
+        """Writes success, and returns the entry."""
         return self._jobs.finish(self.job_id, "published", report.outcome)
 
 

@@ -33,11 +33,6 @@ MAX_PYTHON_DIRECTORIES: Final = 20
 """Entries of the search path from one file. Each import may try all of them."""
 
 
-def is_configuration(path: str) -> bool:
-    """Whether a file of this name may declare module roots."""
-    return _reader_of(path) is not None
-
-
 def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
     """Returns the module roots that the file at `path` declares, ranked in the order of the file; () for an invalid file."""
     reader = _reader_of(path)

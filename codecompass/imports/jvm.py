@@ -66,9 +66,7 @@ def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
     found = _files(parts, from_path, paths)
     if not found:
         stems = dict.fromkeys(directory + parts[-1] for directory in _configured_directories(parts[:-1], from_path, paths))
-        found = [
-            directory + extension for directory in stems for extension in _EXTENSIONS if paths.has_file(directory + extension)
-        ]
+        found = [stem + extension for stem in stems for extension in _EXTENSIONS if paths.has_file(stem + extension)]
     return nearest(found, from_path)
 
 
@@ -102,9 +100,8 @@ def _files(parts: Sequence[str], from_path: str, paths: PathIndex) -> list[str]:
     found = []
     for extension in _EXTENSIONS:
         suffix = "/".join(parts) + extension
-        found += [
-            path for path in paths.files_ending(parts[-1], suffix) if _may_be_source_root(path[: -len(suffix)], parts, from_path)
-        ]
+        matches = paths.files_ending(parts[-1], suffix)
+        found += [path for path in matches if _may_be_source_root(path[: -len(suffix)], parts, from_path)]
     return found
 
 

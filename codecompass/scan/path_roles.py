@@ -139,21 +139,6 @@ def role_of(path: str) -> PathRole:
     return PathReader().role(path)
 
 
-def is_test(path: str) -> bool:
-    """Whether a path is that of a test, a benchmark or their data."""
-    return role_of(path).is_test
-
-
-def is_generated(path: str) -> bool:
-    """Whether a path is that of generated code or of a lock file."""
-    return role_of(path).is_generated
-
-
-def is_vendored(path: str) -> bool:
-    """Whether a path lies in a directory of third-party code."""
-    return role_of(path).is_vendored
-
-
 class _Directory(Struct, frozen=True):
     role: PathRole
     own: tuple[str, ...]

@@ -50,16 +50,6 @@ def git_root_between(path: Path, ancestor: Path) -> Path | None:
     return None
 
 
-def enclosing_root(path: Path, registered: Path | None) -> Path | None:
-    """Returns the root that `path` belongs to, given the nearest registered root at or above it.
-
-    A git work tree inside a registered project is a project of its own. None where nothing is registered.
-    """
-    if registered is None:
-        return None
-    return git_root_between(path, registered) or registered
-
-
 def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
     """Returns the root of the project around `path` by its markers: the repository, else the directory of a build file.
 

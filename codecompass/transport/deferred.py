@@ -1,25 +1,19 @@
-"""A server that opens behind the first answer: its tools and jobs for a session that is there before it.
+"""A server that opens after the first answer: for a session that is there before it.
 
 What a client says first (`initialize`, `server/discover`, `tools/list`) needs neither the index nor the libraries that read it,
 and those take longer to load than everything before. They are loaded when the list of tools has gone out, or when a tool is
 called: a host that does not wait for the list would do without the tools if loading came first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from codecompass.projects.caller import Caller
-from codecompass.settings import AnswerForm
-from codecompass.transport.calls import ToolAnswer, ToolDescription
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_model import JobView
-    from codecompass.store.job_log import JobRecord
-    from codecompass.transport.product.tool_calls import ServerJobs
     from codecompass.transport.server import Launch, Server
 
 LIST_SECONDS: Final = 300 * MILLISECONDS
@@ -29,33 +23,28 @@ _SERVER_MODULE: Final = "codecompass.transport.server"
 
 
 class DeferredServer:
-    """`calls.Tools` and `job_directory.JobDirectory` of the server that `run` opens."""
+    """The `calls.ServerAccess` to the server that `run` opens."""
 
-    def __init__(self, listing: str, answers: AnswerForm, launch: "Callable[[], Launch]") -> None:
-        self._listing = listing
-        self._answers: AnswerForm = answers
+    def __init__(self, launch: "Callable[[], Launch]") -> None:
         self._launch = launch
         self._answered = trio.Event()
         self._wanted = trio.Event()
         self._was_listed = False
-        self._opened = trio.Event()
+        self._is_open = trio.Event()
         self._server: Server | None = None
-        self._jobs: ServerJobs | None = None
 
     async def run(self) -> None:
         """Opens the server once it is wanted, and keeps it open until cancelled."""
         await self._answered.wait()
         with trio.move_on_after(LIST_SECONDS):
             await self._wanted.wait()
-        # Beside the session, which goes on answering.
+        # In a thread, so that the session goes on answering.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
-        from codecompass.transport.product.tool_calls import ServerJobs
         from codecompass.transport.server import open_server
 
         async with open_server(self._launch()) as server:
             self._server = server
-            self._jobs = ServerJobs(server.registry, server.supervisor)
-            self._opened.set()
+            self._is_open.set()
             await trio.sleep_forever()
 
     def answered(self) -> None:
@@ -64,42 +53,20 @@ class DeferredServer:
         if self._was_listed:
             self._wanted.set()
 
-    def _want(self) -> None:
-        self._answered.set()
-        self._wanted.set()
+    def tools_listed(self) -> None:
+        """Has the server opened as soon as the next frame has gone out."""
+        self._was_listed = True
 
     @property
-    def listed(self) -> tuple[ToolDescription, ...]:
-        """See `calls.Tools`. Needs the descriptions, not the server."""
-        from codecompass.transport.tools.listing import describe
+    def server(self) -> "Server | None":
+        """The server once it is open."""
+        return self._server
 
-        self._was_listed = True
-        return describe(self._listing, self._answers)
-
-    def knows(self, name: str) -> bool:
-        """See `calls.Tools`."""
-        from codecompass.transport.tools.listing import GROUPS
-
-        return name in GROUPS["all"]
-
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """See `calls.Tools`."""
-        self._want()
-        await self._opened.wait()
+    async def opened(self) -> "Server":
+        """Returns the server; opens it at once where it is not open."""
+        if self._server is None:
+            self._answered.set()
+            self._wanted.set()
+            await self._is_open.wait()
         assert self._server is not None
-        return await self._server.tools.call(name, arguments, caller)
-
-    def find(self, job_id: str) -> "JobView | None":
-        """See `JobDirectory`. There are no jobs before the server is open."""
-        return None if self._jobs is None else self._jobs.find(job_id)
-
-    async def recorded(self, job_id: str) -> "JobRecord | None":
-        """See `JobDirectory`."""
-        self._want()
-        await self._opened.wait()
-        assert self._jobs is not None
-        return await self._jobs.recorded(job_id)
-
-    async def cancel(self, job_id: str) -> bool:
-        """See `JobDirectory`."""
-        return self._jobs is not None and await self._jobs.cancel(job_id)
+        return self._server

@@ -16,8 +16,8 @@ from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
 from codecompass.jobs import Interruption, Job
 from codecompass.languages import SYMBOL_LANGUAGES
-from codecompass.projects.known import Known, KnownProject
-from codecompass.projects.storage_care import StorageState
+from codecompass.projects.storage_cleanup import StorageState
+from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.replies import (
     Grammars,
@@ -57,7 +57,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     warmset_capacity: int
     warmset: tuple[str, ...] = ()
     home: str | None = None
-    known: Known = Known()
+    known: SurveyResult = SurveyResult()
     live: tuple[WorkspaceObservation, ...] = ()
     storage: StorageState = StorageState()
     silent_places: frozenset[str] = frozenset()
@@ -108,13 +108,13 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
 
 
 def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
-    known: dict[str, KnownProject] = {entry.project.project_id: entry for entry in moment.known.projects}
+    known: dict[str, SurveyedProject] = {entry.project.project_id: entry for entry in moment.known.projects}
     live = {observation.project_id: observation for observation in moment.live}
     if about is not None:
         wanted = [str(about.project_id)]
         if about.project_id not in known:
             # Registered since the last look: nothing of it is on disk that anybody has seen.
-            known[about.project_id] = KnownProject(project=about, schema_status="not_indexed", current_schema_version=0)
+            known[about.project_id] = SurveyedProject(project=about, schema_status="not_indexed", current_schema_version=0)
     else:
         wanted = sorted({*known, *live})
     standings = []
@@ -136,7 +136,7 @@ def _told_silent(standing: _Standing, silent: frozenset[str]) -> _Standing:
     return replace(standing, entry=replace(standing.entry, index_status="error", freshness_status="stale", last_error=error))
 
 
-def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standing:
+def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Standing:
     schema: SchemaStatus = seen.schema_status
     if seen.generation and schema == "compatible":
         current = SCHEMA_VERSION
@@ -184,7 +184,7 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
     )
 
 
-def _of_disk(known: KnownProject) -> _Standing:
+def _of_disk(known: SurveyedProject) -> _Standing:
     job = None if known.active_job is None else _health_job(known.project.name, known.active_job)
     is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
     state: IndexState

@@ -4,17 +4,15 @@ Counts only ever grow, and their labels come from closed lists: what a client se
 """
 
 import bisect
-import time
-from collections.abc import Mapping
 from typing import Final
 
-from codecompass.projects.caller import Caller, TransportName
-from codecompass.transport.calls import ToolAnswer, ToolDescription, Tools
+from codecompass.projects.caller import TransportName
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 """Upper bounds of the buckets, in seconds: from an exact lookup to a call that waits for a job."""
 
 OK: Final = "ok"
+CANCELLED: Final = "cancelled"
 
 
 class Histogram:
@@ -39,7 +37,7 @@ class Measures:
         self.responses: dict[tuple[str, int], int] = {}
 
     def count_call(self, tool: str, transport: TransportName, outcome: str, seconds: float) -> None:
-        """Counts a call of a tool; `outcome` is `ok` or the code of its error."""
+        """Counts a call of a tool; `outcome` is `ok`, `cancelled` or the code of its error."""
         key = (tool, transport, outcome)
         self.calls[key] = self.calls.get(key, 0) + 1
         self.call_seconds.setdefault((tool, transport), Histogram()).add(seconds)
@@ -48,31 +46,3 @@ class Measures:
         """Counts an HTTP response."""
         key = (route, status)
         self.responses[key] = self.responses.get(key, 0) + 1
-
-
-class MeasuredTools:
-    """`calls.Tools` that counts what is called. A call that is cancelled is counted as `cancelled`."""
-
-    def __init__(self, tools: Tools, measures: Measures) -> None:
-        self._tools = tools
-        self._measures = measures
-
-    @property
-    def listed(self) -> tuple[ToolDescription, ...]:
-        """See `calls.Tools`."""
-        return self._tools.listed
-
-    def knows(self, name: str) -> bool:
-        """See `calls.Tools`."""
-        return self._tools.knows(name)
-
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """See `calls.Tools`."""
-        started = time.monotonic()
-        outcome = "cancelled"
-        try:
-            answer = await self._tools.call(name, arguments, caller)
-            outcome = OK if answer.error is None else answer.error.code
-            return answer
-        finally:
-            self._measures.count_call(name, caller.transport, outcome, time.monotonic() - started)

@@ -21,8 +21,9 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import keep_at
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
-from codecompass.actors.messages import Query
+from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.residency import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
@@ -31,22 +32,22 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.eviction import AutoWorkspaces
-from codecompass.projects.known import Known, Survey
 from codecompass.projects.router import Router
 from codecompass.projects.rules import RoutingRules
-from codecompass.projects.storage_care import StorageCare
+from codecompass.projects.storage_cleanup import StorageCleanup
+from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
-from codecompass.store.job_log import JobLog
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import MeasuredTools, Measures
+from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.product.tool_calls import ServerJobs
 from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -73,7 +74,10 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Server:
-    """Get one from `open_server`. Several can live in one process. It is the `health.ServerState` of its tools."""
+    """Get one from `open_server`. Several can live in one process.
+
+    It is the `health.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
+    """
 
     def __init__(self, launch: Launch, registry: AsyncRegistry, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
         self.launch: Final = launch
@@ -85,15 +89,16 @@ class Server:
         served = launch.settings.server
         services = Services(registry=registry, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
-        self.tools: Final = MeasuredTools(Catalog(services, served.tools, served.answers), self.measures)
-        self.core: Final = Core(product_surface(self.tools, ServerJobs(registry, supervisor), served.answers), launch.limits)
+        self.tools: Final = Catalog(services, self.measures)
+        listed_names(served.tools)
+        self.core: Final = Core(product_surface(self, served.tools, served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = Survey(registry, launch.home, blocking)
-        self.storage_care: Final = StorageCare(
+        self._survey = ProjectSurvey(registry, launch.home, blocking)
+        self.storage_cleanup: Final = StorageCleanup(
             registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
-        self._known = Known()
+        self._known = SurveyResult()
         self._pinned: tuple[Project, ...] = ()
         self._warmset: tuple[str, ...] = ()
         self._prewarm_status: PrewarmStatus = "pending" if launch.settings.server.prewarm else "skipped"
@@ -114,8 +119,42 @@ class Server:
             known=self._known,
             live=self.supervisor.observe(),
             silent_places=self._blocking.silent_places(),
-            storage=self.storage_care.state,
+            storage=self.storage_cleanup.state,
         )
+
+    @property
+    def server(self) -> "Server":
+        """Itself: it is open."""
+        return self
+
+    async def opened(self) -> "Server":
+        """Returns itself."""
+        return self
+
+    def tools_listed(self) -> None:
+        """Nothing: it is open."""
+
+    def find_job(self, job_id: str) -> JobView | None:
+        """Returns the job if it runs or has ended lately. Never waits."""
+        return self.supervisor.find_job(job_id)
+
+    async def recorded_job(self, job_id: str) -> JobRecord | None:
+        """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
+        try:
+            return await self.registry.run_jobs(JobLog.find, job_id)
+        except CodeCompassError:
+            return None
+
+    async def cancel_job(self, job_id: str) -> bool:
+        """Stops the job; False where it does not run here."""
+        job = self.supervisor.find_job(job_id)
+        if job is None or job.state.has_ended:
+            return False
+        try:
+            project = await self.registry.run(Registry.require, job.state.project_id)
+            return await self.supervisor.route(project).ask(CancelJob(job_id=job_id))
+        except CodeCompassError:
+            return False
 
     async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
@@ -123,7 +162,7 @@ class Server:
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
                 nursery.start_soon(keep_at, "prewarm", self._prewarm)
-            nursery.start_soon(keep_at, "storage care", self.storage_care.work)
+            nursery.start_soon(keep_at, "storage care", self.storage_cleanup.work)
             nursery.start_soon(keep_at, "survey", self._keep_surveying)
             nursery.start_soon(keep_at, "verification", self._verifier.work)
 

@@ -12,6 +12,7 @@ from codecompass.identity import content_hash
 from codecompass.imports import ModuleRoot, module_roots
 from codecompass.languages.chunk import chunk, line_count
 from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
 from codecompass.scan.files import open_below, trusted_mtime
@@ -119,8 +120,8 @@ def _answer(
     language: str = "",
     content_hash: bytes = b"",
     line_count: int = 0,
-    chunks: tuple = (),  # type: ignore[type-arg]
-    roots: tuple = (),  # type: ignore[type-arg]
+    chunks: tuple[Chunk, ...] = (),
+    roots: tuple[ModuleRoot, ...] = (),
 ) -> FileText:
     return FileText(
         path=task.path,

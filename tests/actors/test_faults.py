@@ -130,7 +130,7 @@ async def test_what_is_in_work_when_the_loop_crashes_is_told_so(small, tmp_path,
 async def test_a_crash_at_the_start_is_tried_again(small, tmp_path, monkeypatch):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
-        crash_once(monkeypatch, IndexWorkbench, "look", InjectedCrash("as it opens"))
+        crash_once(monkeypatch, IndexWorkbench, "inspect_index", InjectedCrash("as it opens"))
 
         handle = await open_workspace(serving, small)
 
@@ -257,19 +257,19 @@ async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_
     monkeypatch.setattr(restart_policy, "FIRST_PAUSE_SECONDS", 0.001)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
-        sound = IndexWorkbench.look
+        sound = IndexWorkbench.inspect_index
 
         async def broken(self):
             if self._project.root == small.root:
                 raise InjectedCrash("always")
             return await sound(self)
 
-        monkeypatch.setattr(IndexWorkbench, "look", broken)
+        monkeypatch.setattr(IndexWorkbench, "inspect_index", broken)
         handle = await open_workspace(serving, small)
         await until(lambda: handle.observation.lifecycle == "failed")
         told = await serving.refusal("search_code", workspace=small.root, query="alpha")
         await neighbour.check()
-        monkeypatch.setattr(IndexWorkbench, "look", sound)
+        monkeypatch.setattr(IndexWorkbench, "inspect_index", sound)
 
         rebuilt = await serving.call("index_repo", workspace=small.root, force=True, wait_seconds=50)
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 
-from codecompass.actors.indexing import IndexLimits
+from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, StoreNewer
 from codecompass.jobs import Progress

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import floor, indexing, job, others
+from bench import floor, indexing, job, other_programs
 from bench.corpus import Tree, make_repository
 from bench.edits import editable
 from bench.indexing import Plan, measure_tree
@@ -26,7 +26,7 @@ def test_a_job_tells_files_symbols_and_sizes_of_what_it_indexed(tmp_path):
     (tree.root / "logo.png").write_bytes(b"\x89PNG\0\0")
 
     usage, done = indexing.index(tree.root, tmp_path / "home", "--force")
-    floor_run = others.floor_run(tree.root, tmp_path / "home")
+    floor_run = other_programs.floor_run(tree.root, tmp_path / "home")
 
     assert done.report.file_count == 30
     assert done.report.symbol_count > 30

@@ -14,7 +14,7 @@ from codecompass.cli.app import ENTRIES, build_app
 from codecompass.cli.help import Example, LazyGroup, TeachingCommand
 from tests.support.processes import run_python
 
-HEAVY = {"trio", "tantivy", "tree_sitter", "rich", "structlog", "sqlite3"}
+HEAVY = {"trio", "tantivy", "tree_sitter", "structlog", "sqlite3"}
 
 NAMES = [entry.name for entry in ENTRIES]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from codecompass.cli.hosts import yaml_text
-from codecompass.cli.hosts.known import HOSTS, host_named, user_path
+from codecompass.cli.hosts.supported_hosts import HOSTS, host_named, user_path
 
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
 

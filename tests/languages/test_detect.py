@@ -43,7 +43,7 @@ from codecompass.languages import SYMBOL_LANGUAGES, detect
     ],
 )
 def test_the_name_says_the_language(path, expected):
-    assert detect.language_of_path(path) == expected
+    assert detect.language_of(path, b"") == expected
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,7 @@ from codecompass.scan.path_roles import (
     MAX_WORDS_ABOVE,
     PathReader,
     PathWords,
-    is_generated,
     is_history,
-    is_test,
-    is_vendored,
     role_of,
 )
 
@@ -37,7 +34,7 @@ from codecompass.scan.path_roles import (
     ],
 )
 def test_tests_are_known(path):
-    assert is_test(path)
+    assert role_of(path).is_test
 
 
 @pytest.mark.parametrize(
@@ -55,7 +52,7 @@ def test_tests_are_known(path):
     ],
 )
 def test_names_that_only_contain_the_word_are_no_tests(path):
-    assert not is_test(path)
+    assert not role_of(path).is_test
 
 
 @pytest.mark.parametrize(
@@ -63,14 +60,14 @@ def test_names_that_only_contain_the_word_are_no_tests(path):
     ["api/v1/zz_generated.deepcopy.go", "a/service.pb.go", "service_pb2.py", "x.min.js", "src/gen/a.rs", "yarn.lock", "go.sum"],
 )
 def test_generated_files_are_known(path):
-    assert is_generated(path)
-    assert not is_generated("src/generator/main.rs")
+    assert role_of(path).is_generated
+    assert not role_of("src/generator/main.rs").is_generated
 
 
 def test_vendored_directories_are_known_by_whole_segments():
-    assert is_vendored("vendor/github.com/x/y.go")
-    assert is_vendored("a/third_party/zlib/inflate.c")
-    assert not is_vendored("src/vendors/list.py")
+    assert role_of("vendor/github.com/x/y.go").is_vendored
+    assert role_of("a/third_party/zlib/inflate.c").is_vendored
+    assert not role_of("src/vendors/list.py").is_vendored
 
 
 def test_roles_order_product_code_first():

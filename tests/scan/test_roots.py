@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.scan.roots import enclosing_root, git_root_between, marked_root
+from codecompass.scan.roots import git_root_between, marked_root
 
 
 def make(root: Path, *names: str) -> None:
@@ -46,16 +46,8 @@ def test_a_directory_that_is_never_a_project_is_passed_over(tmp_path):
     assert marked_root(tmp_path / "a" / "b", frozenset({Path("/"), tmp_path, tmp_path.parent})) is None
 
 
-def test_a_path_in_a_registered_project_goes_there(tmp_path):
-    make(tmp_path, ".git/HEAD", "a/b/")
-
-    assert enclosing_root(tmp_path / "a" / "b", tmp_path) == tmp_path
-    assert enclosing_root(tmp_path / "a" / "b", None) is None
-
-
-def test_a_repository_inside_a_registered_project_is_its_own(tmp_path):
+def test_the_innermost_git_work_tree_below_an_ancestor_is_found(tmp_path):
     make(tmp_path, ".git/HEAD", "a/.git/HEAD", "a/b/c/")
 
-    assert enclosing_root(tmp_path / "a" / "b" / "c", tmp_path) == tmp_path / "a"
-    assert enclosing_root(tmp_path / "a", tmp_path / "a") == tmp_path / "a"
+    assert git_root_between(tmp_path / "a" / "b" / "c", tmp_path) == tmp_path / "a"
     assert git_root_between(tmp_path, tmp_path) is None

@@ -6,12 +6,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
+from msgspec import Struct
 
+from codecompass.actors.job_model import JobView
+from codecompass.errors import ErrorBody
 from codecompass.identity import canonical_root
 from codecompass.projects.rules import RoutingRules
+from codecompass.protocol import text
+from codecompass.protocol.encode import encode
+from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
-from codecompass.transport.calls import ToolAnswer
+from codecompass.transport.calls import Outcome
 from codecompass.transport.server import Launch, Server, open_server
 from tests.support.routing import Client
 
@@ -19,6 +25,29 @@ SETTINGS = Settings(
     server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000)
 )
 """A generous wait: what a test has written is in the next answer, however busy the machine is."""
+
+
+class Answer(Struct):
+    """A reply in its two forms, with the error in it, if it is one, and the job of the call."""
+
+    payload: bytes
+    text: str
+    error: ErrorBody | None
+    job: JobView | None = None
+    at_end: Callable[[object], "Answer"] | None = None
+
+
+def answer_of(outcome: Outcome) -> Answer:
+    answer = _of_reply(outcome.reply)
+    answer.job = outcome.job
+    at_end = outcome.at_end
+    if at_end is not None:
+        answer.at_end = lambda state: _of_reply(at_end(state))
+    return answer
+
+
+def _of_reply(reply: Reply) -> Answer:
+    return Answer(encode(reply), text.render(reply), reply.error if isinstance(reply, ErrorReply) else None)
 
 
 class Serving:
@@ -46,9 +75,9 @@ class Serving:
     def _indexed(self) -> set[str]:
         return {each.project.project_id for each in self.server.moment().known.projects if each.meta is not None}
 
-    async def answer(self, tool: str, client: Client | None = None, **arguments) -> ToolAnswer:
+    async def answer(self, tool: str, client: Client | None = None, **arguments) -> Answer:
         given = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
-        return await self.server.tools.call(tool, given, client or Client())
+        return answer_of(await self.server.tools.call(tool, given, client or Client()))
 
     async def call(self, tool: str, client: Client | None = None, **arguments) -> dict:
         """Returns the answer decoded; an error is a failure of the test."""
@@ -61,7 +90,7 @@ class Serving:
         return self.refusal_of(await self.answer(tool, client, **arguments))
 
     @staticmethod
-    def refusal_of(answer: ToolAnswer) -> dict:
+    def refusal_of(answer: Answer) -> dict:
         """Returns the error envelope of an answer decoded."""
         assert answer.error is not None, answer.payload
         decoded = json.loads(answer.payload)

@@ -10,13 +10,12 @@ from msgspec import Raw
 from codecompass.transport.mcp.envelope import missing_capability
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR, TASKS_EXTENSION
-from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolResult
+from codecompass.transport.mcp.surface import InputRequired, TaskStarted
 from codecompass.transport.mcp.tasks import TaskState
-from codecompass.transport.mcp.tool_results import rendered
-from codecompass.transport.mcp.wire import InputRequest
+from codecompass.transport.mcp.wire import CallToolResult, InputRequest
 from tests.transport.fixture_tools import NAME, content_of, elicitation, text
 
-Work = Callable[["FixtureTask"], Awaitable[ToolResult]]
+Work = Callable[["FixtureTask"], Awaitable[CallToolResult]]
 
 
 class FixtureTask:
@@ -60,7 +59,7 @@ class FixtureTask:
     async def _run(self, work: Work):
         with self._scope:
             try:
-                result = rendered(await work(self), knows_structured=True)
+                result = await work(self)
                 self._set(status="completed", result=result)
             except Fault as fault:
                 self._set(status="failed", fault=fault, message=fault.message)

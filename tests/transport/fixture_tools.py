@@ -18,8 +18,8 @@ from codecompass.transport.mcp.client import ClientRefused
 from codecompass.transport.mcp.envelope import missing_capability
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.progress import ProgressParams
-from codecompass.transport.mcp.surface import InputRequired, ToolOutcome, ToolResult
-from codecompass.transport.mcp.wire import InputRequest, TextContent, is_declared
+from codecompass.transport.mcp.surface import InputRequired, ToolOutcome
+from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
 STEP_SECONDS = 0.05
 CLIENT_SECONDS = 10.0
@@ -69,8 +69,8 @@ class EmbeddedResource(Struct, tag_field="type", tag="resource"):
 Handler = Callable[[Mapping[str, object], Exchange], Awaitable[ToolOutcome]]
 
 
-def text(words: str, *, is_error: bool = False) -> ToolResult:
-    return ToolResult(content=(TextContent(words),), is_error=is_error)
+def text(words: str, *, is_error: bool = False) -> CallToolResult:
+    return CallToolResult(content=(TextContent(words),), is_error=is_error)
 
 
 def elicitation(message: str, properties: dict[str, object]) -> InputRequest:
@@ -102,21 +102,21 @@ async def simple_text(arguments, exchange):
 
 
 async def image(arguments, exchange):
-    return ToolResult(content=(ImageContent(),))
+    return CallToolResult(content=(ImageContent(),))
 
 
 async def audio(arguments, exchange):
-    return ToolResult(content=(AudioContent(),))
+    return CallToolResult(content=(AudioContent(),))
 
 
 async def embedded(arguments, exchange):
     body = ResourceBody("test://embedded-resource", "text/plain", "This is an embedded resource content.")
-    return ToolResult(content=(EmbeddedResource(body),))
+    return CallToolResult(content=(EmbeddedResource(body),))
 
 
 async def mixed(arguments, exchange):
     body = ResourceBody("test://mixed-content-resource", "application/json", '{"test":"data","value":123}')
-    return ToolResult(content=(TextContent("Multiple content types test:"), ImageContent(), EmbeddedResource(body)))
+    return CallToolResult(content=(TextContent("Multiple content types test:"), ImageContent(), EmbeddedResource(body)))
 
 
 async def failing(arguments, exchange):

@@ -8,10 +8,24 @@ import trio
 from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.errors import ErrorBody
 from codecompass.jobs import Progress
+from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, bare_metadata
+from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Result, SearchCodeReply
 from codecompass.store.writer import WriteCounts
-from codecompass.transport.calls import ToolAnswer, ToolDescription
+from codecompass.transport.calls import Outcome, ToolDescription
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.product.tool_calls import ProductTools
+
+METADATA = Metadata(
+    codecompass_protocol_version=PROTOCOL_VERSION,
+    freshness_status="fresh",
+    indexing_status="ready",
+    result_completeness="complete",
+    ref="main",
+    schema_status="compatible",
+    workspace="/srv/backend",
+    project_id="backend",
+)
 
 REPORT = JobReport(
     mode="full",
@@ -71,7 +85,6 @@ class SampleTools:
     NAMES = ("echo", "hold", "fail", "crash", "index", "where", "hint")
 
     def __init__(self):
-        self.listed = tuple(described(name) for name in self.NAMES)
         self.job = new_job()
         self.released = trio.Event()
         self.n_holding = 0
@@ -79,8 +92,19 @@ class SampleTools:
         self.cancelled_jobs = []
         self.recorded_jobs = {}
 
-    def knows(self, name):
-        return name in (*self.NAMES, "get_file_outline", "health_check", "locate_symbol", "search_code")
+    @property
+    def server(self):
+        return self
+
+    async def opened(self):
+        return self
+
+    def tools_listed(self):
+        pass
+
+    @property
+    def tools(self):
+        return self
 
     async def call(self, name, arguments, caller):
         return await getattr(self, f"_{name}")(arguments, caller)
@@ -105,13 +129,12 @@ class SampleTools:
 
     async def _index(self, arguments, caller):
         await caller.follow(self.job, arguments.get("wait_seconds", 0))
-        answer = self._of_job(self.job.state)
-        return msgspec.structs.replace(answer, job=self.job, at_end=self._of_job)
+        return Outcome(self._of_job(self.job.state), self.job, self._of_job)
 
     def _of_job(self, state):
         if state.status == "failed":
-            return failed("internal_error", state.error)
-        return said(job_id=state.job_id, status=state.status)
+            return failed("internal_error", state.error).reply
+        return said(job_id=state.job_id, status=state.status).reply
 
     async def _where(self, arguments, caller):
         roots = await caller.roots()
@@ -132,33 +155,45 @@ class SampleTools:
 
     async def _locate_symbol(self, arguments, caller):
         names = ["Validator", "validate_token", "validate", "invalidate", "other"]
-        return said(results=[{"name": name, "path": "a.py"} for name in names])
+        results = tuple(Result(path="a.py", line_start=1, line_end=1, name=name) for name in names)
+        return Outcome(LocateSymbolReply(results=results, total_candidates=5, metadata=METADATA))
 
     async def _search_code(self, arguments, caller):
-        return said(results=[{"path": path} for path in ("src/auth.py", "auth/a.py", "src/auth.py", "b.py")])
+        paths = ("src/auth.py", "auth/a.py", "src/auth.py", "b.py")
+        results = tuple(Result(path=path, line_start=1, line_end=1) for path in paths)
+        return Outcome(SearchCodeReply(results=results, query_intent="path", total_candidates=4, metadata=METADATA))
 
-    def find(self, job_id):
+    def find_job(self, job_id):
         return self.job if job_id == self.job.state.job_id else None
 
-    async def recorded(self, job_id):
+    async def recorded_job(self, job_id):
         return self.recorded_jobs.get(job_id)
 
-    async def cancel(self, job_id):
+    async def cancel_job(self, job_id):
         self.cancelled_jobs.append(job_id)
         finish(self.job, "cancelled")
         return True
 
 
 def said(**payload):
-    return ToolAnswer(msgspec.json.encode(payload))
+    return Outcome(msgspec.defstruct("Said", list(payload))(**payload))
 
 
 def failed(code, message, **data):
-    error = ErrorBody(code, message, data or None)
-    return ToolAnswer(msgspec.json.encode({"error": error, "metadata": {}}), error=error)
+    return Outcome(ErrorReply(error=ErrorBody(code, message, data or None), metadata=bare_metadata()))
+
+
+class SampleList(ProductTools):
+    """The product's way through a call, with other tools."""
+
+    listed = tuple(described(name) for name in SampleTools.NAMES)
+
+    def knows(self, name):
+        return name in SampleTools.NAMES
 
 
 def sample_core(limits=None):
     """Returns a Core and the tools behind it."""
     tools = SampleTools()
-    return Core(product_surface(tools, tools), limits), tools
+    surface = msgspec.structs.replace(product_surface(tools), tools=SampleList(tools, "ten", "json"))
+    return Core(surface, limits), tools

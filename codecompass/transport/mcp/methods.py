@@ -42,12 +42,12 @@ from codecompass.transport.mcp.protocol import (
     TOOLS_LIST,
 )
 from codecompass.transport.mcp.subscriptions import resource_not_found
-from codecompass.transport.mcp.surface import HOUR_MS, InputRequired, TaskStarted, ToolResult
+from codecompass.transport.mcp.surface import HOUR_MS, InputRequired, TaskStarted
 from codecompass.transport.mcp.tasks import task_result
-from codecompass.transport.mcp.tool_results import rendered
 from codecompass.transport.mcp.wire import (
     CacheableResult,
     CallToolParams,
+    CallToolResult,
     CompleteParams,
     CompleteResult,
     CompletionValues,
@@ -169,8 +169,8 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
     _open_inputs(core, exchange, binding)
     outcome = await core.surface.tools.call(params.name, arguments, exchange)
     match outcome:
-        case ToolResult():
-            return rendered(outcome, knows_structured=exchange.envelope.knows_structured)
+        case CallToolResult():
+            return outcome
         case InputRequired():
             return _ask_again(core, exchange, outcome, binding)
         case TaskStarted():
@@ -178,7 +178,7 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
                 raise missing_capability(_TASK_REQUIRED)
             id_ = core.tasks.add(outcome.task)
             if id_ is None:
-                return rendered(outcome.otherwise, knows_structured=True)
+                return outcome.otherwise
             return task_result(id_, outcome.task.state, result_type="task", meta=outcome.meta)
 
 

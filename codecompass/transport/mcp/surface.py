@@ -1,17 +1,18 @@
 """What a server offers, seen from the session: tools, resources, prompts, completions, each behind a small Protocol.
 
-The product's surface is made in `product.py`; the conformance tests put their own behind the same session.
+The product's surface is made in `product/product_surface.py`; the conformance tests put their own behind the same session.
 """
 
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.tasks import Task, Watch
 from codecompass.transport.mcp.wire import (
+    CallToolResult,
     CompleteParams,
     GetPromptResult,
     Implementation,
@@ -22,15 +23,6 @@ from codecompass.transport.mcp.wire import (
 )
 
 HOUR_MS: Final = 3_600_000
-
-
-class ToolResult(Struct, frozen=True, kw_only=True):
-    """What a tool gave. `structured` goes out only to those who know it, and never with an error (rule R4)."""
-
-    content: tuple[Struct, ...]
-    structured: Raw | None = None
-    is_error: bool = False
-    meta: Mapping[str, object] = {}
 
 
 class InputRequired(Struct, frozen=True, kw_only=True):
@@ -47,11 +39,11 @@ class TaskStarted(Struct, frozen=True, kw_only=True):
     """
 
     task: Task
-    otherwise: ToolResult
+    otherwise: CallToolResult
     meta: Mapping[str, object] = {}
 
 
-ToolOutcome = ToolResult | InputRequired | TaskStarted
+ToolOutcome = CallToolResult | InputRequired | TaskStarted
 
 
 class ToolSource(Protocol):

@@ -5,12 +5,12 @@ from typing import Final
 
 from codecompass import __version__
 from codecompass.settings import AnswerForm
-from codecompass.transport.calls import Tools
+from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.wire import Implementation
 from codecompass.transport.product.prompts import ProductCompletions, ProductPrompts
 from codecompass.transport.product.resources import ProductResources
-from codecompass.transport.product.tool_calls import JobDirectory, ProductTools
+from codecompass.transport.product.tool_calls import ProductTools
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \
@@ -40,13 +40,13 @@ INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": WHAT_IT_IS + _JSON_ANSW
 show no more of it, and one repeats it for each tool."""
 
 
-def product_surface(tools: Tools, jobs: JobDirectory, answers: AnswerForm = "json") -> Surface:
-    """Returns the surface over the catalogue and the jobs of a server whose tools answer in this form."""
+def product_surface(access: ServerAccess, listing: str = "ten", answers: AnswerForm = "json") -> Surface:
+    """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
         instructions=INSTRUCTIONS[answers],
-        tools=ProductTools(tools, jobs),
-        resources=ProductResources(tools, jobs),
+        tools=ProductTools(access, listing, answers),
+        resources=ProductResources(access),
         prompts=ProductPrompts(),
-        completions=ProductCompletions(tools),
+        completions=ProductCompletions(access),
     )

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-import msgspec
 import trio
 from msgspec import Struct
 
-from codecompass.transport.calls import Tools
+from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
@@ -19,18 +18,6 @@ from codecompass.units import SECONDS
 N_LOOKED_AT: Final = 50
 """Hits that values are taken from: more would not help whoever is typing."""
 
-
-class _Hit(Struct, frozen=True):
-    path: str = ""
-    name: str = ""
-    qualified_name: str = ""
-
-
-class _Hits(Struct, frozen=True):
-    results: tuple[_Hit, ...] = ()
-
-
-_HITS: Final = msgspec.json.Decoder(_Hits)
 
 COMPLETION_SECONDS: Final = 2 * SECONDS
 """Somebody is typing: a first index is not waited for as by a question."""
@@ -47,11 +34,11 @@ _COMPLETED: Final[Mapping[tuple[str, str], str]] = {
 class ProductCompletions:
     """The CompletionSource of the product. Where no project is meant, or it has no index, there are no values."""
 
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
+    def __init__(self, access: ServerAccess) -> None:
+        self._access = access
 
     async def complete(self, params: CompleteParams, exchange: Exchange) -> tuple[str, ...]:
-        """As CompletionSource says."""
+        """Returns names or paths with what was typed in them, those that begin with it first."""
         kind = _COMPLETED.get((params.ref.name or params.ref.uri, params.argument.name))
         typed = params.argument.value.strip()
         if kind is None or not typed:
@@ -63,16 +50,15 @@ class ProductCompletions:
             "detail_level": "signature",
             "freshness_policy": "best_effort",
         }
-        answer = None
+        outcome = None
         with trio.move_on_after(COMPLETION_SECONDS):
-            answer = await self._tools.call(tool, arguments, SessionCaller(exchange))
-        if answer is None or answer.error is not None:
+            server = await self._access.opened()
+            outcome = await server.tools.call(tool, arguments, SessionCaller(exchange))
+        from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
+
+        if outcome is None or not isinstance(outcome.reply, LocateSymbolReply | SearchCodeReply):
             return ()
-        try:
-            hits = _HITS.decode(answer.payload).results
-        except msgspec.ValidationError:
-            return ()
-        values = (hit.name if kind == _SYMBOL else hit.path for hit in hits)
+        values = (hit.name if kind == _SYMBOL else hit.path for hit in outcome.reply.results)
         wanted = typed.lower()
         found = dict.fromkeys(value for value in values if wanted in value.lower())
         return tuple(sorted(found, key=lambda value: not value.lower().startswith(wanted)))
@@ -153,11 +139,11 @@ class ProductPrompts:
 
     @property
     def listed(self) -> tuple[Prompt, ...]:
-        """All of them."""
+        """All of them, in the order in which they are listed."""
         return tuple(template.prompt for template in _TEMPLATES)
 
     async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
-        """As PromptSource says."""
+        """Returns the prompt filled in, None where there is none of that name. Raises Fault for a missing argument."""
         template = next((each for each in _TEMPLATES if each.prompt.name == name), None)
         if template is None:
             return None

@@ -15,7 +15,7 @@ from codecompass.actors.job_model import JobState
 from codecompass.errors import FileNotFound
 from codecompass.jobs import Job
 from codecompass.protocol.times import iso_time_ms
-from codecompass.transport.calls import Tools
+from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.progress import status_text
@@ -23,7 +23,7 @@ from codecompass.transport.mcp.protocol import INTERNAL_ERROR
 from codecompass.transport.mcp.surface import InputRequired, ResourceText
 from codecompass.transport.mcp.tasks import JobWatch
 from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
-from codecompass.transport.product.tool_calls import JobDirectory, SessionCaller, asked_roots
+from codecompass.transport.product.tool_calls import SessionCaller, asked_roots
 
 WORKSPACES_URI: Final = "codecompass://workspaces"
 JOB_PREFIX: Final = "codecompass://jobs/"
@@ -57,9 +57,8 @@ class JobDocument(Struct, frozen=True, kw_only=True):
 class ProductResources:
     """The ResourceSource of the product."""
 
-    def __init__(self, tools: Tools, jobs: JobDirectory) -> None:
-        self._tools = tools
-        self._jobs = jobs
+    def __init__(self, access: ServerAccess) -> None:
+        self._access = access
 
     @property
     def listed(self) -> tuple[Resource, ...]:
@@ -95,7 +94,10 @@ class ProductResources:
         )
 
     async def read(self, uri: str, exchange: Exchange) -> ResourceText | InputRequired | None:
-        """As ResourceSource says. What a tool refuses for another reason than the file is a fault with the tool's code."""
+        """Returns what is in the resource, None where there is no such one.
+
+        Raises Fault with the tool's code for what a tool refuses for another reason than the file.
+        """
         if uri == WORKSPACES_URI:
             return await self._of_tool("health_check", {}, uri, exchange)
         if uri.startswith(OUTLINE_PREFIX):
@@ -113,28 +115,36 @@ class ProductResources:
 
     def watch(self, uri: str) -> JobWatch | None:
         """Jobs are watched, nothing else is."""
-        job = self._jobs.find(uri[len(JOB_PREFIX) :]) if uri.startswith(JOB_PREFIX) else None
+        server = self._access.server
+        if server is None or not uri.startswith(JOB_PREFIX):
+            return None
+        job = server.find_job(uri[len(JOB_PREFIX) :])
         return None if job is None else JobWatch(job)
 
     async def _of_tool(
         self, tool: str, arguments: dict[str, object], uri: str, exchange: Exchange
     ) -> ResourceText | InputRequired | None:
+        server = await self._access.opened()
+        from codecompass.protocol.encode import encode
+        from codecompass.protocol.replies import ErrorReply
+
         caller = SessionCaller(exchange)
-        answer = await self._tools.call(tool, arguments, caller)
-        question = asked_roots(answer, caller)
+        reply = (await server.tools.call(tool, arguments, caller)).reply
+        question = asked_roots(reply, caller)
         if question is not None:
             return question
-        if answer.error is None:
-            return _text(uri, answer.payload)
-        if answer.error.code == FileNotFound.code:
+        if not isinstance(reply, ErrorReply):
+            return _text(uri, encode(reply))
+        if reply.error.code == FileNotFound.code:
             return None
-        raise Fault(INTERNAL_ERROR, answer.error.message, reason=answer.error.code, uri=uri)
+        raise Fault(INTERNAL_ERROR, reply.error.message, reason=reply.error.code, uri=uri)
 
     async def _job(self, job_id: str) -> JobDocument | None:
-        live = self._jobs.find(job_id)
+        server = await self._access.opened()
+        live = server.find_job(job_id)
         if live is not None:
             return _live_document(live.state)
-        recorded = await self._jobs.recorded(job_id)
+        recorded = await server.recorded_job(job_id)
         if recorded is None:
             return None
         return _document(recorded, f"Error: {recorded.error}" if recorded.error else f"The job is {recorded.status}.")

@@ -1,29 +1,23 @@
-"""The product's tools behind `tools/call`: the caller as tools see it, answers as results, jobs by their id, running jobs as
-tasks, questions for roots.
+"""The product's tools behind `tools/call`: the caller as tools see it, replies as results, running jobs as tasks, questions for
+roots.
+
+A reply goes out in one of two forms. As JSON it is the text, with a line for each result, and for revisions that know it the
+structured content besides: hosts show a model either. As plain text it goes out alone, because hosts that get both show the
+model the JSON. A failure is text alone: clients hold structured content against the output schema even then.
 """
 
-from typing import TYPE_CHECKING, Protocol
-
-from codecompass.actors.job_model import JobView
-from codecompass.actors.messages import CancelJob
-from codecompass.errors import CodeCompassError
-
-if TYPE_CHECKING:
-    # A session is there before anything of the store is loaded.
-    from codecompass.actors.async_registry import AsyncRegistry
-    from codecompass.actors.supervisor import WorkspaceSupervisor
-    from codecompass.store.job_log import JobRecord
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
-from codecompass.actors.job_model import JobState
+from codecompass.actors.job_model import JobState, JobView
 from codecompass.errors import ProjectNotFound
 from codecompass.projects.caller import TransportName
-from codecompass.transport.calls import ToolAnswer, ToolDescription, Tools
+from codecompass.settings import AnswerForm
+from codecompass.transport.calls import ServerAccess, ToolDescription
 from codecompass.transport.mcp import progress
 from codecompass.transport.mcp.client import root_paths
 from codecompass.transport.mcp.exchange import Exchange
@@ -32,56 +26,11 @@ from codecompass.transport.mcp.progress import ProgressParams, status_text
 from codecompass.transport.mcp.protocol import META_JOB, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolOutcome
 from codecompass.transport.mcp.tasks import JobWatch, TaskState
-from codecompass.transport.mcp.tool_results import rendered, tool_result
-from codecompass.transport.mcp.wire import InputRequest, is_declared
+from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
-
-class JobDirectory(Protocol):
-    """All jobs of a server."""
-
-    def find(self, job_id: str) -> JobView | None:
-        """Returns the job if it runs or has ended lately. Never waits."""
-
-    async def recorded(self, job_id: str) -> "JobRecord | None":
-        """Returns the job as the log has it, of any process and however old."""
-
-    async def cancel(self, job_id: str) -> bool:
-        """Stops the job; False where it does not run here."""
-
-
-class ServerJobs:
-    """The JobDirectory of a server."""
-
-    def __init__(self, registry: "AsyncRegistry", supervisor: "WorkspaceSupervisor") -> None:
-        self._registry = registry
-        self._supervisor = supervisor
-
-    def find(self, job_id: str) -> JobView | None:
-        """As JobDirectory says."""
-        return self._supervisor.find_job(job_id)
-
-    async def recorded(self, job_id: str) -> "JobRecord | None":
-        """As JobDirectory says. None, too, while the registry cannot be read."""
-        from codecompass.store.job_log import JobLog
-
-        try:
-            return await self._registry.run_jobs(JobLog.find, job_id)
-        except CodeCompassError:
-            return None
-
-    async def cancel(self, job_id: str) -> bool:
-        """As JobDirectory says."""
-        from codecompass.store.registry import Registry
-
-        job = self._supervisor.find_job(job_id)
-        if job is None or job.state.has_ended:
-            return False
-        try:
-            project = await self._registry.run(Registry.require, job.state.project_id)
-            return await self._supervisor.route(project).ask(CancelJob(job_id=job_id))
-        except CodeCompassError:
-            return False
-
+if TYPE_CHECKING:
+    # A session is there before anything that answers a call is loaded.
+    from codecompass.protocol.replies import Reply
 
 ROOTS_INPUT: Final = "roots"
 """The name under which roots are asked for, and come back, in the modern era."""
@@ -133,7 +82,7 @@ class SessionCaller:
         return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 
     async def follow(self, job: JobView, seconds: float) -> None:
-        """As Caller says: on this request's token until the answer, and on the job's token beyond (rule R2)."""
+        """Waits for the end of the job, and tells of it: on the request's token until the answer, on the job's token beyond."""
         if seconds <= 0:
             return
         self.follow_beyond(job)
@@ -167,9 +116,11 @@ class SessionCaller:
 class JobTask:
     """An index job as a task. It ends `completed` however the job ended, with what its tool would have said then."""
 
-    def __init__(self, job: JobView, at_end: Callable[[JobState], ToolAnswer], stop: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self, job: JobView, result_at_end: Callable[[JobState], CallToolResult], stop: Callable[[], Awaitable[bool]]
+    ) -> None:
         self._job = job
-        self._at_end = at_end
+        self._result_at_end = result_at_end
         self._stop = stop
         self._seen: JobState | None = None
         self._seen_at = 0.0
@@ -186,7 +137,7 @@ class JobTask:
             return TaskState(status="working", created_at=job.created_at, updated_at=updated_at, message=message)
         if job.status == "cancelled":
             return TaskState(status="cancelled", created_at=job.created_at, updated_at=updated_at, message=message)
-        result = rendered(tool_result(self._at_end(job)), knows_structured=True)
+        result = self._result_at_end(job)
         return TaskState(status="completed", created_at=job.created_at, updated_at=updated_at, message=message, result=result)
 
     def watch(self) -> JobWatch:
@@ -201,49 +152,79 @@ class JobTask:
         """Nothing: a job asks nothing."""
 
 
-def asked_roots(answer: ToolAnswer, caller: SessionCaller) -> InputRequired | None:
-    """Returns the question for the client's roots where nothing else told the project and they could (rule R11)."""
-    if answer.error is None or answer.error.code != ProjectNotFound.code or not caller.misses_roots:
+def asked_roots(reply: "Reply", caller: SessionCaller) -> InputRequired | None:
+    """Returns the question for the client's roots where nothing else told the project and they could."""
+    from codecompass.protocol.replies import ErrorReply
+
+    if not caller.misses_roots or not isinstance(reply, ErrorReply) or reply.error.code != ProjectNotFound.code:
         return None
     return InputRequired(requests={ROOTS_INPUT: InputRequest(ROOTS_LIST)}, state=ROOTS_INPUT.encode())
+
+
+def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) -> CallToolResult:
+    """Returns a reply as the result of `tools/call`. `knows_structured`: whether the client's revision has such content."""
+    from codecompass.protocol import text
+    from codecompass.protocol.encode import encode, one_line
+    from codecompass.protocol.replies import ErrorReply
+
+    is_error = isinstance(reply, ErrorReply)
+    if answers == "text":
+        return CallToolResult(content=(TextContent(text.render(reply)),), is_error=is_error)
+    payload = encode(reply)
+    return CallToolResult(
+        content=(TextContent(payload.decode()),),
+        # Raw JSON is put into a frame as it is, and a frame ends at the first line break.
+        structured_content=Raw(one_line(payload)) if knows_structured and not is_error else UNSET,
+        is_error=is_error,
+    )
 
 
 class ProductTools:
     """The ToolSource of the product."""
 
-    def __init__(self, tools: Tools, jobs: JobDirectory) -> None:
-        self._tools = tools
-        self._jobs = jobs
+    def __init__(self, access: ServerAccess, listing: str, answers: AnswerForm) -> None:
+        self._access = access
+        self._listing = listing
+        self._answers: AnswerForm = answers
 
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
-        """Those of the catalogue."""
-        return self._tools.listed
+        """Those of the listing. Needs no open server."""
+        from codecompass.transport.tools.listing import describe
+
+        self._access.tools_listed()
+        return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
-        """Whether the catalogue has it."""
-        return self._tools.knows(name)
+        """Whether there is a tool of this name, listed or not. Needs no open server."""
+        from codecompass.protocol.requests import REQUESTS
+
+        return name in REQUESTS
 
     async def call(self, name: str, arguments: Mapping[str, object], exchange: Exchange) -> ToolOutcome:
-        """Runs a tool of the catalogue."""
+        """Runs a tool: waits for the server to open where it is not, and makes a task of a job for clients that want one."""
         caller = SessionCaller(exchange)
-        answer = await self._tools.call(name, arguments, caller)
-        question = asked_roots(answer, caller)
+        server = await self._access.opened()
+        outcome = await server.tools.call(name, arguments, caller)
+        question = asked_roots(outcome.reply, caller)
         if question is not None:
             return question
-        result = tool_result(answer)
-        job, at_end = answer.job, answer.at_end
+        envelope = exchange.envelope
+        result = result_of(outcome.reply, self._answers, knows_structured=envelope.knows_structured)
+        job, at_end = outcome.job, outcome.at_end
         if job is None:
             return result
         exchange.after_answer(lambda: caller.follow_beyond(job))
-        envelope = exchange.envelope
         takes_tasks = envelope.is_modern and envelope.capabilities.has_extension(TASKS_EXTENSION)
         if not takes_tasks or at_end is None or job.state.has_ended:
             return result
         state = job.state
 
+        def result_at_end(state: JobState) -> CallToolResult:
+            return result_of(at_end(state), self._answers, knows_structured=True)
+
         async def stop() -> bool:
-            return await self._jobs.cancel(state.job_id)
+            return await server.cancel_job(state.job_id)
 
         meta = {META_JOB: {"job_id": state.job_id, "progress_token": state.progress_token}}
-        return TaskStarted(task=JobTask(job, at_end, stop), otherwise=result, meta=meta)
+        return TaskStarted(task=JobTask(job, result_at_end, stop), otherwise=result, meta=meta)

@@ -6,14 +6,15 @@ from codecompass.protocol.requests import HealthCheck
 from codecompass.transport.tools.tool import INTEGER, OBJECT_OR_NULL, ROWS, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 async def run(call: "Call") -> "Outcome":
     """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
     from codecompass.protocol.metadata import bare_metadata
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.health import MAX_PROJECTS, health
-    from codecompass.transport.tools.toolkit import Outcome
 
     assert isinstance(call.request, HealthCheck)
     project = None

@@ -7,8 +7,9 @@ from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answ
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepoReply
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 async def run(call: "Call") -> "Outcome":

@@ -8,8 +8,9 @@ from codecompass.transport.tools.tool import INTEGER, NUMBER, STRING, STRING_OR_
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import IndexRepositoryReply
+    from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 _NUMBER_DIGITS: Final = 12
 """Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""

@@ -14,7 +14,8 @@ from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.registry import Project
-from codecompass.transport.tools.toolkit import Call, Outcome
+from codecompass.transport.calls import Outcome
+from codecompass.transport.tools.toolkit import Call
 
 SETTLING_QUERY: Final = "main"
 """Any question does; this one costs next to nothing."""

@@ -13,7 +13,8 @@ from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import AnyRequest
 
 if TYPE_CHECKING:
-    from codecompass.transport.tools.toolkit import Call, Outcome
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.toolkit import Call
 
 
 Schema = Mapping[str, object]

@@ -2,15 +2,13 @@
 report the job that it waits for, pass its reply on.
 """
 
-from collections.abc import Callable
-
 import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import ungrouped
-from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller
@@ -18,8 +16,8 @@ from codecompass.projects.eviction import Workspaces
 from codecompass.projects.router import Routed, Router
 from codecompass.protocol.decode import Decoded
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
-from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import AnyRequest
+from codecompass.transport.calls import Outcome
 from codecompass.transport.health import ServerState
 from codecompass.units import MINUTES
 
@@ -31,14 +29,6 @@ class Services(Struct, frozen=True, kw_only=True):
     workspaces: Workspaces
     router: Router
     state: ServerState
-
-
-class Outcome(Struct, frozen=True):
-    """The reply of a call, and the job that it started or joined; `at_end` makes the reply of the job's last state."""
-
-    reply: Reply
-    job: JobView | None = None
-    at_end: Callable[[JobState], Reply] | None = None
 
 
 class Call:

@@ -1,14 +1,16 @@
 """`/metrics` as Prometheus reads it, out of what is published."""
 
 import re
+from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from codecompass.projects.known import Known
+from codecompass.projects.survey import SurveyResult
 from codecompass.transport.http.metrics import Load, Supervision, render
-from codecompass.transport.measures import BOUNDS, MeasuredTools, Measures
-from tests.support.routing import Client
-from tests.transport.sample_tools import SampleTools
+from codecompass.transport.measures import BOUNDS, Measures
+from codecompass.transport.tools.catalog import Catalog
+from codecompass.transport.tools.toolkit import Services
+from tests.support.routing import Client, IdleWorkspaces
 from tests.transport.test_health import CALM, META, job, known, live
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')
@@ -44,15 +46,16 @@ def samples(text):
 
 async def test_calls_are_counted_by_tool_transport_and_outcome():
     measures = Measures()
-    tools = MeasuredTools(SampleTools(), measures)
-    for name in ("echo", "echo", "fail"):
+    state = SimpleNamespace(moment=lambda: CALM)
+    tools = Catalog(Services(registry=None, workspaces=IdleWorkspaces(), router=None, state=state), measures)
+    for name in ("health_check", "health_check", "search_code"):
         await tools.call(name, {}, Client())
 
     found = samples(page(measures))
 
-    assert found["codecompass_tool_calls_total", 'tool="echo",transport="stdio",outcome="ok"'] == 2
-    assert found["codecompass_tool_calls_total", 'tool="fail",transport="stdio",outcome="invalid_input"'] == 1
-    assert found["codecompass_tool_call_seconds_count", 'tool="echo",transport="stdio"'] == 2
+    assert found["codecompass_tool_calls_total", 'tool="health_check",transport="stdio",outcome="ok"'] == 2
+    assert found["codecompass_tool_calls_total", 'tool="search_code",transport="stdio",outcome="invalid_input"'] == 1
+    assert found["codecompass_tool_call_seconds_count", 'tool="health_check",transport="stdio"'] == 2
 
 
 def test_the_buckets_of_a_histogram_hold_all_that_took_at_most_so_long():
@@ -76,7 +79,7 @@ def test_the_buckets_of_a_histogram_hold_all_that_took_at_most_so_long():
 def test_workspaces_are_shown_as_they_are_live_and_as_they_lie_on_disk():
     moment = replace(
         CALM,
-        known=Known(projects=(known("asleep"), known("awake"), known("never", meta=None))),
+        known=SurveyResult(projects=(known("asleep"), known("awake"), known("never", meta=None))),
         live=(live("awake", queued=2, in_flight=1, restarts=3, file_count=10, symbol_count=20, active_job=job("awake")),),
     )
     awake, asleep = known("awake").project.name, known("asleep").project.name

@@ -23,13 +23,16 @@ from codecompass.protocol.replies import (
     SyncRepoReply,
 )
 from codecompass.settings import ServerSettings
+from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.product.product_surface import INSTRUCTIONS
+from codecompass.transport.measures import Measures
+from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, listed_names
+from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, describe, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
+from tests.support.serving import answer_of
 
 THE_TEN = {
     "index_repo",
@@ -77,32 +80,32 @@ class BrokenRouter:
         raise self.failure
 
 
-def catalog(listing="ten", failure=None):
+def catalog(failure=None):
     services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
-    return Catalog(services, listing)
+    return Catalog(services, Measures())
 
 
 def encoded(listing, revision=MODERN_REVISION):
-    return [json.loads(bytes(tool)) for tool in _encoded_tools(catalog(listing).listed, revision)]
+    return [json.loads(bytes(tool)) for tool in _encoded_tools(describe(listing), revision)]
 
 
 # what is listed
 
 
 def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
-    assert {tool.name for tool in catalog().listed} == THE_TEN
+    assert {tool.name for tool in describe("ten")} == THE_TEN
     assert ServerSettings().tools == "ten"
-    assert {tool.name for tool in catalog("core").listed} == set(GROUPS["core"])
-    assert {tool.name for tool in catalog("all").listed} == THE_TEN | {"index_repository"}
-    assert [tool.name for tool in catalog(" sync_repo , locate_symbol").listed] == ["locate_symbol", "sync_repo"]
-    assert {tool.name for tool in catalog("core,index_repository").listed} == {*GROUPS["core"], "index_repository"}
+    assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
+    assert {tool.name for tool in describe("all")} == THE_TEN | {"index_repository"}
+    assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
+    assert {tool.name for tool in describe("core,index_repository")} == {*GROUPS["core"], "index_repository"}
 
 
 def test_the_order_is_always_the_same():
     names = [tool.name for tool in TOOLS]
 
-    assert [tool.name for tool in catalog("all").listed] == names
-    assert [tool.name for tool in catalog(",".join(reversed(names))).listed] == names
+    assert [tool.name for tool in describe("all")] == names
+    assert [tool.name for tool in describe(",".join(reversed(names)))] == names
 
 
 @pytest.mark.parametrize("listing", ["twelve", "", "search_code,", "search_code,serch", "*", "TEN"])
@@ -114,11 +117,11 @@ def test_a_listing_of_what_there_is_not_is_refused_with_what_there_is(listing):
 
 
 def test_tools_that_are_not_listed_are_known_all_the_same():
-    core = catalog("core")
+    tools = product_surface(DeferredServer(None), "core").tools
 
-    assert core.knows("index_repository")
-    assert core.knows("health_check")
-    assert not core.knows("search")
+    assert tools.knows("index_repository")
+    assert tools.knows("health_check")
+    assert not tools.knows("search")
 
 
 # the contract of each
@@ -224,7 +227,7 @@ def test_every_reply_has_its_tool():
 @pytest.mark.parametrize("revision", [*HANDSHAKE_REVISIONS, MODERN_REVISION])
 @pytest.mark.parametrize("group", LARGEST)
 def test_the_list_of_tools_is_small(group, revision):
-    tools = _encoded_tools(catalog(group).listed, revision)
+    tools = _encoded_tools(describe(group), revision)
 
     size = len(b'{"tools":[' + b",".join(bytes(tool) for tool in tools) + b"]}")
 
@@ -247,7 +250,7 @@ def test_the_documentation_names_every_error_code_that_there_is():
 
 
 async def call(failure, tool="index_status", **arguments):
-    answer = await catalog(failure=failure).call(tool, arguments, Client())
+    answer = answer_of(await catalog(failure=failure).call(tool, arguments, Client()))
     return answer, json.loads(answer.payload)
 
 

@@ -2,7 +2,7 @@
 
 A change is one place in a text: `wrote` stands where `replaced` stood. While the rest of the file stays the same, putting
 `replaced` back gives the file as it was, to the byte, whatever its format. Where the user has changed other parts since, the
-place is found by what was written there. See `changing` for what then has to hold.
+place is found by its text. What has to hold then is checked in `reversible_edit.py`.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from codecompass.errors import PermissionDenied
 from codecompass.store.layout import HomeLayout, make_private_directory, not_writable, replace_file
 
 _CONTEXT: Final = 60
-"""Characters on either side that tell a short insertion from others like it."""
+"""Characters on either side that tell a short insertion from the same text elsewhere."""
 
 _MADE: Final = "directories"
 """The file that names the directories made for the changes, outermost first."""
@@ -34,11 +34,11 @@ class Splice(Struct, frozen=True, kw_only=True):
     behind: str
 
     def undone_at(self, text: str, offset: int) -> str:
-        """Returns the text with what was there before; `offset` is where `wrote` begins."""
+        """Returns the text with `replaced` put back; `offset` is where `wrote` begins."""
         return text[:offset] + self.replaced + text[offset + len(self.wrote) :]
 
     def found_in(self, text: str) -> int | None:
-        """Returns where `wrote` stands in a text that has changed since, None where that is not certain."""
+        """Returns the offset of `wrote` in a text that has changed since, None where it is not certain."""
         for length in (_CONTEXT, _CONTEXT // 4, 0):
             front = self.before[max(0, len(self.before) - length) :] if length else ""
             wanted = front + self.wrote + self.behind[:length]
@@ -48,20 +48,21 @@ class Splice(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What was done to one file. `state` is what the place held afterwards, `state_before` before, both as canonical JSON.
-
-    `digest` is of the whole text afterwards. `existed` is false for a file, `directories` holds those, that setup made.
-    `n_sections` counts the objects on the way to the place that were there.
-    """
+    """What was done to one file. "State" is the value at the place of the change, as canonical JSON."""
 
     path: str
     splice: Splice
     digest: str
+    """Of the whole text after the change."""
     state: str
+    """After the change."""
     state_before: str | None
     n_sections: int
+    """How many of the objects that enclose the place existed before."""
     existed: bool
+    """False where setup made the file."""
     directories: tuple[str, ...] = ()
+    """Those that setup made, outermost first."""
     has_backup: bool = False
 
 
@@ -85,30 +86,30 @@ def splice(before: str, after: str) -> Splice:
 
 
 def digest(text: str) -> str:
-    """Returns what a text is known by."""
+    """Returns the SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def canonical(value: object) -> str:
-    """Returns a value so that two that are equal are equal as text."""
+    """Returns a value as JSON; equal values give equal texts."""
     return msgspec.json.encode(value, order="sorted", enc_hook=str).decode()
 
 
-class Ledger:
-    """The changes that are in force, one file each. `kind` tells apart what is changed in one file for two reasons."""
+class ChangeRecords:
+    """The changes that are not undone, one JSON file each. `kind` distinguishes several changes of one file."""
 
     def __init__(self, home: HomeLayout) -> None:
         self._home = home
 
     def of(self, path: Path, kind: str) -> Change | None:
-        """Returns the change of a file. One that cannot be read is none."""
+        """Returns the change of a file, None where there is none that can be read."""
         try:
             return msgspec.json.decode(self._place(path, kind).read_bytes(), type=Change)
         except (OSError, msgspec.DecodeError):
             return None
 
     def open(self) -> None:
-        """Makes sure that changes can be kept. Raises PermissionDenied."""
+        """Makes the directory of the records. Raises PermissionDenied where it cannot be written."""
         made = [str(each) for each in reversed((self._home.hosts, *self._home.hosts.parents)) if not each.exists()]
         make_private_directory(self._home.hosts)
         if not os.access(self._home.hosts, os.W_OK):
@@ -120,7 +121,7 @@ class Ledger:
             replace_file(self._home.hosts / _MADE, msgspec.json.encode(made))
 
     def keep(self, path: Path, kind: str, change: Change) -> None:
-        """Keeps the change of a file in the place of the one before. Raises PermissionDenied."""
+        """Writes the change of a file, over an earlier one. Raises PermissionDenied."""
         self.open()
         try:
             replace_file(self._place(path, kind), msgspec.json.encode(change))
@@ -128,13 +129,13 @@ class Ledger:
             raise not_writable(self._home.hosts, error) from error
 
     def forget(self, path: Path, kind: str) -> None:
-        """Forgets the change of a file, and leaves no empty directory."""
+        """Removes the change of a file, and the directory where it was the last one."""
         try:
             self._place(path, kind).unlink(missing_ok=True)
         except OSError as error:
             raise not_writable(self._home.hosts, error) from error
         if not self.paths():
-            self._leave()
+            self._remove_directories()
 
     def paths(self) -> tuple[str, ...]:
         """Returns the files that hold a change of ours."""
@@ -144,8 +145,8 @@ class Ledger:
         except (OSError, msgspec.DecodeError):
             return ()
 
-    def _leave(self) -> None:
-        """Removes the directories that were made to keep changes in, as far as nothing else is in them by now."""
+    def _remove_directories(self) -> None:
+        """Removes the directories that were made for the records, as far as they are empty."""
         made: list[str] = [str(self._home.hosts)]
         record = self._home.hosts / _MADE
         with contextlib.suppress(OSError, msgspec.DecodeError):

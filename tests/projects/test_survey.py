@@ -6,8 +6,8 @@ import pytest
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.languages import SYMBOL_LANGUAGES
-from codecompass.projects import known
-from codecompass.projects.known import Survey, missing_grammars
+from codecompass.projects import survey
+from codecompass.projects.survey import ProjectSurvey, missing_grammars
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Registry, open_registry
@@ -23,7 +23,7 @@ async def world(tmp_path):
 async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(world, workspace):
     home = HomeLayout(workspace.home)
     await world.registry.run(Registry.register, workspace.root)
-    survey = Survey(world.registry, home, BlockingCalls())
+    survey = ProjectSurvey(world.registry, home, BlockingCalls())
 
     (before,) = (await survey.refresh()).projects
     workspace.write({"a.py": "def f(): pass\n"})
@@ -42,7 +42,7 @@ async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(wor
 
 async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace):
     await world.registry.run(Registry.register, workspace.root)
-    survey = Survey(world.registry, HomeLayout(workspace.home), BlockingCalls())
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
     await workspace.sync()
     workspace.layout.current.write_text("no json")
 
@@ -56,7 +56,7 @@ async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace)
 
 async def test_a_database_that_is_none_gives_no_meta(world, workspace):
     await world.registry.run(Registry.register, workspace.root)
-    survey = Survey(world.registry, HomeLayout(workspace.home), BlockingCalls())
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
     await workspace.sync()
     (facts,) = workspace.layout.epochs.glob("*/facts.db")
     facts.write_bytes(b"not a database" * 1000)
@@ -71,14 +71,14 @@ async def test_jobs_of_other_processes_are_seen(world):
     with open_registry(world.home) as registry:
         JobLog(registry).create(project.project_id, "full", cause="elsewhere", job_id="j1")
 
-    (seen,) = (await Survey(world.registry, world.home, BlockingCalls()).refresh()).projects
+    (seen,) = (await ProjectSurvey(world.registry, world.home, BlockingCalls()).refresh()).projects
 
     assert seen.active_job.job_id == "j1"
 
 
 async def test_a_registry_that_cannot_be_read_leaves_what_was_known(world):
     await world.registry.run(Registry.register, world.repository("shop"))
-    survey = Survey(world.registry, world.home, BlockingCalls())
+    survey = ProjectSurvey(world.registry, world.home, BlockingCalls())
     before = await survey.refresh()
     with sqlite3.connect(world.home.registry) as connection:
         connection.execute("DROP TABLE jobs")
@@ -95,9 +95,9 @@ async def test_a_registry_that_cannot_be_read_leaves_what_was_known(world):
 def test_every_language_has_its_grammar_here_and_one_that_is_missing_is_named(monkeypatch):
     assert missing_grammars() == ()
 
-    monkeypatch.setattr(known, "SEPARATE_GRAMMARS", {"csharp": "no_such_package"})
+    monkeypatch.setattr(survey, "SEPARATE_GRAMMARS", {"csharp": "no_such_package"})
     assert missing_grammars() == ("csharp",)
-    monkeypatch.setattr(known, "GRAMMAR_PACK", "no_such_package")
+    monkeypatch.setattr(survey, "GRAMMAR_PACK", "no_such_package")
     assert missing_grammars() == SYMBOL_LANGUAGES
 
 

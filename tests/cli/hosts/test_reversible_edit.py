@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from codecompass.cli.hosts import changing
-from codecompass.cli.hosts.changing import Edit
-from codecompass.cli.hosts.configuration import AllowEdit, EntryEdit
-from codecompass.cli.hosts.existing import Request
-from codecompass.cli.hosts.known import HOSTS, FileApproval, Host, Launch, host_named
-from codecompass.cli.hosts.ledger import Ledger
-from codecompass.cli.hosts.rules import RulesEdit
+from codecompass.cli.hosts import reversible_edit
+from codecompass.cli.hosts.agent_rules import RulesEdit
+from codecompass.cli.hosts.change_records import ChangeRecords
+from codecompass.cli.hosts.config_edits import AllowEdit, EntryEdit
+from codecompass.cli.hosts.entry_revision import Request
+from codecompass.cli.hosts.reversible_edit import Edit
+from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, Launch, host_named
 from codecompass.errors import FileUnreadable
 from codecompass.store.layout import HomeLayout
 from tests.support.host_files import json_files, toml_files, yaml_files
@@ -57,18 +57,18 @@ class Place:
             self.path.parent.mkdir(parents=True)
             self.path.write_bytes(text.encode())
         self.home = HomeLayout(base / "data")
-        self.ledger = Ledger(self.home)
+        self.records = ChangeRecords(self.home)
         self.at_first = self.content()
 
     def content(self) -> dict[str, bytes | None]:
         """Everything that is there: names, and bytes of files."""
         return {str(path.relative_to(self.base)): path.read_bytes() if path.is_file() else None for path in self.base.rglob("*")}
 
-    def apply(self, edit: Edit) -> changing.Outcome:
-        return changing.apply(self.path, edit, self.ledger, is_shared=False, dry_run=False)
+    def apply(self, edit: Edit) -> reversible_edit.Outcome:
+        return reversible_edit.apply(self.path, edit, self.records, is_shared=False, dry_run=False)
 
-    def undo(self, edit: Edit, *, force: bool = False) -> changing.Outcome:
-        return changing.undo(self.path, edit, self.ledger, dry_run=False, force=force)
+    def undo(self, edit: Edit, *, force: bool = False) -> reversible_edit.Outcome:
+        return reversible_edit.undo(self.path, edit, self.records, dry_run=False, force=force)
 
     def text(self) -> str:
         return self.path.read_bytes().decode()
@@ -221,7 +221,7 @@ def test_rules_are_added_once_and_taken_out_to_the_byte(text, is_known):
         here.apply(RulesEdit())
         assert here.apply(RulesEdit()).is_changed is False
         if not is_known:
-            here.ledger.forget(here.path, RulesEdit.kind)
+            here.records.forget(here.path, RulesEdit.kind)
             if not (text or "").strip("\ufeff"):
                 return  # nobody can tell an empty file from none
 

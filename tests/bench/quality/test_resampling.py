@@ -1,8 +1,8 @@
 """Figures over random halves of the repositories: the same halves each time, honest about what varies."""
 
 from bench.quality.data import Target, Truth
-from bench.quality.halves import earning_table, halves_line
 from bench.quality.report import Judged, search_figure
+from bench.quality.resampling import earning_table, halves_line
 from bench.quality.scores import score_search
 
 

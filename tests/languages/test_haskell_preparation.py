@@ -5,7 +5,7 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.extract import extract, parse
-from codecompass.languages.haskell_syntax import prepared
+from codecompass.languages.haskell_syntax import prepare
 
 
 def names_in(text):
@@ -24,7 +24,7 @@ def names_in(text):
 def test_the_parser_gets_as_many_bytes_and_the_same_line_breaks(text):
     source = text.encode()
 
-    result = prepared(source)
+    result = prepare(source)
 
     assert len(result) == len(source)
     assert [index for index, byte in enumerate(result) if byte == 10] == [
@@ -48,7 +48,7 @@ def test_both_branches_of_a_top_level_conditional_are_found():
 def test_a_conditional_inside_a_function_is_left_alone():
     text = "f x =\n#if X\n  x + 1\n#else\n  x + 2\n#endif\ng = 1\n"
 
-    assert prepared(text.encode()) == text.encode()
+    assert prepare(text.encode()) == text.encode()
     assert ("g", 7, 7) in names_in(text)
 
 

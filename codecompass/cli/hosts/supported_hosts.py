@@ -1,7 +1,7 @@
-"""The hosts that `codecompass setup` knows: where each keeps its servers, and in which shape.
+"""The hosts that `codecompass setup` supports: where each keeps its servers, and in which shape.
 
-Source of paths and shapes: the program itself where `checked` says so, else the host's documents, as of November 2026. A
-host's user file holds for all projects, its project file for one and can be committed.
+Paths and shapes were checked with the program itself where `checked` says so, else taken from the host's documents, in November
+2026. A host's user file holds for all projects; its project file holds for one and can be committed.
 """
 
 import sys
@@ -15,7 +15,7 @@ FileFormat = Literal["json", "toml", "yaml"]
 Base = Literal["home", "config", "application"]
 
 SERVER: Final = "codecompass"
-"""The name of the server in every host. Short: some hosts put it before the name of each tool, and cut."""
+"""The name of the server in every host. Short, as some hosts prefix the names of tools with it and cut the result."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How a host writes an entry. `arguments` is empty where they stand in one list with the command.
+    """The names of an entry's members. `arguments` is empty where they are in one list with the command.
 
-    `fixed` are members that the host wants besides, before and after those.
+    `before` and `after` are further members that the host wants, and where it has them.
     """
 
     command: str = "command"
@@ -39,7 +39,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     after: tuple[tuple[str, object], ...] = ()
 
     def entry(self, launch: Launch) -> dict[str, object]:
-        """Returns the entry that starts a server so."""
+        """Returns the entry that starts a server with `launch`."""
         made: dict[str, object] = dict(self.before)
         if self.arguments:
             made |= {self.command: launch.program, self.arguments: list(launch.arguments)}
@@ -50,7 +50,7 @@ class Shape(Struct, frozen=True, kw_only=True):
         return made | dict(self.after)
 
     def launch(self, entry: Mapping[str, object]) -> Launch | None:
-        """Returns how an entry starts its server, None where it starts none or cannot be read."""
+        """Returns how an entry starts its server, None where it starts no process or has another shape."""
         command = entry.get(self.command)
         given: object = entry.get(self.arguments, []) if self.arguments else []
         if not self.arguments and isinstance(command, list | tuple) and command:
@@ -64,14 +64,16 @@ class Shape(Struct, frozen=True, kw_only=True):
 
 
 class EntryApproval(Struct, frozen=True, kw_only=True):
-    """The host takes calls without asking where the entry says so. `value` None stands for the list of our tools."""
+    """A member of the entry that makes the host call tools without asking. `value` None stands for the list of our tools."""
 
     member: str
     value: object = None
 
 
 class FileApproval(Struct, frozen=True, kw_only=True):
-    """The host takes calls without asking that a list in a file of its own names: `prefix` and the tool's name."""
+    """A list, in another file of the host, of tools that it calls without asking, as `prefix` and the tool's name.
+
+    `user` and `project` are the paths of that file, `section` is the path of the list in it."""
 
     user: str
     project: str
@@ -81,33 +83,38 @@ class FileApproval(Struct, frozen=True, kw_only=True):
 
 
 class Host(Struct, frozen=True, kw_only=True):
-    """A host. `section` is the path of the object that holds its servers.
-
-    `user` names its file below a base directory (see `user_path`), `project` its file in a project, None where it has none.
-    Of `others`, names beside those that the host reads too, one that exists is used. A host without `user` has no file that
-    another program may write; `place` says where a person puts the entry. `afterwards` says what makes it take effect,
-    `asking` what the host asks before it calls a tool, and what switches that off.
-    """
+    """An editor or agent that starts servers from an entry in a configuration file."""
 
     name: str
     title: str
     format: FileFormat = "json"
     section: tuple[str, ...] = ("mcpServers",)
+    """Path of the object that holds the servers."""
     shape: Shape = Shape()
     user: str = ""
+    """Its user file, below a base directory (see `user_path`); empty where no other program may write it."""
     project: str | None = None
+    """Its file in a project, None where it has none."""
     others: tuple[str, ...] = ()
+    """Other names of both files that the host reads; one that exists is used."""
     base: Base = "home"
     home_variable: str = ""
+    """Environment variable that moves its directory, which `home_prefix` names in `user`."""
     home_prefix: str = ""
     file_variable: str = ""
+    """Environment variable that names its user file."""
     approval: EntryApproval | FileApproval | None = None
     finds_project: bool = True
+    """Whether the server learns from the host which project is open."""
     checked: Literal["program", "documents"] = "documents"
     place: str = ""
+    """Where a person puts the entry, for a host without `user`."""
     afterwards: str
+    """What makes the entry take effect."""
     asking: str = ""
+    """What the host asks before it calls a tool, and what switches that off."""
     project_afterwards: str = ""
+    """What it asks before it uses the file of a project."""
 
 
 _TYPED: Final = Shape(before=(("type", "stdio"),))
@@ -326,7 +333,7 @@ def host_named(name: str) -> Host:
 
 
 def user_path(host: Host, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Returns the host's file for all projects. It need not exist. The variables are those that the hosts themselves read."""
+    """Returns the host's user file, which need not exist. `environment` holds the variables that the host itself reads."""
     given = environment.get(host.file_variable) if host.file_variable else None
     if given:
         return Path(given)
@@ -339,14 +346,14 @@ def project_path(host: Host, root: Path) -> Path | None:
 
 
 def approval_path(host: Host, approval: FileApproval, environment: Mapping[str, str], root: Path | None) -> Path:
-    """Returns the file that holds what the host may do unasked: of the project at `root`, or of the user."""
+    """Returns the file with the host's list of approved tools: of the project at `root`, or the user's."""
     if root is not None:
         return root / approval.project
     return _below_home(host, approval.user, approval.home_prefix, environment, sys.platform)
 
 
 def _below_home(host: Host, name: str, prefix: str, environment: Mapping[str, str], platform: str) -> Path:
-    """`~/.config` is the place on macOS too for hosts that come from the command line, and for Zed."""
+    """Command line hosts, and Zed, use `~/.config` on macOS as well."""
     home = Path(environment.get("HOME") or Path.home())
     moved = environment.get(host.home_variable) if host.home_variable else None
     if moved:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from bench.quality.guesses import CHANGES, ask, guesses_table, unique_symbols
+from bench.quality.misremembered_names import CHANGES, ask, guesses_table, unique_symbols
 from tests.support.workspace import TestWorkspace
 
 FILES = {

@@ -1,8 +1,12 @@
-"""The comment above a definition, as read from the text."""
+"""What is read from the text of a source file: the comment above a definition, and the offsets of markers."""
+
+import re
 
 import pytest
+from tree_sitter_language_pack import get_parser
 
-from codecompass.languages.source_text import comment_above_byte
+from codecompass.languages.language import Context
+from codecompass.languages.source_text import comment_above_byte, holds_marker, offsets
 
 
 def above(source: str) -> str:
@@ -39,3 +43,18 @@ def test_a_comment_on_the_lines_above_is_found_through_attributes(source, commen
 )
 def test_a_comment_that_is_about_something_else_is_not_taken(source):
     assert above(source) == ""
+
+
+def test_offsets_come_in_order_whatever_marker_they_are_of():
+    assert offsets(b"b a b a", (b"a", b"b")) == (0, 2, 4, 6)
+
+
+def test_a_pattern_keeps_the_offsets_at_which_it_matches():
+    assert offsets(b"function (a) function b", (b"function",), re.compile(rb"function \w")) == (13,)
+
+
+def test_a_node_holds_the_markers_between_its_first_and_its_last_byte():
+    root = get_parser("python").parse(b"a = 1\nb = 2\nc = 3\n").root_node
+    context = Context(path="a", source=b"", module=(), marker_offsets=(6,))
+
+    assert [holds_marker(node, context) for node in root.named_children] == [False, True, False]

@@ -1,4 +1,4 @@
-"""What `setup` does to a host's file, as text: the entry that starts the server, and the list of what needs no asking."""
+"""The edits of a host's configuration: the entry that starts the server, and the list of tools that need no approval."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import Any, Final
 
 from codecompass.cli.hosts import json_text, toml_text, yaml_text
-from codecompass.cli.hosts.changing import Done
-from codecompass.cli.hosts.existing import Request, revised
+from codecompass.cli.hosts.entry_revision import Request, revised
 from codecompass.cli.hosts.json_text import NotJson
-from codecompass.cli.hosts.known import SERVER, FileApproval, FileFormat, Host
+from codecompass.cli.hosts.reversible_edit import EditResult
+from codecompass.cli.hosts.supported_hosts import SERVER, FileApproval, FileFormat, Host
 from codecompass.cli.hosts.toml_text import NotToml
 from codecompass.cli.hosts.yaml_text import NotYaml
 from codecompass.errors import FileUnreadable
@@ -20,7 +20,7 @@ _INVALID: Final = (NotJson, NotToml, NotYaml)
 
 
 class EntryEdit:
-    """The entry of our server in a host's file. See `changing.Edit`."""
+    """The `Edit` of the entry of our server in a host's file."""
 
     kind = "entry"
     is_whole = True
@@ -31,33 +31,32 @@ class EntryEdit:
         self._editor = _EDITORS[host.format]
         self._place = (*host.section, SERVER)
 
-    def done(self, text: str, base: str) -> Done:
-        """See `changing.Edit`."""
+    def apply(self, text: str, base: str) -> EditResult:
         try:
             present = self._editor.value_at(text, self._place)
             theirs = self._editor.value_at(base, self._place)
             wanted = self._request.entry(self._host.shape)
             if theirs is None:
-                return Done(text=self._with(text, present, wanted))
+                return EditResult(text=self._with(text, present, wanted))
             if self._force:
                 changed = self._with(text, present, wanted)
-                return Done(text=changed, replaced=theirs if changed != text else None)
+                return EditResult(text=changed, replaced=theirs if changed != text else None)
             revision = revised(theirs, self._request, self._host.shape, self._search_path)
             changed = self._with(text, present, revision.entry)
             if changed == text:
-                return Done(text=text)
-            return Done(text=changed, changes=revision.changes, kept=revision.kept, replaced=revision.replaced)
+                return EditResult(text=text)
+            return EditResult(text=changed, changes=revision.changes, kept=revision.kept, replaced=revision.replaced)
         except _INVALID as error:
             raise self._unreadable(error) from error
 
     def _with(self, text: str, present: object, entry: Mapping[str, object]) -> str:
-        """Changes only the members that differ, so that comments and layout of the others stay."""
+        """Returns the text with the entry. Only members that differ are changed: comments and layout of the others stay."""
         changed: str
         if not isinstance(present, Mapping):
             changed = self._editor.assign(text, self._place, entry)
             return changed
         if not set(present) & set(entry):
-            # Nothing of it stays, so that there is nothing to keep the layout of.
+            # None of its members stays, so there is no layout to keep.
             changed = self._editor.assign(text, self._place, entry)
             return changed
         for name in present:
@@ -69,7 +68,6 @@ class EntryEdit:
         return text
 
     def state(self, text: str) -> object:
-        """See `changing.Edit`."""
         try:
             value: object = self._editor.value_at(text, self._place)
         except _INVALID as error:
@@ -77,7 +75,6 @@ class EntryEdit:
         return value
 
     def rest(self, text: str) -> object:
-        """See `changing.Edit`."""
         if self._host.format == "yaml":
             cut = self.without(text, None, None, 0)
             return [line.rstrip() for line in cut.splitlines() if line.strip()]
@@ -87,7 +84,6 @@ class EntryEdit:
             raise self._unreadable(error) from error
 
     def n_sections(self, text: str) -> int:
-        """See `changing.Edit`."""
         try:
             depths = range(1, len(self._place))
             return sum(self._editor.value_at(text, self._place[:depth]) is not None for depth in depths)
@@ -95,7 +91,6 @@ class EntryEdit:
             raise self._unreadable(error) from error
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """See `changing.Edit`."""
         del state
         try:
             if before is not None:
@@ -114,7 +109,7 @@ class EntryEdit:
 
 
 class AllowEdit:
-    """Our tools in a host's list of what may be called without asking. See `changing.Edit`."""
+    """The `Edit` of our tools in a host's list of what may be called without asking."""
 
     kind = "allow"
     is_whole = False
@@ -124,30 +119,25 @@ class AllowEdit:
         self._prefix = approval.prefix
         self._items = tuple(approval.prefix + tool for tool in tools)
 
-    def done(self, text: str, base: str) -> Done:
-        """See `changing.Edit`."""
+    def apply(self, text: str, base: str) -> EditResult:
         del base
         try:
-            return Done(text=json_text.add_items(text, self._place, self._items))
+            return EditResult(text=json_text.add_items(text, self._place, self._items))
         except NotJson as error:
             raise self._unreadable(error) from error
 
     def state(self, text: str) -> object:
-        """See `changing.Edit`."""
         found = [item for item in self._list(text) if isinstance(item, str) and item.startswith(self._prefix)]
         return sorted(found) or None
 
     def rest(self, text: str) -> object:
-        """See `changing.Edit`."""
         others = [item for item in self._list(text) if not isinstance(item, str) or not item.startswith(self._prefix)]
         return [others, _pruned(json_text.value_at(text, ()), self._place)]
 
     def n_sections(self, text: str) -> int:
-        """See `changing.Edit`."""
         return sum(json_text.value_at(text, self._place[:depth]) is not None for depth in range(1, len(self._place) + 1))
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """See `changing.Edit`."""
         had = before if isinstance(before, list) else []
         try:
             text = json_text.remove_items(text, self._place, [item for item in state or [] if item not in had])  # type: ignore[attr-defined]
@@ -170,18 +160,18 @@ class AllowEdit:
 
 
 def rendered(host: Host, entry: Mapping[str, object]) -> str:
-    """Returns the entry within its sections, to be put into a file by hand."""
+    """Returns the entry within its sections, for a person to paste into a file."""
     text: str = _EDITORS[host.format].assign("", (*host.section, SERVER), entry)
     return text
 
 
 def rendered_list(section: Sequence[str], items: Sequence[str]) -> str:
-    """Returns a list within its sections, to be put into a file by hand."""
+    """Returns a list within its sections, for a person to paste into a file."""
     return json_text.add_items("", section, items)
 
 
 def _pruned(data: object, path: Sequence[str]) -> object:
-    """The data without what is at `path`, and without sections that are empty then."""
+    """Returns the data without the value at `path`, and without sections that are empty then."""
     if not isinstance(data, Mapping) or path[0] not in data:
         return data
     rest = {name: value for name, value in data.items() if name != path[0]}

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from bench.quality.data import Answer, Hit, Repository
-from bench.quality.disguise import hidden, renamed, without_name
 from bench.quality.harness import WorkTree
+from bench.quality.renamed_trees import hidden, renamed, without_name
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""What `doctor` looks at. Each check is a function that looks at one thing and says how it is and what to do about it.
+"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its state and a remedy.
 
-A check that fails unexpectedly is itself a finding; none of them changes anything but a probe file that it removes.
+An unexpected exception in a check is a finding too. Nothing is changed, but for a probe file that is removed again.
 """
 
 import os
@@ -30,7 +30,7 @@ from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_ans
 
 Status = Literal["ok", "warn", "fail"]
 
-LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "rich", "structlog", "tantivy", "tree-sitter", "trio")
+LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "structlog", "tantivy", "tree-sitter", "trio")
 GRAMMAR_PACK: Final = "tree-sitter-language-pack"
 _MODULES: Final = {"google-re2": "re2", "tree-sitter": "tree_sitter"}
 
@@ -44,7 +44,7 @@ INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finding. `remedy` is what to do about it, empty where all is well."""
+    """A finding. `remedy` says what to do about it; empty where nothing is to be done."""
 
     name: str
     status: Status
@@ -53,7 +53,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def run_checks(invocation: Invocation) -> Iterator[Check]:
-    """Yields the findings, from the program outwards to the projects."""
+    """Yields the findings: the program first, then the machine and the store, the projects last."""
     try:
         home = invocation.home
         settings = Check(name="settings", status="ok", message="all configuration files can be read")
@@ -90,7 +90,7 @@ def _guarded(name: str, check: Callable[[], Check]) -> Check:
         return check()
     except CodeCompassError as error:
         return Check(name=name, status="fail", message=error.message, remedy=str(error.data.get("remediation", "")))
-    except Exception as error:  # noqa: BLE001 - a broken installation breaks in any way, and that is what we look for
+    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything, and finding that is the purpose
         return Check(
             name=name,
             status="fail",
@@ -157,7 +157,7 @@ def _worker() -> Check:
             capture_output=True,
             timeout=PROBE_DEADLINE_SECONDS,
             check=False,
-            # As the pool starts it: whatever lies in the current directory must not stand in for our modules.
+            # As the pool starts it: modules in the current directory must not be imported instead of ours.
             env={**os.environ, "PYTHONSAFEPATH": "1"},
             cwd="/",
         )
@@ -302,7 +302,7 @@ def _projects(home: HomeLayout) -> tuple[Project, ...]:
         with open_registry(home) as registry:
             return registry.projects()
     except CodeCompassError:
-        return ()  # the check of the registry has said so
+        return ()  # reported by the check of the registry
 
 
 def _project_settings(invocation: Invocation, project: Project) -> Check:
@@ -369,4 +369,4 @@ def _project(home: HomeLayout, project: Project) -> Check:
 
 
 def _at_full_pace(_n_bytes: int) -> None:
-    """Somebody waits for the result."""
+    """Does not pause between reads: the user waits for the result."""

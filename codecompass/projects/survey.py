@@ -1,6 +1,6 @@
 """What a server knows of all registered projects without asking their workspaces: read in the background, published whole.
 
-Whoever answers for the state of the server reads what is published and never waits for a disk.
+Health and metrics use the last published result, so that they never wait for a disk.
 """
 
 import os
@@ -19,35 +19,36 @@ from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
+from codecompass.store.inspection import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
-from codecompass.store.peek import Peek, peek
 from codecompass.store.registry import Project, Registry
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
 SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
-"""Grammars that the pack takes from a package of their own."""
-
+"""Grammars that the pack takes from packages of their own, by language."""
 
 PRESENCE_SECONDS: Final = 2 * SECONDS
+"""How long a file system may take to say whether the root of a project exists."""
 
 
-class KnownProject(Struct, frozen=True, kw_only=True):
-    """A registered project as its files and the log of jobs tell. `meta` is None without a readable index.
-
-    `active_job` may be one of another process, then it is `is_elsewhere`. `exists` is false where its
-    directory is gone.
-    """
+class SurveyedProject(Struct, frozen=True, kw_only=True):
+    """A registered project, as its index on disk and the log of jobs describe it."""
 
     project: Project
     schema_status: SchemaStatus
     current_schema_version: int
+    """Of the index on disk; 0 without one."""
     meta: IndexMeta | None = None
+    """None without a readable index."""
     active_job: JobRecord | None = None
     is_elsewhere: bool = False
+    """Whether another process runs the active job."""
     interruption: Interruption | None = None
+    """How the last job ended, where it was interrupted."""
     exists: bool = True
+    """False where the root directory is gone."""
 
 
 class ProjectJobs(Struct, frozen=True):
@@ -58,54 +59,60 @@ class ProjectJobs(Struct, frozen=True):
     interruption: Interruption | None
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """What was found at the last look. `registry_error` says why there was none, `projects` are then those before."""
+class SurveyResult(Struct, frozen=True, kw_only=True):
+    """What the last survey found. Where the registry could not be read, `registry_error` says why, and `projects` are those of
+    the survey before."""
 
-    projects: tuple[KnownProject, ...] = ()
+    projects: tuple[SurveyedProject, ...] = ()
     registry_error: str = ""
     missing_grammars: tuple[str, ...] = ()
 
 
-class Survey:
-    """Looks at all projects. One for a server; each look costs a few file states a project, and more where they changed."""
+class ProjectSurvey:
+    """Surveys all projects. One for a server; a survey costs a few stat() calls a project, and more where its index changed."""
 
     def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
         self._blocking = blocking
         self._registry = registry
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
-        self._seen: Mapping[str, Peek] = {}
-        self._latest = Known()
+        self._seen: Mapping[str, IndexInspection] = {}
+        self._latest = SurveyResult()
         self._missing_grammars: tuple[str, ...] | None = None
 
-    async def refresh(self) -> Known:
-        """Returns what there is to know now. Never raises: what cannot be read is said."""
+    async def refresh(self) -> SurveyResult:
+        """Surveys all projects now. Never raises: what cannot be read is part of the result."""
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
             await self._registry.run_jobs(JobLog.recover, self._home)
             projects = await self._registry.run(_projects_with_jobs)
             gone = {each.project.project_id for each in projects if await is_gone(self._blocking, each.project.root)}
-            known = await trio.to_thread.run_sync(lambda: self._look(projects, gone), limiter=self._limiter)
+            known = await trio.to_thread.run_sync(lambda: self._read(projects, gone), limiter=self._limiter)
         except CodeCompassError as error:
-            self._latest = Known(
+            self._latest = SurveyResult(
                 projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
             )
         else:
-            self._latest = Known(projects=known, missing_grammars=self._missing_grammars)
+            self._latest = SurveyResult(projects=known, missing_grammars=self._missing_grammars)
         return self._latest
 
-    def _look(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[KnownProject, ...]:
-        seen: dict[str, Peek] = {
-            each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
+    def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
+        """Blocking."""
+        seen: dict[str, IndexInspection] = {
+            each.project.project_id: inspect_index(
+                self._home.project(each.project.project_id), self._seen.get(each.project.project_id)
+            )
             for each in projects
         }
         self._seen = seen
-        return tuple(_known(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in projects)
+        return tuple(
+            _surveyed(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in projects
+        )
 
 
 async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
-    """Returns whether the directory of a project is no more; false where its file system does not say."""
+    """Returns whether the root of a project does not exist any more; false where its file system does not answer."""
     try:
         return not await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
     except FileSystemUnresponsive:
@@ -122,9 +129,9 @@ def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
     )
 
 
-def _known(entry: ProjectJobs, seen: Peek, *, exists: bool) -> KnownProject:
+def _surveyed(entry: ProjectJobs, seen: IndexInspection, *, exists: bool) -> SurveyedProject:
     job = entry.active_job
-    return KnownProject(
+    return SurveyedProject(
         project=entry.project,
         schema_status=seen.found.status,
         current_schema_version=seen.found.current_schema_version,

@@ -1,13 +1,13 @@
-"""The lines in a project's own instructions for agents that say when to use which tool, between two markers.
+"""The lines in a project's instructions for agents that say when to use which tool, between two markers.
 
-Agents that have a shell grep by habit; what the project itself tells them weighs more than what a server does.
+Agents with a shell use grep by habit; they follow instructions of the project more than descriptions of a server.
 """
 
 import re
 from pathlib import Path
 from typing import Final
 
-from codecompass.cli.hosts.changing import Done
+from codecompass.cli.hosts.reversible_edit import EditResult
 
 BEGIN: Final = "<!-- codecompass: begin -->"
 END: Final = "<!-- codecompass: end -->"
@@ -18,7 +18,7 @@ RULES: Final = (
     "- Before you read a long file, call `get_file_outline`; for all the code about one question, call `get_code_context`.",
     "- Use grep for what is not in the index: files that git ignores, build output, logs.",
 )
-"""One line each: what an agent should do, in the order in which it matters."""
+"""What an agent should do, the most important first."""
 
 _BLOCK: Final = re.compile(rf"(?:^|(?<=[\n\ufeff])){re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _NAMES: Final = ("AGENTS.md", "CLAUDE.md")
@@ -30,41 +30,37 @@ def rules_path(root: Path) -> Path:
 
 
 class RulesEdit:
-    """Our lines in a project's instructions. See `changing.Edit`."""
+    """The `Edit` that puts our lines into a project's instructions."""
 
     kind = "rules"
     is_whole = True
 
-    def done(self, text: str, base: str) -> Done:
-        """See `changing.Edit`. Lines between our markers that are others become ours."""
+    def apply(self, text: str, base: str) -> EditResult:
+        """Whatever is between our markers is replaced."""
         del base
         found = _BLOCK.search(text)
         newline = _newline(text if found is None else found[0])
         block = rendered(newline)
         if found is not None:
-            return Done(text=text[: found.start()] + block + text[found.end() :])
+            return EditResult(text=text[: found.start()] + block + text[found.end() :])
         if not text.removeprefix("\ufeff"):
-            return Done(text=text + block + newline)
-        # Without an end of its last line the text keeps none: so the text alone tells what was there.
+            return EditResult(text=text + block + newline)
+        # A text without a newline at its end gets none, so that an undo can tell what was there.
         is_ended = text.endswith("\n")
-        return Done(text=text + newline * (1 if is_ended else 2) + block + (newline if is_ended else ""))
+        return EditResult(text=text + newline * (1 if is_ended else 2) + block + (newline if is_ended else ""))
 
     def state(self, text: str) -> object:
-        """See `changing.Edit`."""
         found = _BLOCK.search(text)
         return None if found is None else found[0].replace("\r\n", "\n")
 
     def rest(self, text: str) -> object:
-        """See `changing.Edit`."""
         return _BLOCK.sub("", text).split()
 
     def n_sections(self, text: str) -> int:
-        """See `changing.Edit`."""
         del text
         return 0
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """See `changing.Edit`."""
         del state, before, n_sections
         found = _BLOCK.search(text)
         if found is None:
@@ -81,5 +77,5 @@ def _newline(text: str) -> str:
 
 
 def rendered(newline: str = "\n") -> str:
-    """Returns the lines with their markers, without an end of the last one."""
+    """Returns the lines with their markers, without a newline at the end."""
     return newline.join((BEGIN, *RULES, END))

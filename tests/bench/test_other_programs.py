@@ -1,6 +1,6 @@
 """What other programs cost, where they are there and willing."""
 
-from bench.others import git_status_usage
+from bench.other_programs import git_status_usage
 
 
 def test_a_repository_that_git_refuses_has_no_figure_and_stops_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""What indexing many repositories costs, as a Markdown table: `python -m bench.tables --trees DIR ...`.
+"""What indexing many repositories costs, as a Markdown table: `python -m bench.indexing_costs --trees DIR ...`.
 
 Each tree is indexed from nothing in a process of its own, beside `ctags -R` and the read-and-parse floor in the same run.
 With --runs the median of several counts. The store is thrown away; the trees are only read.
@@ -46,7 +46,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line."""
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench.tables", description=__doc__, formatter_class=layout)
+    parser = argparse.ArgumentParser(prog="bench.indexing_costs", description=__doc__, formatter_class=layout)
     parser.add_argument("--trees", type=Path, nargs="+", required=True, help="source trees, or directories of them")
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args(arguments)

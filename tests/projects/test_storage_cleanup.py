@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import WorkspaceLimitExceeded
 from codecompass.projects.eviction import FULL, AutoWorkspaces
-from codecompass.projects.storage_care import GONE_SECONDS, HALF_MADE_SECONDS, StorageCare
+from codecompass.projects.storage_cleanup import GONE_SECONDS, HALF_MADE_SECONDS, StorageCleanup
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import lock_for_reading, writer_lock
 from codecompass.store.registry import Registry
@@ -51,9 +51,9 @@ def age_project(registry, project_id, age):
         connection.execute("UPDATE projects SET last_used_at = ? WHERE project_id = ?", (time.time() - age, project_id))
 
 
-def care(world, *, max_bytes: int = 0) -> StorageCare:
+def care(world, *, max_bytes: int = 0) -> StorageCleanup:
     auto = AutoWorkspaces(world.rules, world.registry, world.workspaces, world.home)
-    return StorageCare(world.registry, auto, world.home, max_bytes=max_bytes, blocking=BlockingCalls())
+    return StorageCleanup(world.registry, auto, world.home, max_bytes=max_bytes, blocking=BlockingCalls())
 
 
 async def evicted(world, project):
@@ -79,7 +79,7 @@ async def test_leftovers_of_removals_and_of_first_indexes_that_nobody_finished_g
             for path in (layout.epochs, layout.lock, layout.readers, layout.root):
                 if path.exists():
                     os.utime(path, (time.time() - old,) * 2)
-        await care(world).look_around()
+        await care(world).clean_up()
     os.close(reading)
 
     assert await left(world) == {kept.project_id, "fresh", "lost", "written", "read"}
@@ -96,7 +96,7 @@ async def test_a_discovered_workspace_whose_directory_is_gone_for_long_is_given_
     for name in ("gone", "just-now", "registered"):
         (world.top / "dev" / name).rename(world.top / f"moved-{name}")
 
-    await care(world).look_around()
+    await care(world).clean_up()
 
     assert await left(world) == {projects[name].project_id for name in ("gone just now", "registered", "there")}
     assert await evicted(world, projects["gone"]) == (None, projects["gone"].root)
@@ -106,7 +106,7 @@ async def test_over_the_quota_the_longest_unused_make_room_until_it_fits(world):
     oldest, middle, newest = [await taken_up(world, f"w{age}", age=age) for age in (300, 200, 100)]
     registered = await taken_up(world, "registered", age=1000, is_discovered=False)
 
-    state = await care(world, max_bytes=3 * SIZE).look_around()
+    state = await care(world, max_bytes=3 * SIZE).clean_up()
 
     assert await left(world) == {newest.project_id, registered.project_id}
     assert (state.used_bytes <= 3 * SIZE, state.report) == (True, "")
@@ -119,9 +119,9 @@ async def test_an_index_that_lost_its_project_goes_first_but_only_over_the_quota
     fill(world.home.project("lost"), age=2 * GONE_SECONDS)
     fill(world.home.project("fresh"))
 
-    await care(world, max_bytes=10 * MIB).look_around()
+    await care(world, max_bytes=10 * MIB).clean_up()
     assert await left(world) == {project.project_id, "lost", "fresh"}
-    await care(world, max_bytes=3 * SIZE).look_around()
+    await care(world, max_bytes=3 * SIZE).clean_up()
 
     assert await left(world) == {project.project_id, "fresh"}
 
@@ -138,7 +138,7 @@ async def test_what_is_busy_pinned_registered_default_written_or_read_stays_and_
     reading = lock_for_reading(world.home.project(read.project_id))
 
     with writer_lock(world.home.project(written.project_id), "another process"):
-        state = await watcher.look_around()
+        state = await watcher.clean_up()
     os.close(reading)
 
     assert len(await left(world)) == 6
@@ -154,10 +154,10 @@ async def test_what_is_busy_pinned_registered_default_written_or_read_stays_and_
 async def test_once_there_is_room_workspaces_are_taken_up_again(world):
     project = await taken_up(world, "registered", is_discovered=False)
     watcher = care(world, max_bytes=SIZE // 2)
-    assert (await watcher.look_around()).report
+    assert (await watcher.clean_up()).report
     (world.home.project(project.project_id).facts("000001")).unlink()
 
-    assert not (await watcher.look_around()).report
+    assert not (await watcher.clean_up()).report
 
     assert (await watcher._auto.admit(world.repository("dev/new"))).is_auto_discovered
 
@@ -165,7 +165,7 @@ async def test_once_there_is_room_workspaces_are_taken_up_again(world):
 async def test_without_a_quota_nothing_is_too_much(world):
     await taken_up(world, "w", age=100)
 
-    state = await care(world, max_bytes=0).look_around()
+    state = await care(world, max_bytes=0).clean_up()
 
     assert (state.used_bytes > SIZE, state.report, len(await left(world))) == (True, "", 1)
 

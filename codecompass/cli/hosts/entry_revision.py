@@ -1,8 +1,8 @@
-"""An entry that is there already: what of it stays, and what has to change for it to start our server.
+"""Revises an entry that is there already: what of it stays, and what has to change for it to start our server.
 
-An entry that `setup` did not write is its user's. Its arguments, variables, time limits and unknown members stay; changed is
-the command where it is gone or is another installation's, and an option that was asked for now. What cannot start our server
-in any way is replaced as a whole.
+An entry that `setup` did not write is the user's. Its arguments, variables, time limits and unknown members stay. The command
+changes where it is gone or is another installation's, an option where it was given now. An entry that cannot start our server
+is replaced as a whole.
 """
 
 import os
@@ -12,16 +12,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.known import Launch, Shape
 from codecompass.cli.hosts.launch_command import PROGRAM
+from codecompass.cli.hosts.supported_hosts import Launch, Shape
 
 SERVE = "serve-mcp"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the server's entry should be. `asked` are options of `serve-mcp` that were asked for by name, with their values.
+    """What the server's entry should be.
 
-    `general` are those in front of `serve-mcp`. `members` are members of the entry besides those of its launch.
+    `asked` are the options of `serve-mcp` that were given by name, with their values, `general` those in front of `serve-mcp`.
+    `members` are members of the entry besides those of its launch.
     """
 
     launch: Launch
@@ -35,7 +36,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """The entry as it will be. `changes` says what is different; `replaced` is the old one where none of it stays."""
+    """The new entry. `changes` says what is different, `kept` names what stays, `replaced` is the old entry if nothing does."""
 
     entry: Mapping[str, object]
     changes: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Revision(Struct, frozen=True, kw_only=True):
 
 
 def revised(present: object, request: Request, shape: Shape, search_path: str | None) -> Revision:
-    """Returns what becomes of an entry of the user's. `search_path` is where the command of the entry is looked for."""
+    """Returns the revision of the user's entry. Its command is looked for in `search_path`, the value of PATH."""
     wanted = request.entry(shape)
     launch = shape.launch(present) if isinstance(present, Mapping) else None
     if launch is None or not isinstance(present, Mapping):
@@ -55,7 +56,7 @@ def revised(present: object, request: Request, shape: Shape, search_path: str | 
     is_ours = Path(program).name == PROGRAM
     front = _front(request.launch.arguments)
     if problem is not None and not is_ours:
-        # A wrapper that is gone: nothing says which of its arguments were for the wrapper.
+        # A wrapper that does not exist: its own arguments cannot be told from ours.
         return Revision(entry=wanted, replaced=present, changes=(f"replaced an entry whose command {problem}: {program}",))
     if is_ours and SERVE not in arguments:
         changes.append(f"arguments: {_shown(arguments)} does not serve; now {_shown(request.launch.arguments)}")
@@ -84,12 +85,12 @@ def revised(present: object, request: Request, shape: Shape, search_path: str | 
 
 
 def _front(arguments: Sequence[str]) -> tuple[str, ...]:
-    """What makes an interpreter run us: `-P -m codecompass`."""
+    """Returns the arguments that make an interpreter run this program: `-P -m codecompass`."""
     return tuple(arguments[: arguments.index("-m") + 2]) if "-m" in arguments and PROGRAM in arguments else ()
 
 
 def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path: str | None) -> str | None:
-    """Why the command cannot stay; None where it can, or where nobody here can tell."""
+    """Returns why the command cannot stay; None where it can, or where only the host can tell."""
     if any(sign in program for sign in "$~%{") or (os.path.dirname(program) and not os.path.isabs(program)):
         return None  # the host fills that in, or starts it in a directory of its own
     found = shutil.which(program, path=search_path)
@@ -104,7 +105,7 @@ def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path
 def _with_option(
     arguments: tuple[str, ...], option: str, values: tuple[str, ...], *, is_general: bool, changes: list[str]
 ) -> tuple[str, ...]:
-    """Gives an option these values, in the place of those that it has."""
+    """Returns the arguments with these values of an option in place of those that it has."""
     kept: list[str] = []
     had: list[str] = []
     skipping = False

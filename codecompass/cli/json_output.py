@@ -1,4 +1,4 @@
-"""What commands answer in JSON beyond the answers of tools."""
+"""What commands print as JSON besides the replies of tools."""
 
 from msgspec import Struct
 
@@ -48,7 +48,7 @@ class Removal(Struct, frozen=True, kw_only=True):
 
 
 class ProjectName(Struct, frozen=True, kw_only=True):
-    """A project and what it is called."""
+    """A project and its name."""
 
     project_id: str
     name: str
@@ -57,10 +57,10 @@ class ProjectName(Struct, frozen=True, kw_only=True):
 
 
 class FinishedJob(Struct, frozen=True, kw_only=True):
-    """A job that was run to its end. Counts of `written` are rows and documents that the job cost, not what is indexed.
+    """A finished job. `file_count` and `symbol_count` are of the whole index, the other counts of what the job did.
 
-    `quarantined` are files whose parse was killed; their text is indexed. `warnings` say what the scan could not use, in
-    sentences. Times are ISO 8601 in UTC.
+    `quarantined` are files whose parse was killed; their text is indexed. `warnings` are sentences about what the scan could
+    not use. Times are ISO 8601 in UTC.
     """
 
     job_id: str
@@ -88,7 +88,7 @@ class FinishedJob(Struct, frozen=True, kw_only=True):
 
 
 class PlannedFile(Struct, frozen=True):
-    """A file that would be indexed. Size in bytes; `language` is what its text would be taken for."""
+    """A file that would be indexed. Size in bytes."""
 
     path: str
     size: int
@@ -104,7 +104,7 @@ class LeftOutFile(Struct, frozen=True):
 
 
 class IndexPlan(Struct, frozen=True, kw_only=True):
-    """What a dry run found. What rules leave out is only counted; a directory counts as one, whatever it holds."""
+    """What a dry run found. Files left out by rules are only counted; a directory counts as one."""
 
     repo_root: str
     files: tuple[PlannedFile, ...]

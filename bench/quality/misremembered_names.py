@@ -1,4 +1,4 @@
-"""How lookups survive what an agent believes a name to be: `python -m bench.quality.guesses --trees DIR --truth DIR --home DIR`.
+"""How lookups survive wrong names: `python -m bench.quality.misremembered_names --trees DIR --truth DIR --home DIR`.
 
 Functions, methods and types that only one definition is called after are drawn from each index; each is asked for under its
 name, changed in one way at a time, by both tools. Success is that the definition is among the first five results. --home has
@@ -38,7 +38,7 @@ Change = Callable[[SymbolRow, Random], str]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line."""
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench.quality.guesses", description=__doc__, formatter_class=layout)
+    parser = argparse.ArgumentParser(prog="bench.quality.misremembered_names", description=__doc__, formatter_class=layout)
     parser.add_argument("--trees", type=Path, required=True)
     parser.add_argument("--truth", type=Path, required=True)
     parser.add_argument("--home", type=Path, required=True)
