@@ -23,7 +23,7 @@ from codecompass.query.options import QueryOptions
 from codecompass.query.search import find
 from codecompass.query.source_lines import chunk_lines
 from codecompass.store.index import Snapshot, WorkspaceIndex
-from codecompass.store.text import Narrowing
+from codecompass.store.text_queries import Narrowing
 
 Mode = Literal["literal", "regex"]
 Line = tuple[str, int]

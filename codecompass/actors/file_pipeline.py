@@ -20,7 +20,8 @@ from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.jobs import Stage
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import Changes
-from codecompass.store.writer import IndexWriter, write_guard
+from codecompass.store.publication import write_guard
+from codecompass.store.writer import IndexWriter
 from codecompass.units import KIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 

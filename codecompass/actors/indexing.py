@@ -33,7 +33,8 @@ from codecompass.store.index import IndexMeta
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
-from codecompass.store.writer import IndexWriter, Step, write_guard
+from codecompass.store.publication import Step, write_guard
+from codecompass.store.writer import IndexWriter
 
 
 class IndexJob:

@@ -16,7 +16,6 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.rules import RoutingRules
-from codecompass.store.evictions import Evictions
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
@@ -134,7 +133,7 @@ class AutoWorkspaces:
         def evict() -> bool:
             # Another process may have registered or removed it since it was chosen.
             nonlocal is_evicted
-            is_evicted = trio.from_thread.run(self._registry.run, lambda registry: Evictions(registry).evict(project_id))
+            is_evicted = trio.from_thread.run(self._registry.run, lambda registry: bool(registry.evict(project_id)))
             return is_evicted
 
         layout = self._home.project(project_id)

@@ -18,7 +18,6 @@ from codecompass.projects.detection import DISK_ROOT, WORKING_PLACES, SourceName
 from codecompass.projects.errors import gone, missing, no_project_path, not_allowed
 from codecompass.projects.rules import RoutingRules
 from codecompass.scan.roots import git_root_between, marked_root
-from codecompass.store.evictions import Evictions
 from codecompass.store.registry import Project, Registry
 
 _MAX_LINKS: Final = 40
@@ -189,4 +188,4 @@ class PathResolver:
 
 def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
     """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
-    return registry.containing(path), Evictions(registry).around(path)
+    return registry.containing(path), registry.evicted_root_containing(path)

@@ -26,7 +26,6 @@ from codecompass.projects.rules import RoutingRules
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
-from codecompass.store.evictions import Evictions
 from codecompass.store.registry import Project, Registry, check_alias
 
 HINT: Final = "Tip: Use Claude Code for automatic project detection"
@@ -115,7 +114,7 @@ class Router:
     # named by arguments
 
     async def _by_name(self, name: str, workspace: str | None) -> Routed:
-        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
+        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(

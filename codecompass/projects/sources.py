@@ -14,7 +14,6 @@ from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
 from codecompass.projects.errors import gone, not_allowed
 from codecompass.projects.path_resolution import NamedProject, PathResolver
 from codecompass.projects.rules import ActiveProjectPeer, RoutingRules
-from codecompass.store.evictions import Evictions
 from codecompass.store.registry import Registry
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class ProjectSources:
         name = None if self._active is None else await self._active.project_id()
         if name is None:
             return None
-        project, evicted = await self._registry.run(lambda registry: Evictions(registry).find_or_root(name))
+        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
         if project is not None:
             await self._paths.require_present(project)
             return NamedProject(source="active project", root=project.root, project=project)

@@ -25,7 +25,8 @@ from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.survey import is_gone
 from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project, Registry, reserve
+from codecompass.store.registry import Project, Registry
+from codecompass.store.registry_database import reserve
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES

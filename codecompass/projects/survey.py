@@ -19,9 +19,9 @@ from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexMeta
+from codecompass.store.inspection import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
-from codecompass.store.peek import Peek, peek
 from codecompass.store.registry import Project, Registry
 from codecompass.units import SECONDS
 
@@ -76,7 +76,7 @@ class ProjectSurvey:
         self._registry = registry
         self._home = home
         self._limiter = trio.CapacityLimiter(1)
-        self._seen: Mapping[str, Peek] = {}
+        self._seen: Mapping[str, IndexInspection] = {}
         self._latest = SurveyResult()
         self._missing_grammars: tuple[str, ...] | None = None
 
@@ -99,8 +99,10 @@ class ProjectSurvey:
 
     def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
         """Blocking."""
-        seen: dict[str, Peek] = {
-            each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
+        seen: dict[str, IndexInspection] = {
+            each.project.project_id: inspect_index(
+                self._home.project(each.project.project_id), self._seen.get(each.project.project_id)
+            )
             for each in projects
         }
         self._seen = seen
@@ -127,7 +129,7 @@ def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
     )
 
 
-def _surveyed(entry: ProjectJobs, seen: Peek, *, exists: bool) -> SurveyedProject:
+def _surveyed(entry: ProjectJobs, seen: IndexInspection, *, exists: bool) -> SurveyedProject:
     job = entry.active_job
     return SurveyedProject(
         project=entry.project,

@@ -1,4 +1,4 @@
-"""The query core: synchronous functions from a snapshot and a request to a reply. No clock, no randomness, no other disk."""
+"""The query core: synchronous functions from a snapshot and a request to a reply. No clock, no randomness, no files."""
 
 from codecompass.query.context import get_code_context
 from codecompass.query.hierarchy import get_symbol_hierarchy

@@ -1,4 +1,4 @@
-"""`get_code_context`: the best code for a question, as much as fits into a number of tokens."""
+"""`get_code_context`: the best code for a question, as much as fits into a token budget."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
@@ -27,26 +27,26 @@ from codecompass.store.rows import IndexedFile, SymbolRow
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
-"""Hits, at most, that come first and whose needs are looked up."""
+"""The most hits that come first and whose needed definitions are looked up."""
 
 BEST_SHARE: Final = 0.5
 """Share of the best hit's score from which a hit is one of them."""
 
 MAX_NEEDS: Final = 10
 NEEDS_SHARE: Final = 0.2
-"""Share of the budget that is kept for what the best hits need, and that it may take."""
+"""Share of the budget that is reserved for what the best hits need; it gets no more."""
 
 NEED_SCALE: Final = 0.5
-"""Score of what a hit needs, against its own."""
+"""Factor from the score of a hit to that of a definition that it needs."""
 
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
 LEAST_BUDGET: Final = 100
-"""Below this no answer is possible, whatever the workspace is called."""
+"""No answer is shorter, whatever the name of the workspace."""
 
 USEFUL_TOKENS: Final = 500
-"""What a refused request is told to ask for besides: three or four signatures."""
+"""What a refused request is told to add to the minimum: three or four signatures."""
 
 
 def get_code_context(
@@ -57,10 +57,10 @@ def get_code_context(
     is_expired: Callable[[], bool] = no_deadline,
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
-    item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
+    item that does not fit is skipped. `detail_level` overrides the strategy.
 
-    The whole encoded answer stays within `max_tokens` as `budget` counts them. Where not one item fits whole, the best that
-    fits is named by its place alone.
+    The whole encoded answer stays within `max_tokens` as `token_budget` counts them. Where no item fits, the best one that
+    fits as a location alone is returned.
 
     Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
     """
@@ -71,7 +71,7 @@ def get_code_context(
     make = _text_item if options.answers == "text" else _item
     groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
-    # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
+    # Room for the largest envelope: an answer that left something out, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
     empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
     envelope = estimate_tokens(render(empty).encode() if options.answers == "text" else encode(empty))
@@ -131,7 +131,7 @@ def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker,
             *(make(snapshot, place, with_body=with_body) for place in best),
         )
     }
-    # The same definition may be needed and be a hit: it is listed once, where it comes first.
+    # A definition that is both a hit and needed is listed once, at its first position.
     taken: set[tuple[str, int, int]] = set()
 
     def once(wanted: Iterable[tuple[str, int, int]]) -> tuple[ContextItem, ...]:
@@ -151,8 +151,8 @@ def _identity(item: ContextItem) -> tuple[str, int, int]:
 
 
 def _filling(groups: _Groups, free: int) -> list[ContextItem]:
-    """What of the groups fits into `free` tokens, in their order."""
-    # The best hit comes before what it needs, also where it leaves no room for that.
+    """The items that fit into `free` tokens, in the order of the groups."""
+    # The best hit comes before what it needs, even if it leaves no room for that.
     best = _fitting(groups.best[:1], free)
     left = free - sum(map(item_tokens, best))
     reserve = min(int(free * NEEDS_SHARE), sum(map(item_tokens, groups.needs)))

@@ -1,7 +1,7 @@
-"""Gives a hit boundaries that help: the function or class that its best lines lie in, where that is short enough.
+"""Widens or narrows a place to a definition: the function or class that its best lines are in, if it is short enough.
 
-BM25 finds chunks, whose ends are where the cut fell; a reader wants the definition. Reads the chunk's text and the
-definitions around it, so it is done for the places of a page only.
+BM25 finds chunks, which begin and end anywhere; a reader wants the definition. This reads the chunk's text and the definitions
+around it, so it is done only for the places of a page.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
 
 MAX_SYMBOL_LINES: Final = 60
-"""A definition up to this long is shown whole in place of a chunk of it."""
+"""A definition of up to this many lines is shown in place of a chunk of it."""
 
 MIN_SHARE: Final = 0.6
-"""Share of a chunk's matches that must lie in one definition for that to stand for the chunk."""
+"""Share of a chunk's matches that must be in one definition for it to replace the chunk."""
 
 SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module", "test"}
@@ -32,11 +32,11 @@ ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
 def fit_to_definition(
     snapshot: Snapshot, place: RankedPlace, wanted: WantedWords, kinds: frozenset[SymbolKind] | None = None
 ) -> RankedPlace | None:
-    """Returns the place with its final boundaries; None where `kinds` are asked for and none of them is there."""
+    """Returns the place with its final lines; None where `kinds` are given and no definition of these fits."""
     if place.type != "snippet":
         return place
     lines = lines_of(snapshot, place.file.id, place.line_start, place.line_end)
-    # Squared, so that a line that says half of the query outweighs several that say a word of it.
+    # Squared, so that a line with half of the query outweighs several lines with one word of it.
     worth = [wanted.recall(line) ** 2 for line in lines]
     focus = place.line_start + max(range(len(worth)), key=lambda index: (worth[index], -index), default=0)
     around = snapshot.facts.symbols_around(place.file.id, place.line_start, place.line_end)
@@ -50,7 +50,7 @@ def fit_to_definition(
 
 
 def as_symbol(place: RankedPlace, symbol: SymbolRow, focus: int = 0) -> RankedPlace:
-    """Returns the place as that of a whole definition."""
+    """Returns the place with the lines of a whole definition."""
     return msgspec.structs.replace(
         place, type="symbol", line_start=symbol.line_start, line_end=symbol.line_end, symbol=symbol, focus=focus
     )

@@ -1,9 +1,7 @@
-"""Definitions that have exactly a name, its end, or it but for case; their order; and `symbol_id`s of earlier answers in the
-place of a name.
+"""Definitions with exactly a given name, qualified name or `symbol_id`, and the order of definitions of one name.
 
-A `symbol_id` is made of what an index holds, so it is looked up there: it outlives the server, and means either exactly the
-definition that it was given for or nothing any more. A `result_id` names lines that nothing in an index stands for; whoever
-wants these again asks for `path:line`.
+A `symbol_id` is computed from what the index holds, so it outlives the server: it means exactly the definition that it was
+given for, or nothing any more. A `result_id` stands for lines without a symbol and cannot be looked up; `path:line` can.
 """
 
 import re
@@ -22,19 +20,19 @@ from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
-"""How a name was understood, the strictest first; `name_lookup` says what the looser ones mean."""
+"""How a name was read, the strictest reading first; `name_lookup` says what the looser ones mean."""
 
 NameMatch = Literal["exact", "case", "parts", "similar"]
-"""How well a definition has the name that was asked for."""
+"""How well a definition matches the requested name."""
 
 MAX_NAMESAKES: Final = 1000
-"""Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
+"""Definitions of one name that are read and ordered."""
 
 PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
-"""Languages in which a function is declared in one place and defined in another; the signature says which by its end."""
+"""Languages in which a function is declared in one place and defined in another; the end of the signature tells which."""
 
 DECLARATION_FILES: Final[Mapping[str, str]] = {
     ".d.ts": "javascript",
@@ -42,7 +40,7 @@ DECLARATION_FILES: Final[Mapping[str, str]] = {
     ".d.cts": "javascript",
     ".pyi": "python",
 }
-"""Ends of files that only declare, with the language family in which what they declare may be defined."""
+"""Suffixes of files that only declare, with the language family in which the definition may be."""
 
 _DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
 _FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
@@ -54,14 +52,14 @@ _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 
 
 
 class NamedDefinition(Struct, frozen=True):
-    """A definition and the reading that found it, the strictest there is."""
+    """A definition and the strictest reading that finds it."""
 
     row: SymbolRow
     reading: Reading
 
 
 def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
-    """Returns the definitions of exactly that name or qualified name; else, those that differ in case alone."""
+    """Returns the definitions of exactly that name or qualified name; else those that differ only in case."""
     return [named.row for named in exactly(snapshot, well_formed(name).strip(), Filter(), None)]
 
 
@@ -70,8 +68,8 @@ def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
 
     Of these in turn: product code before examples and tests, what is not inside its namesake (a constructor is in its class,
     a struct of Elixir in its module), types before functions before methods, public before internal before private, by path.
-    A name alone means what is called by it alone: fields and the constants of a class or an
-    enumeration are told apart by their owner, and there are enough of them (`name`, `state`) to hide all else.
+    Fields and constants of a class or an enumeration come late: they are named together with their owner,
+    and there are so many of them (`name`, `state`) that they would hide everything else.
     """
     known = list(rows)
     defined = _Defined(known)
@@ -114,19 +112,19 @@ def _is_told_by_owner(row: SymbolRow) -> bool:
 
 
 class _Defined:
-    """What the rows of one name define, so that declarations of the same can be told."""
+    """Which of the rows of one name are definitions, to recognize the declarations of the same."""
 
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
         defining = [row for row in rows if _declared_in(row) is None]
         self._bodies = {row.name for row in defining if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row))}
         self._by_owner: set[tuple[str, str, str]] = set()
-        # To read the owners off the names takes longer than all the rest, and few trees have files of declarations alone.
+        # Reading the owners from the names takes longer than everything else, and few trees have declaration files.
         if len(defining) < len(rows):
             self._by_owner = {(_FAMILY.get(row.language, row.language), row.name, _owner(row)) for row in defining}
 
     def elsewhere(self, row: SymbolRow) -> bool:
-        """Returns whether a row declares what another defines: a prototype, or a name of the same owner in a file of
-        declarations alone. What such a file says of a library in another language has no other definition."""
+        """Returns whether a row declares what another row defines: a prototype, or a name of the same owner in a declaration
+        file. Declarations of a library in another language have no other definition."""
         family = _declared_in(row)
         if family is not None:
             return (family, row.name, _owner(row)) in self._by_owner

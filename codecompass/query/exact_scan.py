@@ -1,4 +1,4 @@
-"""Literal and regular expression search: exactly the lines that match, in linear time, over candidate chunks in the order of
+"""Literal and regular expression search: finds exactly the lines that match, in linear time. Chunks are scanned in the order of
 the answer, so that a scan can end when the answer is full.
 """
 
@@ -24,13 +24,14 @@ from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.facts import FactsReader
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import Filter, HeldChunks, Narrowing, Passage
+from codecompass.store.text import HeldChunks, Passage
+from codecompass.store.text_queries import Filter, Narrowing
 from codecompass.units import KIB
 
 DEFINITION_LIMIT: Final = 1000
 
 _CALL: Final = re.compile(r"\\?\((?:\\?\))?$")
-"""The end of a name with a parenthesis, as a literal or as a regular expression has it."""
+"""A parenthesis after a name, in a literal or a regular expression."""
 
 
 class _Match(Struct, frozen=True):
@@ -49,7 +50,7 @@ def scan(
 ) -> Hits:
     """Returns the hits of mode `literal` or `regex`: product code before tests, definitions first, by path and line.
 
-    `total` counts matching lines, up to where the settings end the count. The page is the same wherever that is.
+    `total` counts matching lines, up to the limit in `options`. The page does not depend on that limit.
 
     Raises InvalidInput for a regular expression that RE2 refuses, with its reason.
     """
@@ -64,7 +65,7 @@ def scan(
     page = _Page(snapshot, kinds, limit)
     total, warning, is_partial = 0, "", False
     for looked, passage in enumerate(passages):
-        # A look takes 1 us. A chunk takes 5 us, and 15 ms with a pattern that is made to be slow.
+        # The check takes 1 us, a chunk 5 us, or 15 ms with a pattern that is made to be slow.
         if looked and is_expired():
             warning, is_partial = f"the time was up after {looked} pieces of text; add a path or language filter", True
             break
@@ -97,7 +98,7 @@ def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -
 
 
 def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[Passage]:
-    """The candidates, those first where something of exactly that name is defined."""
+    """The candidates, first those with a definition of exactly that name."""
     held = snapshot.text.chunks_holding(narrowing, where)
     # `getAlias(` and `getAlias\\(` are what grep is asked for to find `getAlias`.
     bare = _CALL.sub("", name.strip())
@@ -109,7 +110,7 @@ def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) 
 def _literal_passages(snapshot: Snapshot, literal: str, where: Filter) -> Iterator[Passage]:
     if "\n" not in literal:
         return _chunks(snapshot, literal_terms(literal), where, literal)
-    # Its lines may lie in two chunks, so its longest line finds the files, and each file is looked through whole.
+    # Its lines may be in two chunks, so its longest line finds the files, and each file is searched whole.
     longest = max(literal.split("\n"), key=len)
     terms = literal_terms(f"\n{longest}\n" if literal.strip("\n") != literal else longest)
     held = snapshot.text.chunks_holding(terms, where)
@@ -118,7 +119,7 @@ def _literal_passages(snapshot: Snapshot, literal: str, where: Filter) -> Iterat
 
 
 class _Page:
-    """The first hits: one for each definition that matching lines lie in, one for the other lines of a piece of text."""
+    """The first hits: one for each definition with matching lines, one for the other matching lines of a chunk."""
 
     def __init__(self, snapshot: Snapshot, kinds: frozenset[SymbolKind] | None, limit: int) -> None:
         self.shown: list[Hit] = []
@@ -129,7 +130,7 @@ class _Page:
         self._by_symbol: dict[int, int] = {}
 
     def add(self, match: _Match) -> None:
-        """Takes the matches in the order of the answer. It is full with the first hit that has no place any more."""
+        """Takes the next matches, in the order of the answer. Sets `is_full` at the first hit that is beyond the limit."""
         for symbol, lines in _by_symbol(self._snapshot, match, self._kinds):
             if symbol is not None and symbol.id in self._by_symbol:
                 at = self._by_symbol[symbol.id]
@@ -149,7 +150,7 @@ class _Page:
 def _by_symbol(
     snapshot: Snapshot, match: _Match, kinds: frozenset[SymbolKind] | None
 ) -> list[tuple[SymbolRow | None, list[MatchedLine]]]:
-    """The matching lines by the definition that each lies in, in order; those in none only where all kinds are asked for."""
+    """The matching lines by their definition, in order; lines outside definitions only if all kinds are requested."""
     around = snapshot.facts.symbols_around(match.file_id, match.lines[0].line, match.lines[-1].line)
     groups: dict[int, tuple[SymbolRow | None, list[MatchedLine]]] = {}
     for line in match.lines:
@@ -179,7 +180,7 @@ def _place(snapshot: Snapshot, file: IndexedFile, symbol: SymbolRow | None, line
 def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolRow]) -> Iterator[int]:
     """Yields the number of every candidate once: product code before tests, chunks with a definition first, by path and line.
 
-    Only as much is worked out as is asked for: of a large tree mostly the beginning.
+    Computed lazily: of a large tree mostly the beginning is used.
     """
     lines: dict[int, set[int]] = {}
     for row in definitions:
@@ -202,7 +203,7 @@ def _defines(held: HeldChunks, number: int, lines: Iterable[int]) -> bool:
 
 
 _TOO_LARGE: Final = "pattern too large"
-"""How RE2 says it."""
+"""RE2's message."""
 
 _WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 
@@ -211,10 +212,10 @@ MAX_PATTERN_LENGTH: Final = 4096
 
 MAX_PATTERN_STEPS: Final = 10_000
 """Instructions of a compiled pattern. Where its automaton becomes too large, a line of 20,000 characters takes 70 ms with 6,000
-of them, 0.7 s with 12,000 and 4 s with 65,000, and nothing can end that (measured 2026-11-22)."""
+of them, 0.7 s with 12,000 and 4 s with 65,000, and cannot be interrupted (measured 2026-11-22)."""
 
 _FEW_STEPS_BYTES: Final = 512 * KIB
-"""Memory with which RE2 gives up early a pattern of many more instructions than that."""
+"""A memory limit with which RE2 soon gives up on patterns with many more instructions."""
 
 LineMatch = tuple[int, int, int]
 """A matching line from 0, start and end of the first match in it, in characters."""
@@ -239,7 +240,7 @@ def literal_matcher(literal: str) -> Matcher:
             line_start = text.rfind("\n", 0, at) + 1
             found.append((line, at - line_start, at - line_start + len(needle)))
             line_end = text.find("\n", at)
-            # Behind the line break: a literal that begins with one would be found there for ever.
+            # After the line break: a literal that begins with one would be found there again.
             at = text.find(needle, line_end + 1) if line_end >= 0 else -1
         return found
 
@@ -260,7 +261,7 @@ def regex_matcher(pattern: str) -> Matcher:
     by_line = _compiled(pattern, pattern)
     if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS):
         return _line_by_line(by_line)
-    # A look at the whole text is ten times cheaper than one at each line. Anchors of the text mean another place there.
+    # Searching the whole text is ten times cheaper than each line. Anchors of the text have another meaning there.
     whole = _compiled(f"(?m:{pattern})", pattern)
 
     def matches(text: str) -> Sequence[LineMatch]:
@@ -277,7 +278,7 @@ def regex_matcher(pattern: str) -> Matcher:
             line_end = data.find(b"\n", start)
             line_end = len(data) if line_end < 0 else line_end
             if end > line_end:
-                # It goes over the line break: whether it can do without is not known.
+                # It goes beyond the line break: it may match without that as well.
                 alone = by_line.search(data[line_start:line_end])
                 start, end = (-1, -1) if alone is None else (line_start + alone.start(), line_start + alone.end())
             if start >= 0:
@@ -321,7 +322,7 @@ def _compiled(pattern: str, shown: str, max_bytes: int | None = None) -> "re2._R
     options.log_errors = False
     if max_bytes is not None:
         options.max_mem = max_bytes
-    # Only where a match begins and ends is asked for, which costs a fraction of where each group does.
+    # Without groups, only the ends of a match are computed, at a fraction of the cost.
     options.never_capture = True
     try:
         return re2.compile(pattern.encode(), options=options)

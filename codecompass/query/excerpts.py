@@ -1,7 +1,7 @@
-"""The lines of a hit that an answer shows: a whole definition up to a budget, or those lines that say most of the query.
+"""The lines of a hit that an answer shows: a whole definition up to a budget, or the lines with most of the query.
 
-A definition is shown from its first line to its last, with its decorators and attributes; the comment above only where it is
-asked for. All text is read from the index, so that what is shown is of the generation that was searched.
+A definition is shown from its first line to its last, with its decorators and attributes; the comment above only on
+request. All text is read from the index, so that what is shown is of the generation that was searched.
 """
 
 import re
@@ -24,28 +24,28 @@ MATCHING_LINES: Final = 3
 """Lines shown of a definition or a piece of text that is too long to be shown whole."""
 
 WHOLE_LINES: Final = 8
-"""A definition of so many lines or fewer is shown whole: a reader would ask for it next."""
+"""A definition of up to this many lines is shown whole: a reader would ask for it next."""
 
 CONTEXT_LINES: Final = 30
 """Lines shown at level `context`, from the first one on."""
 
 SEARCHED_LINES: Final = 400
-"""A hit longer than this is looked through from its beginning only."""
+"""Of a longer hit only the beginning is searched."""
 
 SHOWN_CHARACTERS: Final = 200
 LEAD_CHARACTERS: Final = 60
-"""Of a long line: what is shown of it, and how much of that stands before the first match."""
+"""Characters shown of a long line, and how many of them before the first match."""
 
 MIN_WORD: Final = 2
 
 
 def word_pattern(query: str) -> re.Pattern[str] | None:
-    """Returns what finds the query's words, and words of the same stem, in a line; None where there are none."""
+    """Returns the pattern of the query's words and words of the same stem; None for a query without words."""
     stems = {stem(word.text) for word in query_words(query) if len(word.text) >= MIN_WORD}
     if not stems:
         return None
     alternatives = "|".join(re.escape(word) for word in sorted(stems, key=lambda word: (-len(word), word)))
-    # The rest of a word in small letters belongs to it: `writer`, but not `write` and `Lock` in `writeLock`.
+    # Lower-case letters after a stem belong to the word: `writer`, but only `write` in `writeLock`.
     return re.compile(f"(?:(?i:{alternatives}))[a-z]*")
 
 
@@ -76,7 +76,7 @@ def excerpt_of(
         return _beginning(lines, place, enclosing)
     if place.symbol is not None and len(lines) <= WHOLE_LINES:
         return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
-    # The signature of a definition stands above the excerpt already.
+    # The signature of a definition is shown above the excerpt.
     candidates = lines[1:] if place.symbol is not None and place.symbol.signature else lines
     return Excerpt(lines=_best(candidates, pattern, place.focus), enclosing=enclosing)
 
@@ -106,14 +106,14 @@ def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Encl
 
 
 def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int) -> tuple[MatchedLine, ...]:
-    """The line that the hit points at and those with most different words, the earlier ones of equals, in line order."""
+    """The focus line and the lines with most different words, earlier lines first among equals, in line order."""
     counts = {line.line: _n_words(line.text, pattern) for line in lines}
     found = sorted((line for line in lines if counts[line.line]), key=lambda line: (-counts[line.line], line.line))
     most = counts[found[0].line] if found else 0
-    pointed = [line for line in lines if line.line == focus]
-    # A line with one word of several is noise beside a line that has them all.
+    focused = [line for line in lines if line.line == focus]
+    # Beside a line with all words, a line with one of them is noise.
     others = [line for line in found if line.line != focus and (counts[line.line] == most or counts[line.line] > 1)]
-    kept = (pointed + others)[:MATCHING_LINES]
+    kept = (focused + others)[:MATCHING_LINES]
     return tuple(_shortened(line, pattern) for line in sorted(kept, key=lambda line: line.line))
 
 
@@ -138,16 +138,16 @@ def shortened(text: str, match_start: int) -> str:
 
 
 BODY_LINES: Final = 120
-"""Lines of one body. Of the functions of 32 repositories 99 % are shorter; a longer class is better asked for by its parts."""
+"""Lines of one body. In 32 repositories 99 % of the functions are shorter; a longer class is better requested in parts."""
 
 BODY_BYTES: Final = 16_000
-"""Of one body, so that the first hit of an answer cannot fill it alone."""
+"""Bytes of one body, so that the first hit cannot fill the whole answer."""
 
 BODY_LINE_CHARACTERS: Final = 2_000
 """A longer line is data, and is cut."""
 
 MAX_LINES_ABOVE: Final = 60
-"""Lines above a definition that are looked at for what belongs to it."""
+"""Lines above a definition that are searched for its comment and attributes."""
 
 MAX_ATTRIBUTE_LINES: Final = 12
 
@@ -165,7 +165,7 @@ _DOC_ATTRIBUTES: Final = ("@doc", "@moduledoc", "@typedoc")
 
 
 class Body(Struct, frozen=True):
-    """Whole lines as they stand in the file, from `line_start` on (1-based), and how many behind them are left out."""
+    """Whole lines of a file from `line_start` (1-based) on, and how many after them are left out."""
 
     lines: tuple[str, ...]
     line_start: int

@@ -1,8 +1,8 @@
-"""`search_code` in mode `files`: the indexed files that a glob means, or whose paths say some words.
+"""`search_code` in mode `files`: the indexed files that match a glob, or whose paths contain words.
 
-A query with a wildcard is a glob, as `fd --glob` takes it: without a slash it means names at any depth, with one it begins at
-the root, and where nothing lies there, anywhere. The files come in the order of their paths. Any other query is the path of
-a file or directory, the end of one, or words. As there, case counts only where the query has an upper-case letter.
+A query with a wildcard is a glob as in `fd --glob`: without a slash it matches names at any depth, with one it begins at the
+root, or if nothing matches there, anywhere. The files come in the order of their paths. Any other query is the path of a file
+or directory, the end of one, or words. Case counts only if the query has an upper-case letter.
 """
 
 import re
@@ -22,13 +22,13 @@ from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 MAX_WORDS: Final = 20
-"""Words of a query that are looked for."""
+"""Words of a query that are used."""
 
 LEAST_SHARE: Final = 0.5
-"""Share of the query's words that a path must have to be listed where none has all of them."""
+"""Share of the query's words that a path must have to be listed if no path has all of them."""
 
 _LINE: Final = re.compile(r":\d{1,7}(?::\d+)?$")
 _BETWEEN: Final = re.compile(r"[\s/\\,;]+")
@@ -36,7 +36,7 @@ _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
 def list_files(snapshot: Snapshot, request: SearchCode, limit: int) -> Hits:
-    """Returns the first `limit` files that fit the query and the filters; `total` counts all of them.
+    """Returns the first `limit` files that match the query and the filters; `total` counts all of them.
 
     Raises InvalidInput for a glob or filter that is too large.
     """
@@ -61,7 +61,7 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int) -> Hits:
     if request.kind is not None:
         warnings += ("kind was not used: mode files lists files, not definitions",)
     if not page:
-        # Of the filters alone: the ids of files do not matter for what is said.
+        # Warnings about the filters alone, which do not depend on the ids of the files.
         where = Filter(languages_meant(request.language), None if any(allowed) else ())
         warnings += filter_warnings(snapshot, where, request.language, request.path, None)
     shown = tuple(Hit(place=_place(files, number, index)) for index, number in enumerate(page))
@@ -69,7 +69,7 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int) -> Hits:
 
 
 def _allowed(files: FileTable, request: SearchCode) -> bytearray:
-    """For each file 1 if the filters by path and language leave it."""
+    """For each file 1 if it passes the filters by path and language."""
     allowed = bytearray(b"\1" * len(files)) if request.path is None else chosen_files(files, request.path)
     languages = languages_meant(request.language)
     if languages:
@@ -82,7 +82,7 @@ def _allowed(files: FileTable, request: SearchCode) -> bytearray:
 
 def _by_glob(files: FileTable, query: str, allowed: bytearray) -> list[int]:
     globs = path_globs(query)
-    # As the shell has it, `src/*` means what lies there and not what lies below that; where nothing does, what lies below.
+    # As in a shell, `src/*` means the files directly there; if there are none, those below.
     readings = [[expression_of(glob, is_whole=True) for glob in globs.wanted]]
     readings.append([expression_of(f"**/{glob.lstrip('/')}", is_whole=True) for glob in globs.wanted])
     readings.append([expression_of(glob) for glob in globs.wanted])
@@ -116,7 +116,7 @@ def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> t
     paths = files.paths if has_case else files.lower_paths
     numbers = _having(paths, words, allowed)
     if not numbers:
-        # `UserController` is user_controller.rb where it is no name as it stands.
+        # `UserController` finds user_controller.rb if no path contains it as it is.
         words = list(dict.fromkeys(part for word in words for part in split_identifier(word)))[:MAX_WORDS]
         paths = files.lower_paths
         numbers = _having(paths, words, allowed) if words else []
@@ -128,10 +128,10 @@ def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> t
 
 
 def _best_first(files: FileTable, paths: Sequence[str], numbers: Sequence[int], text: str, words: Sequence[str]) -> Iterator[int]:
-    """Yields `numbers` by how well their paths fit, the better ones of equals in the order given. Looks no further than asked.
+    """Yields `numbers` by how well their paths match, equal ones in the given order. Lazy.
 
-    First what is the query or ends in it, then what is called by its words; then files whose names have the words as words,
-    whose paths have them; whose names have the words inside others, and the rest.
+    First paths that equal the query or end in it, then files named by its words; then files whose names, and whose paths,
+    have the words as whole words; then files whose names have them inside other words, and the rest.
     """
     end, joined = "/" + text, "".join(_NO_LETTERS.sub("", word) for word in words).lower()
     lower, written = files.lower_paths, files.paths
@@ -179,8 +179,8 @@ def _has_word(lower: str, written: str, word: str, start: int) -> bool:
 
 
 def _having(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> list[int]:
-    """The numbers of the paths in which all words stand."""
-    # The longest is the rarest, as a rule.
+    """The numbers of the paths that contain all words."""
+    # The longest word is usually the rarest.
     first, *others = sorted(words, key=len, reverse=True)
     numbers = [number for number, path in enumerate(paths) if first in path and allowed[number]]
     for word in others:
@@ -206,7 +206,7 @@ def _place(files: FileTable, number: int, index: int) -> RankedPlace:
         type="file",
         line_start=1,
         line_end=max(1, file.line_count),
-        # The order is already decided.
+        # The order is fixed already.
         score=20.0 / (1.0 + 0.05 * index),
         signals=Signals(path=1.0),
     )

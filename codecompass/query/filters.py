@@ -1,4 +1,4 @@
-"""Filters of a request: language names as people write them, path globs, symbol kinds; and why nothing passes them."""
+"""Filters of a request: language names as people write them, path globs, symbol kinds; warnings where nothing passes."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 SHOWN_NAMES: Final = 12
 """Names of a directory, and languages, that a warning lists."""
@@ -60,9 +60,9 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
 
 
 def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> Filter:
-    """Returns what hits must satisfy. A path filter looks at every path once.
+    """Returns what hits must satisfy. A path filter is matched with every path once.
 
-    Raises InvalidInput for a path filter that is too large, or that has nothing in it.
+    Raises InvalidInput for a path filter that is too large or empty.
     """
     languages = languages_meant(language)
     if path is None:
@@ -80,7 +80,7 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
     """Returns for each file 1 if it passes a path filter, else 0. Raises as `index_filter` does."""
     written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
     if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
-        # Nobody who names what is there means anything else.
+        # The name of an existing path means that path.
         wanted: tuple[str, ...] = (literal_expression(written),)
         unwanted: tuple[str, ...] = ()
     else:
@@ -106,9 +106,9 @@ def _is_there(files: FileTable, path: str) -> bool:
 def filter_warnings(
     snapshot: Snapshot, where: Filter, language: str | None, path: str | None, kind: str | None
 ) -> tuple[str, ...]:
-    """Returns what is wrong with filters that nothing in this index can pass, and what there is instead; else nothing.
+    """Returns warnings for filters that nothing in this index can pass, with what there is instead.
 
-    Looks at the definitions when a kind is asked for, so it is for answers without a hit.
+    Reads the definitions if a kind is given, so it is for answers without a hit.
     """
     warnings = unknown_language(snapshot.facts, language)
     if path is not None and where.file_ids == ():
@@ -128,12 +128,12 @@ def filter_warnings(
 
 
 def _passing(kinds: frozenset[SymbolKind], known: Sequence[SymbolKind]) -> list[SymbolKind]:
-    # A Rust function in an `impl` is also what others call a method, see `has_kind`.
+    # A Rust function in an `impl` counts as a method too, see `has_kind`.
     return [kind for kind in known if kind in kinds or ("method" in kinds and kind == "fn")]
 
 
 def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
-    """Returns a warning where no indexed file is of the languages asked for, else nothing."""
+    """Returns a warning where no indexed file is of the requested languages."""
     if name is None:
         return ()
     known = [language for language, _ in facts.files_by_language()]
@@ -143,7 +143,7 @@ def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
 
 
 def nothing_fits(files: FileTable, text: str, argument: str) -> str:
-    """Returns what to say of globs that no path fits: one that nearly does, else what is in the directory that is there."""
+    """Returns the warning for globs that no path matches: a path that nearly does, else the content of the existing directory."""
     globs = path_globs(text)
     if not globs.wanted:
         return f"{argument} {_shown(text)} leaves out every indexed file"
@@ -179,14 +179,14 @@ def _shown(text: str | None) -> str:
 
 
 def symbol_kinds(kind: str | None) -> frozenset[SymbolKind] | None:
-    """Returns the kinds that a request's `kind`, one or several with commas between, means; None for all."""
+    """Returns the kinds that a request's `kind`, one or several separated by commas, means; None for all."""
     if kind is None:
         return None
     return frozenset().union(*(kinds_meant(word.strip()) for word in kind.split(",") if word.strip()))
 
 
 def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
-    """Returns whether a symbol is of one of `kinds`. A Rust function in an `impl` is also what others call a method."""
+    """Returns whether a symbol is of one of `kinds`. A Rust function in an `impl` counts as a method too."""
     if kinds is None or row.kind in kinds:
         return True
     return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"

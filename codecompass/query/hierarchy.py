@@ -1,4 +1,4 @@
-"""`get_symbol_hierarchy`: what encloses a symbol, or what it encloses."""
+"""`get_symbol_hierarchy`: the definitions around a symbol, or those inside it."""
 
 from collections.abc import Callable
 from typing import Final
@@ -18,6 +18,8 @@ from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 50
 MAX_BLOCKS: Final = 500
+"""Definitions with the name of a type that are read, to find its `impl` and extension blocks."""
+
 DIRECTORY_LIMIT: Final = 5000
 CHILDREN_BYTES: Final = len(',"children":[],')
 
@@ -35,7 +37,7 @@ def get_symbol_hierarchy(
 ) -> SymbolHierarchyReply:
     """Returns the chain outwards, or the tree inwards.
 
-    `impl` and extension blocks count as inside their type, and so do methods that stand outside it (Go, C++).
+    `impl` and extension blocks count as inside their type, and so do methods that are written outside it (Go, C++).
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
@@ -71,7 +73,7 @@ def _ancestors(snapshot: Snapshot, anchor: SymbolRow) -> list[SymbolRow]:
 
 
 class _Tree:
-    """What a symbol encloses, gathered level by level, so that what does not fit is missing at the lower end."""
+    """The definitions inside a symbol, collected level by level, so that the deepest are left out if not all fit."""
 
     def __init__(self, snapshot: Snapshot, anchor: SymbolRow, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
@@ -83,7 +85,7 @@ class _Tree:
         self._gather()
 
     def root(self) -> HierarchyNode:
-        """Returns the symbol with everything that fitted nested in it."""
+        """Returns the symbol with the definitions that fit nested in it."""
         return self._nested(self._anchor, 0)
 
     def _gather(self) -> None:
@@ -119,7 +121,7 @@ class _Tree:
 
 
 def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
-    """The `impl` and extension blocks of a type, and the methods that stand outside it, in its directory."""
+    """The `impl` and extension blocks of a type, and the methods that are written outside it, in its directory."""
     directory = row.path.rpartition("/")[0]
     blocks = [
         other

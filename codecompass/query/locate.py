@@ -1,4 +1,4 @@
-"""`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for; what stands at a line."""
+"""`locate_symbol`: where a name is defined, or with the kind `use` imported; what is at a line."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -37,7 +37,7 @@ from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow, IndexedFile
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
@@ -46,7 +46,7 @@ MAX_TITLE_WORDS: Final = 20
 SEARCH_INSTEAD_LIMIT: Final = 5
 
 MAX_GUESSES: Final = 3
-"""Hits of an answer that has only names like the one asked for: more would only look like an answer."""
+"""Hits of an answer that has only similar names: more would look like an answer."""
 
 GUESSES: Final[frozenset[NameMatch]] = frozenset({"similar"})
 SURE_MATCHES: Final[frozenset[NameMatch]] = frozenset({"exact", "case"})
@@ -59,10 +59,10 @@ def locate_symbol(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> LocateSymbolReply:
-    """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error.
+    """Returns the definitions that the name may mean, the most likely first; an empty answer is no error.
 
-    The name may be a `symbol_id`, or the place of a line (`src/x.py:120`). Guesses are marked as such; where there is nothing
-    better there are few of them, and a warning. `is_expired` is asked between the readings of the name.
+    The name may be a `symbol_id`, or a location (`src/x.py:120`). Similar names are marked as such; if there is nothing better,
+    there are few of them, and a warning. `is_expired` is called between the readings of the name.
 
     Raises SymbolNotFound for a `symbol_id` that means nothing any more.
     """
@@ -109,7 +109,7 @@ def _found(
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool],
 ) -> tuple[list[Hit], tuple[str, ...]]:
-    """All hits in their order, and what has to be said of them."""
+    """All hits in order, and the warnings about them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
         warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
@@ -164,7 +164,7 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,
-        # The order is already decided; the score only says how sure each reading of the name is.
+        # The order is fixed already; the score only tells how sure each reading of the name is.
         score=20.0 * base / (1.0 + 0.05 * index),
         signals=Signals(
             exact=1.0 if named.reading == "exact" else 0.0,
@@ -177,14 +177,14 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
 
 
 def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
-    """Tests with all the words in their titles. Titles are not among the names that are searched by words."""
+    """Tests with all the words in their titles, which are not searched by words otherwise."""
     words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
     rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
     return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
-    """Where a name is imported: the last part is what is taken, the parts before it belong to the module."""
+    """Imports of a name: its last part is what is imported, the parts before it belong to the module."""
     parts = name_parts(well_formed(name))
     if not parts:
         return []

@@ -19,10 +19,10 @@ from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 LINES_AROUND: Final = 3
-"""Lines shown before and after those that were asked for."""
+"""Lines shown before and after the requested ones."""
 
 MAX_ASKED: Final = 60
 """Lines of a range that are shown."""
@@ -30,7 +30,7 @@ MAX_ASKED: Final = 60
 SHOWN_CHARACTERS: Final = 240
 
 MAX_FILES: Final = 10
-"""Files whose path ends as asked that are answered for."""
+"""Files with the requested end of path that are answered for."""
 
 _ASKED: Final = re.compile(
     r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
@@ -48,7 +48,7 @@ class AskedLines(Struct, frozen=True):
 
 
 def asked_lines(text: str) -> AskedLines | None:
-    """Returns the place that a text is, None where it is none."""
+    """Returns the location that a text consists of, None where it is none."""
     match = _ASKED.fullmatch(well_formed(text).strip())
     if match is None or len(match["path"]) > MAX_PATH_LENGTH or not any(mark in match["path"] for mark in "./\\"):
         return None
@@ -64,8 +64,8 @@ def places_of_lines(
     where: Filter = Filter(),  # noqa: B008 (frozen)
     kinds: frozenset[SymbolKind] | None = None,
 ) -> list[RankedPlace]:
-    """Returns the definitions around the lines in the files that are meant, product code first; the lines alone where there is
-    none around them. A file that is shorter is answered by its last line where no other is meant.
+    """Returns the definitions around the lines in the files that are meant, product code first; the lines alone where no
+    definition is around them. If all files are shorter, their last line is returned.
 
     `root` is that of the workspace, for absolute paths.
     """
@@ -89,7 +89,7 @@ def places_of_lines(
 
 
 def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ...]:
-    """Returns the lines that a place was asked for by, and those around them."""
+    """Returns the requested lines of a place and those around them."""
     if not place.asked_first:
         return ()
     first = max(1, place.asked_first - LINES_AROUND)
@@ -100,7 +100,7 @@ def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ..
 def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[SymbolKind] | None) -> SymbolRow | None:
     """Returns the innermost definition around all of the lines.
 
-    What a function's body defines is the function's; elsewhere a constant or a field is a definition of its own.
+    Inside a function that is the function; elsewhere it may be a constant or a field.
     """
     around = [row for row in rows if row.line_start <= first and row.line_end >= last and has_kind(row, kinds)]
 
@@ -146,7 +146,7 @@ MAX_NAMED_FILES: Final = 50
 def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above: float, root: str = "") -> list[RankedPlace]:
     """Returns the files whose path ends in `query`, product code first, with scores over `above`.
 
-    With a line number behind the path, the definition around that line. `root` is that of the workspace, for absolute paths.
+    With a line number after the path, the definition around that line. `root` is that of the workspace, for absolute paths.
     """
     asked = asked_lines(query)
     if asked is not None:

@@ -1,8 +1,7 @@
-"""Lays a message beside source text: the words that both have in the same order, with the gaps where values are filled in.
+"""Aligns a message with source text: finds the words that both have in the same order, with gaps where values are filled in.
 
-What is in a gap counts little where the source has a hole there: a placeholder of any language, or the end of a literal, after
-which something is appended or the literal goes on. Elsewhere each word that only one of the two has makes it less likely
-that the source is where the message comes from.
+A gap costs little where the source has a hole: a placeholder of any language, or the end of a string literal after which
+something is appended. Elsewhere each word that only one of the two has makes it less likely that the message comes from there.
 """
 
 import re
@@ -19,21 +18,21 @@ MAX_GAP: Final = 30
 """Words of source, or of the message, that a gap may have."""
 
 OTHER_CASE: Final = 0.5
-"""Of a message that stands there but for the case of its letters, against one that stands there as it is."""
+"""Value of a literal match that ignores case, compared with one that does not."""
 
 MAX_REPEATED: Final = 6
 MAX_PAIRS: Final = 800
-"""Places of one word in a message, and common words of a message and a piece of text, that are compared: a few words that are
-repeated all over would take long, and say little."""
+"""Positions of one word in a message, and pairs of equal words of a message and a text, that are compared: words that are
+repeated everywhere would take long, and say little."""
 
 MAX_FOUND: Final = 3
-"""Of one piece of text."""
+"""Alignments of one text."""
 
 _GLUE: Final = r"(?:\+\+?|\.\.?|<>|<<|[&,%~])"
 _SEAM: Final = re.compile(
     rf"[\"'`]\)?\s*{_GLUE}(?:.*?{_GLUE})?\s*\w{{0,2}}[\"'`]|[\"'`]\s*[\w.]+\s*[\"'`]|[\"'`]\s*\\?\n\s*\w{{0,2}}[\"'`]", re.DOTALL
 )
-"""Where a literal ends and, after something else or at once, the next one begins."""
+"""The end of a literal and the beginning of the next one, with what may be between them."""
 
 _GLUE_BEFORE: Final = re.compile(rf"{_GLUE}\s*\w{{0,2}}$")
 _GLUE_BEHIND: Final = re.compile(rf"\)?\s*{_GLUE}")
@@ -43,7 +42,7 @@ _SENTENCE_END: Final = re.compile(r"[\n.;:,(\[|]")
 _GAP_COST: Final = 0.4
 _GAP_WORD_COST: Final = 0.6
 _HOLE_WORD_COST: Final = 0.04
-"""Of a gap, of a word in it, and of a word that a hole explains; in eighths of the worth of a word that one text has."""
+"""Costs of a gap, of a word in it, and of a word that fills a hole, in eighths of the worth of a word that one text has."""
 
 _MAX_BESIDE: Final = 120
 _QUOTE: Final = re.compile(r"[\"`«“]|(?<!\w)'|'(?!\w)")
@@ -53,45 +52,47 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 class Wanted(Struct, frozen=True):
-    """The words of a message as they are looked for: where each stands, what it is worth, what all of the message is worth.
-
-    `unit` is the worth of a word that stands in one piece of text alone."""
+    """A message as it is compared."""
 
     places: Mapping[str, Sequence[int]]
+    """The positions of each word."""
     worth: Sequence[float]
+    """Of the word at each position."""
     total: float
+    """The worth of the whole message."""
     unit: float
+    """The worth of a word that only one chunk has."""
     pieces: Sequence[Piece]
     core: str
 
 
 class Alignment(Struct, frozen=True, kw_only=True):
-    """The best of a message in a piece of source.
-
-    Lines count from 0 in that text. `share` (0..1) is what of the message's worth is there in order, less the cost of
-    gaps; `fit` (0..1) how many of the words of message and literal together are in both, those aside that a hole
-    explains; `punctuation` (0..1) how many have before them what they have in the message. `worth` is that of the words
-    found. `exact` is 1 where all of the message stands there character by character, but for blanks and escapes, and less
-    where only case differs.
-    """
+    """Part of a source text that matches a message. Lines count from 0 in that text; shares are 0..1."""
 
     line_start: int
     line_end: int
     focus: int
+    """The line with most of the message."""
     words: int
+    """Words that match."""
     worth: float
+    """Their worth."""
     share: float
+    """The share of the message's worth that matches in order, less the cost of gaps."""
     fit: float
+    """The share of the words of message and literal together that are in both; words in holes do not count."""
     punctuation: float
+    """The share of the words with the same punctuation before them as in the message."""
     exact: float
+    """1 where the text contains the whole message literally, except for blanks and escapes; less where case differs."""
 
     @property
     def score(self) -> float:
-        """What alignments are compared by."""
+        """The value by which alignments are ordered."""
         return self.share + 0.25 * self.fit + 0.05 * self.punctuation + self.exact
 
     def moved(self, lines: int) -> "Alignment":
-        """Returns the same, counted from so many lines above."""
+        """Returns the alignment with line numbers that count from `lines` lines further up."""
         return msgspec.structs.replace(
             self, line_start=self.line_start + lines, line_end=self.line_end + lines, focus=self.focus + lines
         )
@@ -107,7 +108,7 @@ class _Pair(Struct, gc=False):
 
 
 class _Gap(Struct, frozen=True, gc=False):
-    """What of the source stands between two words of a message: words of its own, and whether a hole is there too."""
+    """What the source has between two words of a message: how many other words, and whether there is a hole."""
 
     words: int
     is_hole: bool
@@ -121,7 +122,7 @@ def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
     _chain(wanted, source, pairs)
     found: list[Alignment] = []
     taken: set[int] = set()
-    # A chain that goes on is found by its end, which scores more than what it goes on from.
+    # A longer chain is found first, because its end scores more than each of its beginnings.
     for index in sorted(range(len(pairs)), key=lambda index: (-pairs[index].score, pairs[index].at)):
         if len(found) == MAX_FOUND or pairs[index].score < least * wanted.total:
             break
@@ -147,7 +148,7 @@ def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
 
 
 def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
-    """Whether words of that worth stand close enough together. Cheap, so that most text is not looked at further."""
+    """Whether words of that worth are close enough together. Cheap, and rules out most texts."""
     reach = 2 * len(wanted.pieces) + MAX_GAP
     inside: dict[int, int] = {}
     total = 0.0
@@ -217,7 +218,7 @@ def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
 
 
 def _trimmed(wanted: Wanted, source: SourceText, chain: list[_Pair]) -> list[_Pair]:
-    """The chain without ends that hang on it by a gap with more words than they have: these stand there by chance."""
+    """The chain without ends that are behind a gap with more words than they have: these are coincidence."""
     unexplained = [_unexplained(wanted, source, one, other) for one, other in pairwise(chain)]
     first, last = 0, len(chain)
     for number, words in enumerate(unexplained, 1):
@@ -262,7 +263,7 @@ def _exact(message: str, text: str) -> float:
 
 
 def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> float:
-    """How many of the words (0..1) have before them what they have in the message."""
+    """The share of the words with the same punctuation before them as in the message."""
     same = 0
     for number, pair in enumerate(chain):
         before = source.raw[2 * pair.at]
@@ -277,7 +278,7 @@ def _is_next(one: _Pair, other: _Pair) -> bool:
 
 
 def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -> int:
-    """Words of either text between two of a chain, but for the values in holes and what is between two literals."""
+    """Words of either text between two words of a chain, except for values in holes and code between two literals."""
     if _is_next(one, other):
         return 0
     gap = _gap(source, one.at, other.at)
@@ -285,7 +286,7 @@ def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -
 
 
 def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
-    """Words of the literal that the message has not, and words of the message before and after it, in which no value stands."""
+    """Words of the literal that the message lacks, and words of the message before and after it that are no values."""
     before = source.before(chain[0].at, MAX_GAP)[-_MAX_BESIDE:]
     after = source.after(chain[-1].at, MAX_GAP)[:_MAX_BESIDE]
     start = max([before.rfind("\n") + 1, *(found.end() for found in _QUOTE.finditer(before))])
@@ -294,7 +295,7 @@ def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pai
     left, right = before[start:], after[:end]
     count = len(_WORD.findall(left)) + len(_WORD.findall(right))
     first, last = chain[0].word, chain[-1].word
-    # A value in quotes of its own: 'the quote before it ends nothing.
+    # A value in quotes of its own: the quote before it does not end the literal.
     begins_in_hole = HOLE in before[max(0, start - 2) :] or _GLUE_BEFORE.search(before[: max(0, start - 1)])
     if not (begins_in_hole or _NEW_PART.search(wanted.pieces[first].before)):
         count += _core_words(wanted, 0, first)

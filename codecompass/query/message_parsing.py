@@ -1,8 +1,8 @@
-"""Reads a pasted message: what of it is the message and what a terminal, a logger or a runtime put around it; and the words
-of a message and of source text alike, so that one can be laid beside the other.
+"""Splits a pasted message and source text into words in the same way, so that they can be aligned; separates a message from
+what a terminal, a logger or a runtime put around it.
 
-Words are cut finer than in the index: at case, between letters and digits, each character of Chinese, Japanese and Korean by
-itself. Where a value is filled in beside a letter (`${name}Controller`), the rest of the word is still known.
+Words are smaller than the tokens of the index: they end where case changes and between letters and digits, and each Chinese,
+Japanese or Korean character is one. So `${name}Controller` keeps a known word beside the value.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 MAX_CHARACTERS: Final = 4_000
 MAX_PIECES: Final = 80
-"""Of a pasted text: what is compared. A message is shorter; what is longer is a log."""
+"""How much of a pasted text is compared. Messages are shorter; a longer text is a log."""
 
 _ANSI: Final = re.compile(r"(?:\x1b|\\x1b|\\033|\\e|\\u001b)\[[0-9;]*[A-Za-z]", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ _ANY_PIECE: Final = re.compile(
 )
 
 HOLE: Final = "\x1a"
-"""Stands for a placeholder: no source has this character."""
+"""Replaces a placeholder: no source has this character."""
 
 _PLACEHOLDER: Final = re.compile(
     r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
@@ -97,7 +97,7 @@ _FRAME: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 MAX_AROUND: Final = 300
-"""Characters of one thing that stands around a message: it bounds what reading odd text costs."""
+"""Characters of one prefix or suffix of a message: bounds the cost of reading unusual text."""
 
 _MAX_PREFIXES: Final = 16
 
@@ -105,8 +105,8 @@ _QUOTES: Final = "\"'`“”‘’«»"
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """A word of the message: in lower case, what stands before it, and the token of the index that it is in, which is made of
-    so many `parts`. `is_core` is False for what stands around the message."""
+    """A word of a pasted text: in lower case, what is before it, and the index token that it is one of `parts` words of.
+    `is_core` is False for words around the message."""
 
     text: str
     before: str
@@ -116,9 +116,9 @@ class Piece(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True):
-    """A pasted text as it is compared: its words in order, and the message itself with single blanks.
+    """A pasted text: all its words in order, and the message alone with single blanks.
 
-    `word_count` is that of the message as people count: a name is one word, two characters of Chinese are one."""
+    `word_count` counts as people do: a name is one word, and so are two Chinese characters."""
 
     pieces: tuple[Piece, ...]
     core: str
@@ -126,28 +126,28 @@ class Message(Struct, frozen=True):
 
 
 class SourceText(Struct, frozen=True):
-    """A piece of source, its escapes read: its words in lower case, and those with what stands between them in turn, beginning
-    and ending with the latter. A placeholder is one `HOLE` in it, whatever is in it."""
+    """Source text with its escapes replaced: its words in lower case, and `raw`, which alternates between separators and
+    words, beginning and ending with a separator. Each placeholder is one `HOLE`."""
 
     words: list[str]
     raw: list[str]
     lines: list[str]
 
     def gap(self, first: int, last: int) -> str:
-        """Returns the text from behind word `first` to before word `last`."""
+        """Returns the text between word `first` and word `last`."""
         return "".join(self.raw[2 * first + 2 : 2 * last + 1])
 
     def before(self, word: int, count: int) -> str:
-        """Returns the text before a word, as far as `count` words go."""
+        """Returns the text before a word, with up to `count` words."""
         return "".join(self.raw[2 * max(0, word - count) : 2 * word + 1])
 
     def after(self, word: int, count: int) -> str:
-        """Returns the text behind a word, as far as `count` words go."""
+        """Returns the text after a word, with up to `count` words."""
         return "".join(self.raw[2 * word + 2 : 2 * (word + count) + 2])
 
 
 def read_message(text: str) -> Message:
-    """Returns the words of a pasted text. What surrounds the message is kept, since it may be part of it after all."""
+    """Returns the words of a pasted text. What surrounds the message is kept, because it may be part of it after all."""
     pieces: list[Piece] = []
     core = []
     for line in _ANSI.sub("", text[:MAX_CHARACTERS]).splitlines():
@@ -166,7 +166,7 @@ def read_message(text: str) -> Message:
 
 
 def read_source(text: str) -> SourceText:
-    """Returns the words of source text, with escapes read as the compiler reads them. Line breaks stay where they are."""
+    """Returns the words of source text, with escapes read as the compiler reads them. Line breaks are kept."""
     text = unescaped(text)
     pattern = _ASCII_PIECE
     if not text.isascii():
@@ -191,7 +191,7 @@ def flat(text: str) -> str:
 
 
 def sub_tokens(token: str) -> list[str]:
-    """Returns the letters and the digits of a token apart: what the index may know where the whole is a value beside a word."""
+    """Returns the runs of letters and of digits in a token: the index may have these where a value stands beside a word."""
     return re.findall(r"[^\W\d_]+|\d+", token)
 
 

@@ -1,8 +1,7 @@
-"""The lane of messages: where in the source the text stands that somebody pastes, whole or as a template.
+"""Finds where in the source a pasted message comes from, as a whole or as a template.
 
-Always asked, whatever the intent: a message seldom looks like one. Candidates are the chunks that hold the most of its worth
-(rare words are worth more), wherever they are; their texts are then laid beside the message, in order of what they can give
-at most, until nothing can come above what was found.
+Done for every intent, because a message seldom looks like one. Candidates are the chunks with the largest worth of the
+message's words (rare words are worth more); the most promising are then aligned with the message.
 """
 
 import math
@@ -24,82 +23,85 @@ from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader, is_history, role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
-from codecompass.store.text import ChunkHit, Filter
+from codecompass.store.text import ChunkHit
+from codecompass.store.text_queries import Filter
 
 MIN_WORDS: Final = 3
-"""Words in a row that are no coincidence."""
+"""Words of a message, and words in a row that are no coincidence."""
 
 CANDIDATES: Final = 500
 LOOKED_AT: Final = 80
 COMPARED: Final = 20
 COMPARED_EXACT: Final = 12
-"""Chunks that are ranked by the words that they hold, whose text is looked into, and is laid beside the message: fewer where it
-stands there as it is."""
+"""Chunks that are ranked by their words, that are read, and that are aligned with the message: fewer where they contain it
+unchanged."""
 
 LEAST_SHARE: Final = 0.4
-"""Share of a message's worth that a chunk must have."""
+"""Share of the message's worth that a candidate must have."""
 
 HALF_SHOWN: Final = 0.7
-"""Of that, what one chunk must have in order: the rest may be behind the cut to the next."""
+"""Part of that share that one chunk must have in order: the rest may be in the next chunk."""
 
 ALL_OF_IT: Final = 0.999
-"""Of the worth of all words, summed in single precision."""
+"""Share from which a chunk has all words: their worth is summed in single precision."""
 
 LINES_AROUND: Final = 4
-"""Before and behind words that are side by side: what of a chunk is compared."""
+"""Lines of a chunk before and after adjacent words that are compared."""
 
 VALUE_WORDS: Final = 3
-"""Words that a value may have between two others, where only that tells that a text is worth comparing."""
+"""Words that a value may have between two words of the message, for a text to be worth comparing."""
 
 PLACEHOLDER_BRIEFLY: Final = r"(?:[$#%]?\{[^{}\n]*\}|%[\w$.]+|\$\w+|\\\([^\n]*\)|[\"'`][^\"'`\n]*[\"'`])"
 
 TELLING_WORTH: Final = 0.35
-"""Of two words side by side that say something; in the worth of a word that one text has."""
+"""Least worth of a pair of adjacent words, in units of the worth of a word that one text has."""
 
 SURE_FIT: Final = 0.85
 SURE_SHARE: Final = 0.35
 SURE_WORDS: Final = 4
 SURE_WORTH: Final = 0.5
-"""From where a place is where a message comes from that does not stand there character by character."""
+"""From these values on, a place that does not contain the message literally is surely its origin."""
 
 ROLE_WEIGHT: Final = 0.05
-"""What lies between product code and a test, of scores around 1."""
+"""Difference between product code and a test, of scores around 1."""
 
 MAX_SHOWN: Final = 3
 SAME_SCORE: Final = 0.25
-"""Places that come first, and by how much they may be worse than the best of them."""
+"""Places of messages that are shown, and by how much their scores may be below the best."""
 
 LINES_BEFORE: Final = 8
 LINES_AFTER: Final = 12
-"""Around the message, where the definition that it is in is long."""
+"""Lines shown around the message where its definition is long."""
 
 EDGE_LINES: Final = 3
 NEIGHBOUR_LINES: Final = 6
 MAX_JOINED: Final = 4
-"""A message that begins or ends so near to where a chunk was cut is compared again with lines of the next one."""
+"""A message that begins or ends this close to the end of a chunk is compared again with lines of the next chunk."""
 
 SURROUNDING_WORTH: Final = 0.3
-"""Of a word that stands around the message, against one in it: to find candidates by."""
+"""Worth of a word around the message, compared with one in it, for finding candidates."""
 
 UNKNOWN_WORTH: Final = 0.125
-"""Of a word that no text has as it is, but may have beside other letters; in the worth of a word that one text has."""
+"""Worth of a word that no text has as a token but may have inside one, in units of the worth of a word that one text has."""
 
 
 class FoundMessage(Struct, frozen=True, kw_only=True):
-    """A place where a message, or what looks like it, stands. `chunk_start` is the first line of the chunk it was found in.
-
-    `is_sure` says that it is no chance, `is_exact` that the message stands there character by character.
-    """
+    """A place that contains a message, or something similar. Lines are 1-based and inclusive."""
 
     file_id: int
     chunk_start: int
+    """The first line of its chunk."""
     line_start: int
     line_end: int
     focus: int
+    """The line with most of the message."""
     share: float
+    """How much of the message's worth it contains, 0..1."""
     score: float
     is_sure: bool
+    """Whether it is no coincidence."""
     is_exact: bool
+    """Whether it contains the message literally."""
 
 
 def find_messages(
@@ -108,9 +110,9 @@ def find_messages(
     where: Filter,
     is_expired: Callable[[], bool] = no_deadline,
 ) -> list[FoundMessage]:
-    """Returns where `text` stands in the source, best first; nothing for a name or a few words, nor where the time is up.
+    """Returns where `text` is in the source, best first; nothing for a name, for few words, or when the time is up.
 
-    `is_expired` is asked before each piece of text that is looked into or compared, which take up to a millisecond each.
+    `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
     """
     message = read_message(well_formed(text))
     if message.word_count < MIN_WORDS:
@@ -121,7 +123,7 @@ def find_messages(
     if wanted.total <= 0.0:
         return []
     most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
-    # A template of so few words is never sure.
+    # A template with fewer words is never sure.
     may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
     least = LEAST_SHARE if may_be_template else ALL_OF_IT
     chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
@@ -141,7 +143,7 @@ def find_messages(
             is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
     parts = exact[:COMPARED_EXACT]
     if not is_settled and may_be_template:
-        # A test or a document may only show what a template in product code makes.
+        # Tests and documents may quote what a template in product code produces.
         others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
         parts += others[: COMPARED - len(parts)]
     found = []
@@ -155,7 +157,7 @@ def find_messages(
 
 
 def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
-    """The numbers of the chunks that are looked at. Where many hold as much, product code is looked at first."""
+    """The numbers of the chunks to read. Of equals, product code comes first."""
     if len(hits) <= LOOKED_AT:
         return range(len(hits))
     files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits}))
@@ -166,8 +168,8 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
 
 
 class _Part(Struct, frozen=True):
-    """The lines of a chunk that are worth comparing, how many different pairs of words of the message are in them, and
-    whether all its words stand there one after the other."""
+    """The lines of a chunk that are worth comparing, how many different pairs of adjacent words of the message they have, and
+    whether they have all its words in a row."""
 
     hit: ChunkHit
     lines_before: int
@@ -177,10 +179,10 @@ class _Part(Struct, frozen=True):
 
 
 def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> Callable[[ChunkHit, str, bool], _Part | None]:
-    """Returns what gives the lines of a chunk around words that are side by side in the message too, or with a placeholder
-    between them. A text without such words is hardly one that the message comes from.
+    """Returns a function from a chunk to its lines around words that are adjacent in the message too, or that have a placeholder
+    between them; it returns None for a chunk without such words.
 
-    Takes a few microseconds a chunk, where the comparison takes 300.
+    It takes a few microseconds per chunk; the comparison takes 300.
     """
     tokens: list[str] = []
     for piece in message.pieces:
@@ -219,7 +221,7 @@ def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> C
 
 
 def _compiled(pattern: str) -> "re2._Regexp":
-    """The pattern of tokens, which are letters and digits alone, whatever their case."""
+    """The pattern, ignoring case."""
     options = re2.Options()
     options.case_sensitive = False
     options.never_capture = True
@@ -232,7 +234,7 @@ def _is_product_code(snapshot: Snapshot, file_id: int) -> bool:
 
 
 def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, float]:
-    """The inverse document frequency of each token of the message that some chunk has."""
+    """The inverse document frequency of each token of the message that is in the index."""
     worth = {}
     for token in dict.fromkeys(piece.token for piece in message.pieces):
         frequency = snapshot.text.document_frequency("body", token)
@@ -242,13 +244,13 @@ def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, 
 
 
 def idf(frequency: int, total: int) -> float:
-    """Returns what it says that a chunk has a word that `frequency` of `total` chunks have."""
+    """Returns the inverse document frequency of a word that `frequency` of `total` chunks have."""
     frequency = min(frequency, total)
     return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
 
 
 def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
-    """Shares the worth of a token out among its words. What no text has can only be a value, and is not missed."""
+    """Divides the worth of a token among its words. A token that is not in the index must be a value, and is not required."""
     unit = idf(1, total)
     places: dict[str, list[int]] = {}
     worths = []
@@ -263,7 +265,7 @@ def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
 
 
 def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total: int) -> dict[str, float]:
-    """What candidates are found by: the tokens of the message, and what is known of a token that no text has as a whole."""
+    """The worth of the tokens that candidates are found by: those of the message, and parts of tokens that no chunk has."""
     sought: dict[str, float] = {}
     for piece in message.pieces:
         if piece.token in worth:
@@ -277,7 +279,7 @@ def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total
 
 
 def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]) -> list[tuple[ChunkHit, Alignment]]:
-    """The same, those again that may go on in the chunk before or behind."""
+    """The same list, with those compared again that may continue in a neighbouring chunk."""
     result = []
     for number, (hit, alignment) in enumerate(found):
         last = hit.line_end - hit.line_start
@@ -320,8 +322,8 @@ def _ranked(
 
 
 def _is_origin(path: str, message: Message, alignment: Alignment) -> bool:
-    """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates, and a
-    test or a document with a few key words in a row is not what is asked for with these."""
+    """Whether a file can be the origin of a message: not a change log, which quotes; not prose with a template, which it has not;
+    not a test or document where the message is only a few key words."""
     role = role_of(path)
     if is_history(path) or (role.is_prose and alignment.exact == 0.0):
         return False
@@ -329,14 +331,14 @@ def _is_origin(path: str, message: Message, alignment: Alignment) -> bool:
 
 
 def _is_sentence(message: Message) -> bool:
-    """Whether a message is more than key words: it has words that only sentences need, marks, digits or capitals."""
+    """Whether a message is more than key words: it has stop words, punctuation, digits or capitals."""
     return not message.core.replace(" ", "").islower() or any(
         not word.isalpha() or word in STOP_WORDS for word in message.core.split()
     )
 
 
 def is_sure(alignment: Alignment, unit: float) -> bool:
-    """Returns whether that cannot be chance: the message as a whole, or a template that is nearly all in it."""
+    """Returns whether an alignment is no coincidence: the whole message, or nearly all of a template."""
     if alignment.words < MIN_WORDS:
         return False
     return alignment.exact > 0.0 or (
@@ -350,8 +352,8 @@ def is_sure(alignment: Alignment, unit: float) -> bool:
 def message_places(
     snapshot: Snapshot, found: Sequence[FoundMessage], kinds: frozenset[SymbolKind] | None, above: float
 ) -> list[RankedPlace]:
-    """Returns the places that surely are where a message comes from, with scores above `above`: the definition around the
-    line, where that is short, else the lines around it."""
+    """Returns the places that are surely the origin of a message, with scores above `above`: the definition around the line
+    if it is short, else the lines around it."""
     sure = [item for item in found if item.is_sure]
     shown: list[RankedPlace] = []
     files = snapshot.facts.indexed_files(sorted({item.file_id for item in sure}))

@@ -1,6 +1,4 @@
-"""The `metadata` of an answer: the state that was passed in, the snapshot that was read, what the query adds, and the files
-that have changed since.
-"""
+"""The `metadata` of an answer: the state passed in, the snapshot, what the query adds, and the files changed since."""
 
 from collections.abc import Collection, Sequence
 from typing import Final, TypeVar
@@ -24,10 +22,10 @@ def answer_metadata(
     is_partial: bool = False,
     is_of_content: bool = True,
 ) -> Metadata:
-    """Returns the block that all answers share.
+    """Returns the metadata that all answers share.
 
-    An index that still lacks symbols, or that is not shown to hold the tree as it is, makes every answer `partial`; one that
-    is of the index itself, and not of what it holds, is not for the latter (`is_of_content` False).
+    An answer is `partial` if the index lacks symbols or is not known to be fresh. With `is_of_content` False, for answers about
+    the index itself, freshness does not count.
     """
     completeness: Completeness = "truncated" if is_truncated else "complete"
     if (
@@ -62,7 +60,7 @@ NAMED_FILES: Final = 5
 CHANGED_SOMEWHERE: Final = (
     "files have changed since the index was built, and are not in this answer yet. Call again, or read what you have just written"
 )
-"""Where it is not known which."""
+"""The warning where it is unknown which files."""
 
 HEAD_HAS_MOVED: Final = "another branch or commit has been checked out since the index was built. Call again to be told its name"
 
@@ -86,7 +84,7 @@ def cannot_update(error: CodeCompassError) -> str:
 
 
 def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:
-    """Returns the reply with the hits in `changed` files marked. One with a promised size loses its last items for that."""
+    """Returns the reply with the hits in `changed` files marked. To stay within `max_tokens` it loses items."""
     if isinstance(reply, SearchCodeReply | LocateSymbolReply):
         results = tuple(
             msgspec.structs.replace(result, stale=True) if result.path in changed else result for result in reply.results
@@ -107,7 +105,7 @@ def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: 
         marked = msgspec.structs.replace(item, stale=True)
         cost = item_tokens(marked) - item_tokens(item)
         if max_tokens is not None and tokens + cost > max_tokens:
-            # What is left out was paid for already, so there is room again.
+            # The item that is left out had been counted, so there is room again.
             tokens -= item_tokens(item)
             continue
         tokens += cost

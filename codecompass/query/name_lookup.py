@@ -1,5 +1,5 @@
-"""Definitions that are not called what was asked for, but nearly: from the strictest reading of the text to the loosest
-(another scope, other words around, typing errors).
+"""Finds the definitions that a text may name, from the strictest reading to the loosest: the exact name, a stack frame or a
+signature, the name in another scope, the same words, typing errors.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,19 +28,19 @@ from codecompass.query.query_words import name_parts, query_words, same_word, wo
 from codecompass.query.traces_and_signatures import declared_name, frames, symbols_of_frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
-from codecompass.store.text import FieldBoost, Filter, WordQuery
+from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 LOOSE_LIMIT: Final = 100
 MAX_NAME_WORDS: Final = 12
 MIN_FUZZY_LENGTH: Final = 3
 MAX_FUZZY_LENGTH: Final = 300
-"""Longer than names are. The automaton for a text of 16,384 characters takes half a second, in which nothing ends it."""
+"""No name is longer. The automaton for 16,384 characters takes half a second and cannot be interrupted."""
 
 TWO_ERRORS_FROM: Final = 6
-"""Length from which two typing errors are forgiven instead of one."""
+"""Length from which two typing errors are accepted instead of one."""
 
 MIN_SHARED_WORDS: Final = 0.6
-"""Share of the words asked for that a name has to have to be similar; half will do where it has no other words."""
+"""Share of the requested words that a similar name must have; half is enough where it has no other words."""
 
 _NAME_WORDS: Final = (FieldBoost("name_words", 1.0),)
 
@@ -48,8 +48,8 @@ _NAME_WORDS: Final = (FieldBoost("name_words", 1.0),)
 def by_scope(
     snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None
 ) -> tuple[list[SymbolRow], list[SymbolRow]]:
-    """Returns the definitions that are called like the last of several `parts`: those whose scope or path shares words with
-    the other parts, most first, and all others."""
+    """Returns the definitions with the name of the last of several `parts`: those whose scope or path shares words with the
+    other parts, most shared words first, and all others."""
     if len(parts) < 2:
         return [], []
     rows = ordered(allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds))
@@ -176,7 +176,7 @@ NAME_MATCH: Final[dict[Reading, NameMatch]] = {
     "fuzzy": "similar",
     "similar": "similar",
 }
-"""The readings as an answer tells them apart: as written, but for case, the same words, or a guess."""
+"""How an answer describes each reading: as written, except for case, the same words, or similar."""
 
 
 def find_named(
@@ -188,7 +188,7 @@ def find_named(
 ) -> list[NamedDefinition]:
     """Returns the definitions that `text` may mean, the most likely first. Empty where nothing resembles it.
 
-    `is_expired` is asked before each looser reading, none of which is tried any more then.
+    `is_expired` is called before each looser reading; when it returns True, no further one is tried.
     """
     text = well_formed(text).strip()
     found = exactly(snapshot, text, where, kinds)
@@ -209,7 +209,7 @@ def find_named(
 
 
 def _like_the_signature(found: list[NamedDefinition], text: str) -> list[NamedDefinition]:
-    """Of definitions of one name, those first whose signature shares most words with the one asked for."""
+    """The definitions of one name, those first whose signature shares most words with `text`."""
     wanted = word_bag(text)
 
     def likeness(named: NamedDefinition) -> float:
@@ -256,8 +256,8 @@ SIMILAR_NAMES: Final = 5
 def resolve_symbol(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
     """Returns the definition that `name` means in `path` (a whole path or its end), anywhere where that is None.
 
-    A `symbol_id` means the definition that it was given for, wherever. Names like one that is not there are looked for until
-    `is_expired`.
+    A `symbol_id` means its definition, whatever `path` is. If no definition has the name, similar names are looked for until
+    `is_expired`, for the error.
 
     Raises SymbolNotFound, or AmbiguousSymbol where definitions in several files have the name.
     """

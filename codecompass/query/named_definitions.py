@@ -1,6 +1,6 @@
-"""Places that a search points at rather than describes: the frames of a trace, a signature, a name that is slightly wrong.
+"""Definitions that a query names instead of describing them: by frames of a stack trace, by a signature, by a misspelt name.
 
-What is pointed at surely comes above what ranking finds by words; a weaker guess at a name comes behind the best of that.
+Sure ones rank above what is found by words; definitions with merely similar names rank below the best of that.
 """
 
 import re
@@ -17,13 +17,13 @@ from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 MAX_DEFINITIONS: Final = 5
-"""Definitions of a signature's name, or of a guessed one, that come first; the rest of the page is for what mentions them."""
+"""Definitions of a name that come first; the rest of the page is for code that mentions them."""
 
 LOOKED_AT: Final = 10
-"""Places whose text is searched for a name that nothing defines."""
+"""Places whose text is searched for a name without a definition."""
 
 _GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "words", "scope", "fuzzy"})
 _WEAK_GUESSES: Final[frozenset[Reading]] = frozenset({"parts", "similar"})
@@ -34,7 +34,7 @@ _NONE: Final[frozenset[Reading]] = frozenset()
 def named_definitions(
     snapshot: Snapshot, query: str, intent: QueryIntent, ranked: Sequence[RankedPlace], where: Filter
 ) -> list[RankedPlace]:
-    """Returns the places that `query` points at, with the scores that they have among `ranked`; mostly none."""
+    """Returns the places that `query` names, with scores that put them in their order among `ranked`; mostly none."""
     above = ranked[0].score if ranked else 0.0
     framed = [place for place in locate_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
     if framed:
@@ -61,7 +61,7 @@ def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -
 
 
 def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> bool:
-    """Whether something is called so, or the best places have the name as it is written: then it is no guess."""
+    """Whether a definition has the name, or the best places contain it as it is written: then no similar name is meant."""
     if any(place.signals.exact or place.signals.qualified for place in ranked):
         return True
     bare = re.compile(rf"(?<!\w){re.escape((name_parts(name) or (name,))[-1])}(?!\w)")
@@ -91,7 +91,7 @@ def _frame(found: FrameLocation, score: float) -> RankedPlace:
 
 
 def definition_place(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
-    """Returns a definition as a place of this score; `line` is the one in it that was meant, 0 for none."""
+    """Returns a definition as a place with this score; `line` is the line in it that the query names, 0 for none."""
     return RankedPlace(
         file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",

@@ -22,19 +22,19 @@ from codecompass.store.rows import FileRow, ImportRow, SymbolRow
 
 SIMILAR_PATHS: Final = 5
 SIBLINGS: Final = 500
-"""Files of one directory that a wrong name is compared with."""
+"""Files of one directory that an unknown name is compared with."""
 
 ALIKE: Final = 0.6
-"""How much of two file names is the same where one may be a misspelling of the other; 1 is all."""
+"""Least similarity (0..1) of two file names of which one may be a misspelling."""
 
 MAX_NAME: Final = 255
-"""Characters of a file name, on all file systems that we know; what a caller sends can be longer."""
+"""The most characters of a file name; what a caller sends can be longer."""
 
 LEAST_NODE_BYTES: Final = 50
 """No node is shorter than `{"kind":"fn","name":"f","line_start":1,"line_end":1}`."""
 
 METADATA_BYTES: Final = 1000
-"""What an outline's answer takes besides its nodes, from above."""
+"""An upper bound of what an answer takes besides its nodes."""
 
 
 def get_file_outline(
@@ -43,7 +43,7 @@ def get_file_outline(
     state: AnswerState,
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FileOutlineReply:
-    """Returns the outline in source order; too large a one loses its deepest levels first, then its last nodes.
+    """Returns the outline in source order; one that is too large loses its deepest levels first, then its last nodes.
 
     Raises FileNotFound for a path that is not indexed, with similar paths and, if it was skipped, the reason.
     """
@@ -100,7 +100,7 @@ def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
     found = snapshot.facts.paths_ending(name, SIMILAR_PATHS) if name else []
     beside = {each.rpartition("/")[2]: each for each in snapshot.facts.paths_in(directory, SIBLINGS)}
     found += [beside[each] for each in difflib.get_close_matches(name[:MAX_NAME], beside, SIMILAR_PATHS, ALIKE)]
-    # Without the suffix: every Python file is like another one by its suffix alone.
+    # Without the suffix, which all Python files have in common.
     hits = snapshot.text.search_files(file_query(query_words(posixpath.splitext(path)[0])), SIMILAR_PATHS)
     files = snapshot.facts.indexed_files([hit.file_id for hit in hits])
     found += [files[hit.file_id].path for hit in hits if hit.file_id in files]
@@ -108,7 +108,7 @@ def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
 
 
 def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: str) -> tuple[OutlineNode, ...]:
-    """Nests symbols by their parents, and imports in the definitions whose lines they stand in."""
+    """Nests symbols in their parents, and imports in the definitions around them."""
     children: dict[int | None, list[tuple[int, int, OutlineNode]]] = {}
     known = {row.id for row in symbols}
     for imported, inner in _with_inner(symbols, imports):
@@ -119,7 +119,7 @@ def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: 
             line_end=imported.line_end,
         )
         children.setdefault(None if inner is None else inner.id, []).append((imported.line_start, 0, node))
-    # Parents come before their children, so going backwards every node is made with its children complete.
+    # Parents come before their children, so in reverse order each node is made after its children.
     for row in reversed(symbols):
         inside = sorted(children.pop(row.id, ()), key=lambda item: item[:2])
         node = OutlineNode(
@@ -137,7 +137,7 @@ def _tree(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow], language: 
 
 
 def _with_inner(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow]) -> Iterator[tuple[ImportRow, SymbolRow | None]]:
-    """Yields each import, by line, with the innermost definition whose lines it stands in."""
+    """Yields each import, by line, with the innermost definition around it."""
     to_begin = sorted(symbols, key=lambda symbol: (symbol.line_start, symbol.id), reverse=True)
     begun: list[SymbolRow] = []
     for imported in sorted(imports, key=lambda item: item.line_start):
@@ -149,8 +149,8 @@ def _with_inner(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow]) -> I
 
 
 def _fitting(nodes: tuple[OutlineNode, ...], limit: int, max_bytes: int) -> tuple[OutlineNode, ...]:
-    """The deepest cut of the tree that keeps both limits; where even the top level does not, its beginning."""
-    # Most cuts of a large tree are ruled out by the number of their nodes, before one is made.
+    """The tree down to the deepest level within both limits; if even the top level is too large, its beginning."""
+    # The number of nodes rules out most depths of a large tree before any is built.
     fitting = min(limit, max_bytes // LEAST_NODE_BYTES)
     for depth in range(sum(1 for n_nodes in _counts(nodes) if n_nodes <= fitting), 0, -1):
         pruned = _pruned(nodes, depth)

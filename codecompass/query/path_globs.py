@@ -1,11 +1,11 @@
-"""Path filters as people and agents write them: globs, several with commas between, those after `!` left out.
+"""Path filters as people and agents write them: globs separated by commas; those after `!` exclude paths.
 
-As in `.gitignore`, a glob without a slash inside means a name at any depth, `**` crosses directories, a directory means
-everything in it. `{a,b/{c,d}}` are alternatives and may be nested. Square brackets mean one of the characters in them, or
-themselves, because directories are called `[id]` where a framework makes routes of them.
+As in `.gitignore`, a glob without a slash inside matches a name at any depth, `**` crosses directories, a directory means
+everything in it. `{a,b/{c,d}}` are alternatives and may be nested. Square brackets match one of the characters in them, or
+themselves, because frameworks use directories like `[id]` for routes.
 
-Globs become RE2 expressions, which match in linear time; what would make RE2 slow all the same (its automaton has a state
-for each set of places that `**` may have reached) is bounded.
+Globs become RE2 expressions, which match in linear time. The number of `**` is bounded, because RE2's automaton has a state for
+each set of positions that they may have reached.
 """
 
 import re
@@ -20,10 +20,10 @@ from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.requests import MAX_PATH_LENGTH, LocateSymbol, SearchCode
 
 MAX_GLOBS: Final = 64
-"""Alternatives of a path filter: globs between commas, and what stands in their braces."""
+"""Alternatives of a path filter: its globs, and those in their braces."""
 
 MAX_WILDCARDS: Final = 64
-"""Of one glob."""
+"""Wildcards of one glob."""
 
 MAX_CROSSINGS: Final = 16
 """`**` in one glob: 64 of them in alternatives made RE2 take 3 s for 22,000 paths, 16 take 0.1 s (measured 2026-11-22)."""
@@ -32,7 +32,7 @@ MAX_ALL_CROSSINGS: Final = 128
 """`**` in all globs of a filter."""
 
 MAX_BRACES: Final = 16
-"""Braces within braces."""
+"""Depth of nested braces."""
 
 _Filtered = TypeVar("_Filtered", SearchCode, LocateSymbol)
 
@@ -43,14 +43,14 @@ _TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]
 
 
 class PathGlobs(Struct, frozen=True):
-    """What a filter wants (nothing: every path) and what it leaves out of that, as globs without `!`."""
+    """The globs that a filter includes (none: every path) and those that it excludes, without `!`."""
 
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...]
 
 
 def path_globs(text: str) -> PathGlobs:
-    """Returns the globs of a filter. Raises InvalidInput for one that is too large, or that has nothing in it."""
+    """Returns the globs of a filter. Raises InvalidInput for one that is too large or empty."""
     if len(text) > MAX_PATH_LENGTH:
         raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_PATH_LENGTH} characters")
     parts = [part.strip() for part in split_outside_braces(text)]
@@ -71,11 +71,11 @@ def path_globs(text: str) -> PathGlobs:
 
 
 def split_outside_braces(text: str) -> list[str]:
-    """Returns the parts of `text` between commas that stand in no braces or brackets."""
+    """Returns the parts of `text` between commas outside braces and brackets."""
     parts = [""]
     depth = 0
     for token in _TOKEN.findall(text):
-        # A brace that is never closed is a character like any other.
+        # An unclosed brace is an ordinary character.
         depth += (token == "{" and "}" in text) - (token == "}" and depth > 0)
         if token == "," and depth == 0:
             parts.append("")
@@ -85,7 +85,7 @@ def split_outside_braces(text: str) -> list[str]:
 
 
 def relative_to_root(text: str, root: str) -> str:
-    """Returns a filter with globs below `root`, an absolute path, made relative to it; others stay as they are."""
+    """Returns a filter in which globs below `root`, an absolute path, are relative to it."""
     bare = root.rstrip("/")
     if not bare or bare not in text:
         return text
@@ -100,14 +100,14 @@ def relative_request(request: _Filtered, root: str) -> _Filtered:
 
 
 def path_pattern(glob: str) -> "re2._Regexp":
-    """Returns the pattern of whole paths that one glob means."""
+    """Returns the pattern of the whole paths that a glob matches."""
     return re2.compile(expression_of(glob))
 
 
 def expression_of(glob: str, *, is_whole: bool = False) -> str:
-    """Returns the RE2 expression of the paths that one glob means, none of which matches a line break.
+    """Returns the RE2 expression of the paths that a glob matches; it never matches a line break.
 
-    With `is_whole` it does not mean what is in the directories that it matches.
+    With `is_whole` it does not match the files in directories that the glob matches.
     """
     bare = _plain(glob)
     is_anchored = "/" in bare.rstrip("/")
@@ -119,7 +119,7 @@ def expression_of(glob: str, *, is_whole: bool = False) -> str:
 
 
 def expressions_of(globs: Sequence[str]) -> tuple[str, ...]:
-    """Returns RE2 expressions of the paths that any of the globs means: a single one where that is not slow."""
+    """Returns RE2 expressions of the paths that any of the globs matches: a single one if that is not slow."""
     found = tuple(map(expression_of, globs))
     n_crossings = sum(glob.count("**") + 1 for glob in globs)
     return ("|".join(f"(?:{one})" for one in found),) if found and n_crossings <= MAX_CROSSINGS else found
@@ -131,7 +131,7 @@ def literal_expression(path: str) -> str:
 
 
 def literal_start(glob: str) -> tuple[str, ...]:
-    """Returns the segments of a glob's path before the first with a wildcard, none for a glob that means a name anywhere."""
+    """Returns the segments of a glob before the first with a wildcard; none for a glob that matches a name at any depth."""
     bare = _plain(glob)
     if "/" not in bare.rstrip("/"):
         return ()
@@ -185,7 +185,7 @@ class _Translation:
 
 
 def _closed_braces(tokens: Sequence[str]) -> frozenset[int]:
-    """Returns the numbers of the opening braces that have their counterpart."""
+    """Returns the indexes of the opening braces that are closed."""
     closed: set[int] = set()
     opened: list[int] = []
     for number, token in enumerate(tokens):
@@ -216,7 +216,7 @@ def _class(token: str) -> str:
     members = inner[1:] if is_negated else inner
     plain = (character.isalnum() or character == "-" for character in members)
     written = "".join(one if is_plain else f"\\x{{{ord(one):x}}}" for one, is_plain in zip(members, plain, strict=True))
-    # A range that runs backwards (`[z-a]`) is no class, and neither is an end without a beginning.
+    # A reversed range (`[z-a]`) is no class, and neither is a range without a beginning.
     try:
         re2.compile(f"[{written}]", options=_QUIET)
     except re2.error:
@@ -229,7 +229,7 @@ _QUIET.log_errors = False
 
 
 def _escaped(text: str) -> str:
-    # A table of paths has U+0000 where a path has a line break.
+    # `FileTable` has U+0000 where a path has a line break.
     return str(re2.escape(text.replace("\n", "\0")))
 
 

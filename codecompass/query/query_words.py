@@ -1,7 +1,7 @@
-"""Words of a query, and how far a word of a name or path is one of them.
+"""The words of a query, and how well words of names, paths and lines match them.
 
-A query becomes the tokens that the index made of the text (`text.index_tokens`), besides them the words inside camelCase
-identifiers, which the index holds in fields of their own. Nothing here reads the index.
+A query becomes the tokens that the index makes of a text (`schema.index_tokens`), and the words inside camelCase identifiers,
+which the index has in separate fields. Nothing here reads the index.
 """
 
 import re
@@ -15,12 +15,12 @@ from codecompass.protocol.decode import well_formed
 from codecompass.store.schema import index_tokens
 
 MAX_QUERY_WORDS: Final = 40
-"""Words of a long text (a pasted stack trace, a file) that take part; the first ones."""
+"""The first words of a long text (a pasted stack trace, a file) that are used."""
 
 MAX_QUERY_CHARACTERS: Final = 20_000
 
 PART_WEIGHT: Final = 0.4
-"""Weight of a word that stands inside an identifier of the query, against 1 for a word as written."""
+"""Weight of a word inside an identifier of the query; a word as written has 1."""
 
 
 STOP_WORDS: Final = word_set(
@@ -29,13 +29,13 @@ STOP_WORDS: Final = word_set(
     "that the their them then there these they this those through to up used uses using via was we were what when where "
     "whether which while who why will with would you your"
 )
-"""Words that say nothing about code where others are there. A query of nothing else keeps them."""
+"""Words that are ignored in queries that have others."""
 
 SENTENCE_WORDS: Final = word_set("let else match")
-"""Keywords of languages that are as good as stop words in a longer sentence; in a short one they may be what is asked about."""
+"""Keywords that count as stop words in a longer sentence; a short one may ask about them."""
 
 LONG_SENTENCE: Final = 4
-"""Words besides stop words that make one."""
+"""Words besides stop words from which a sentence is long."""
 
 _RUN: Final = re.compile(r"[^\W_]+")
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
@@ -153,18 +153,18 @@ def word_bag(text: str) -> frozenset[str]:
 
 
 def same_word(one: str, other: str) -> bool:
-    """Returns whether two lower-case words are the same but for their form."""
+    """Returns whether two lower-case words have the same stem."""
     return one == other or stem(one) == stem(other)
 
 
 def could_name(parts: Sequence[str], name_count: int) -> bool:
-    """Returns whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even where
-    something bears it."""
+    """Returns whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even if a symbol
+    has that name."""
     return name_count == 1 or len(parts) > 1 or is_code_name(parts[-1]) or parts[-1][:1].isupper()
 
 
 def stem(word: str) -> str:
-    """Returns what `route`, `router`, `routes` and `routing` share. Crude, and the same on both sides of a comparison."""
+    """Returns what `route`, `router`, `routes` and `routing` share. Crude, but the same on both sides of a comparison."""
     for _ in range(2):
         for suffix in _SUFFIXES:
             if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM - (len(suffix) == 1):
@@ -178,14 +178,14 @@ def stem(word: str) -> str:
 
 
 class Coverage(Struct, frozen=True):
-    """How two sets of words overlap, both 0..1: `precision` of the name's words are wanted, `recall` of what is wanted."""
+    """How a name overlaps with the query, 0..1 each: `precision` of its words are wanted, `recall` of the query is in it."""
 
     precision: float
     recall: float
 
 
 class WantedWords:
-    """The words of one query with their worth; remembers what it compared. Belongs to one query."""
+    """The words of one query with their worth. Caches comparisons."""
 
     def __init__(self, worth: Mapping[str, float]) -> None:
         self._words = tuple(worth)
@@ -203,7 +203,7 @@ class WantedWords:
         return word in self._exact
 
     def coverage(self, words: Iterable[tuple[str, float]]) -> Coverage:
-        """Compares (word, weight) pairs with what is wanted; a word of lower weight counts for less recall."""
+        """Compares (word, weight) pairs with the query; a word of lower weight counts less for recall."""
         best: dict[int, float] = {}
         wanted = total = 0.0
         known = self._known
@@ -223,7 +223,7 @@ class WantedWords:
         return Coverage(wanted / total if total else 0.0, self._recall(best))
 
     def recall(self, line: str) -> float:
-        """Returns how much of what is wanted a line of text says, 0..1, words inside its identifiers included."""
+        """Returns how much of the query's worth is in a line of text, 0..1, words inside its identifiers included."""
         best: dict[int, float] = {}
         runs = self._runs
         for run in _RUN.findall(line):
@@ -246,7 +246,7 @@ class WantedWords:
         return tuple(found)
 
     def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
-        # A stem is a beginning of its word, three letters at least, so words that begin differently have none in common.
+        # A stem is at least three letters long and begins its word, so words that begin differently cannot share one.
         if word[:_SHORTEST_STEM] not in self._starts:
             return ()
         degrees: dict[int, float] = {}

@@ -23,19 +23,19 @@ from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.text import ChunkHit
 
 SPREAD_DECAY: Final = 0.85
-"""What the next chunk of a file adds to its mass, against the one before."""
+"""Factor by which each further chunk of a file counts less in its mass."""
 
 DIRECTORY_WEIGHT: Final = 0.5
 ABOVE_WEIGHT: Final = 0.25
-"""What a word of the directory, and of those above it, counts against a word of the file's stem."""
+"""Weight of a word of the directory, and of directories above it, where a word of the file's stem has 1."""
 
 SECOND_PLACE: Final = 0.4
 FURTHER_PLACES: Final = 0.4
-"""Scores of a file's second place, and of each further one against the one before."""
+"""Factors from a file's best place to its second, and from each further one to the next."""
 
 MAX_PLACES_PER_FILE: Final = 6
 LEADING_DEFINITION: Final = 0.3
-"""A definition's share of the score from which it, not the best chunk, is the place that a file is shown by."""
+"""The score of a definition from which it, and not the best chunk, is a file's first place."""
 
 KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "class": 1.0,
@@ -59,7 +59,7 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
 NO_PHRASES: Final[Mapping[ChunkKey, float]] = {}
 
 MAX_IMPORTERS: Final = 50
-"""Importing statements beyond which a file is no more important."""
+"""Imports of a file that are counted; more make no difference."""
 
 TEST_SCALE: Final = 0.4
 EXAMPLE_SCALE: Final = 0.5
@@ -98,7 +98,7 @@ class _ValuedChunk(Struct, frozen=True):
 
 
 class _FileText(Struct, frozen=True):
-    """What the chunks of a file are worth: the best of them, and all together."""
+    """The values of a file's chunks: each, the best, and all together."""
 
     chunks: tuple[_ValuedChunk, ...]
     best: float
@@ -136,7 +136,7 @@ def rank(
 
 
 def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight: float) -> list[RankedPlace]:
-    """Returns the places in the order that results when files that others import count for more, up to `weight`."""
+    """Returns the places in their order after files that others import are scaled up, by a factor of up to 1 + `weight`."""
     scaled = []
     for place in places:
         count = min(counts.get(place.file.path, 0), MAX_IMPORTERS)
@@ -152,7 +152,7 @@ def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
 def role_scale(role: PathRole, wanted: WantedWords) -> float:
     """Returns the factor for files that are not product code.
 
-    It is milder where the query has a word for that kind of file, but not gone: a test runner's source is all about tests.
+    It is milder, but not 1, where the query has a word for that kind of file: the source of a test runner is about tests too.
     """
     scale = 1.0
     for applies, factor, words in (
@@ -171,7 +171,7 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
 def _file_text(
     candidate: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkKey, float]
 ) -> _FileText:
-    """The chunks of a file in the order of their own value."""
+    """The chunks of a file by their value, best first."""
     valued = []
     for chunk in candidate.chunks:
         place = (chunk.file_id, chunk.line_start)
@@ -227,7 +227,7 @@ def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Wei
 
 
 def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[float, float]:
-    """How far a symbol is one that the query names: (by its name, by its qualified name)."""
+    """Whether the query names a symbol (by its name, by its qualified name): 0 or 1 each."""
     exact = qualified = 0.0
     parts: tuple[str, ...] | None = None
     for name in names:
@@ -243,7 +243,7 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
 
 
 def _places(file: IndexedFile, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
-    """The places of a file, best first: a chunk that holds the message asked for, its leading definitions, its chunks."""
+    """The places of a file, best first: a chunk with the requested message, the leading definitions, the other chunks."""
     definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
     leading = [item for item in definitions if item.exact or item.qualified]
     if not leading and definitions and weights.definition * definitions[0].value > LEADING_DEFINITION:

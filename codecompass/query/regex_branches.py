@@ -1,8 +1,7 @@
 """Reads an RE2 pattern as the texts that it can match: a few alternatives, each of known characters and gaps.
 
-Only what the text index can be asked is kept: which letters and digits stand together, and where their word surely ends.
-What is not understood becomes a gap, which every text fills, so that a reading is never narrower than its pattern. The pattern
-must be one that RE2 takes.
+Keeps only what the text index can look up: which letters and digits are adjacent, and where their word surely ends. What is not
+understood becomes a gap that any text fills, so the alternatives never match less than the pattern. RE2 must accept the pattern.
 """
 
 import enum
@@ -16,7 +15,7 @@ from msgspec import Struct
 
 
 class Gap(enum.Enum):
-    """What stands between known characters. A mark is a character that `\\w` does not match."""
+    """What is between known characters. A mark is a character that `\\w` does not match."""
 
     ANY = "any text, or none"
     WORD = "any characters that `\\w` matches, or none"
@@ -35,7 +34,7 @@ Branch = tuple[Item, ...]
 class Branches(Struct, frozen=True):
     """A text matches only if it holds one of `branches`; where not `has_case`, in letters of either case.
 
-    With `is_by_ascii` that is so where only ASCII letters count as letters: `\\b` and `\\W` see no letter in `é`.
+    With `is_by_ascii` only ASCII letters count as letters: for `\\b` and `\\W`, `é` is none.
     """
 
     branches: tuple[Branch, ...]
@@ -44,10 +43,10 @@ class Branches(Struct, frozen=True):
 
 
 MAX_BRANCHES: Final = 16
-"""Alternatives that are told apart; an expression with more of them is a gap where it stands."""
+"""Alternatives that are kept; an expression with more of them becomes a gap."""
 
 MAX_DEPTH: Final = 50
-"""Groups in groups that are looked into."""
+"""Depth of nested groups that are read."""
 
 WORD: Final = frozenset(string.ascii_letters + string.digits + "_")
 """What `\\w` matches."""
@@ -80,7 +79,7 @@ _NOTHING: Final[tuple[Branch, ...]] = ((),)
 
 
 def branches_of(pattern: str) -> Branches:
-    """Returns the alternatives of `pattern`; one of a single gap where nothing can be said."""
+    """Returns the alternatives of `pattern`; a single gap if nothing is known."""
     parser = _Parser(pattern)
     found = parser.alternatives(0)
     return Branches(_ANYTHING if parser.is_too_deep else found, parser.is_by_ascii, parser.has_case)
@@ -166,7 +165,7 @@ class _Parser:
             end = self._pattern.find("\\E", self._at)
             quoted = self._pattern[self._at :] if end < 0 else self._pattern[self._at : end]
             self._at = len(self._pattern) if end < 0 else end + 2
-            # What is repeated behind it is its last character alone.
+            # A repetition after it applies to its last character only.
             if _REPEAT.match(self._pattern, self._at):
                 return ((*quoted[:-1], Gap.ANY),)
             return (tuple(quoted),)
@@ -233,7 +232,7 @@ class _Parser:
         if last is None:
             return None
         ((start,), (end,)) = first, last
-        # Of those outside ASCII it only matters that there are some.
+        # Of characters outside ASCII it only matters that there are some.
         return frozenset(map(chr, range(ord(start), min(ord(end), 128) + 1))) | {end}
 
     def _member(self) -> frozenset[str] | None:
@@ -263,13 +262,13 @@ class _Parser:
 
 
 def _few(branches: Sequence[Branch]) -> tuple[Branch, ...]:
-    """Each branch once; any text where they are too many."""
+    """Each branch once; any text if there are too many."""
     distinct = tuple(dict.fromkeys(branches))
     return distinct if len(distinct) <= MAX_BRANCHES else _ANYTHING
 
 
 def _repetition(branches: Sequence[Branch]) -> Gap:
-    """What may follow where one of `branches` may be there again, or not at all."""
+    """The gap for zero or more repetitions of `branches`."""
     items = [item for branch in branches for item in branch]
     if all(item is Gap.WORD or item in WORD for item in items):
         return Gap.WORD
@@ -277,5 +276,5 @@ def _repetition(branches: Sequence[Branch]) -> Gap:
 
 
 def is_plain(item: Item) -> bool:
-    """Whether an item stands for marks of ASCII alone, if for any character."""
+    """Returns whether an item matches only marks of ASCII, or nothing."""
     return item in (Gap.PLAIN, Gap.MAYBE_PLAIN) if isinstance(item, Gap) else item.isascii() and item not in WORD

@@ -1,7 +1,7 @@
-"""What tokens a text must hold for a literal or a regular expression to match in it: what narrows a scan.
+"""The tokens that a text must contain for a literal or a regular expression to match in it, which narrow a scan.
 
-Always on the safe side: a term is only given where every match implies it, so a scan of the narrowed chunks finds what a
-scan of everything would. Only ASCII runs are used, because on those we and the index's tokenizer surely agree.
+A term is given only if every match implies it, so a scan of the narrowed chunks finds what a scan of everything would. Only ASCII
+runs are used, because the index's tokenizer surely splits those in the same way.
 """
 
 import re
@@ -13,25 +13,25 @@ from msgspec import Struct
 
 from codecompass.languages.words import MAX_TOKEN_BYTES
 from codecompass.query.regex_branches import WORD, Branch, Branches, Gap, Item, branches_of, is_plain
-from codecompass.store.text import Narrowing, Need, TermPattern
+from codecompass.store.text_queries import Narrowing, Need, TermPattern
 
 MIN_OPEN_LENGTH: Final = 3
-"""Letters of a piece whose word may begin before it; with fewer it is in too many words to narrow anything."""
+"""Least length of a piece with an open end; shorter ones are in too many words to narrow a scan."""
 
 MAX_NEEDS: Final = 8
-"""Of one alternative, those that the index can look up."""
+"""Needs of one alternative that the index can look up."""
 
 MAX_SOUGHT: Final = 2
-"""Of one alternative, those with an open start: each is a walk through all the words that there are."""
+"""Needs of one alternative with an open start: each is a walk through all words of the index."""
 
 
 _HUMP: Final = re.compile("[A-Z][a-z]+")
 
 
 class _Run(Struct, frozen=True):
-    """A stretch of a branch that lies in one word of `\\w`: pieces with other such characters, or none, between them.
+    """A part of a branch within one word of `\\w`: pieces, with any such characters between them.
 
-    The word of a text may go on at an open end. A first or last piece is empty where the run begins or ends with a gap.
+    The word may continue at an open end. The first or last piece is empty if the run begins or ends with a gap.
     """
 
     pieces: tuple[str, ...]
@@ -41,12 +41,12 @@ class _Run(Struct, frozen=True):
 
 
 def literal_terms(text: str) -> Narrowing:
-    """Returns what any text with `text` in it must hold."""
+    """Returns what every text that contains `text` must contain."""
     return _narrowing(Branches((tuple(text),), is_by_ascii=False, has_case=True))
 
 
 def regex_terms(pattern: str) -> Narrowing:
-    """Returns what any line must hold that `pattern`, which RE2 takes, matches."""
+    """Returns what every line that `pattern` matches must contain. RE2 must accept the pattern."""
     return _narrowing(branches_of(pattern))
 
 
@@ -55,7 +55,7 @@ def _narrowing(read: Branches) -> Narrowing:
     for branch in read.branches:
         runs = list(_runs(branch))
         if any(sum(map(len, run.pieces)) + 1 >= MAX_TOKEN_BYTES for run in runs):
-            # It can only match where a text has such a word, and these are looked at anyway.
+            # It matches only texts with so long a word, and these are always candidates.
             continue
         needs = _useful([need for run in runs for need in _needs(run, has_case=read.has_case)])
         if not needs:
@@ -88,7 +88,7 @@ def _is_in_word(item: Item) -> bool:
 
 
 def _goes_on(branch: Branch, index: int, step: int) -> bool:
-    """Whether a word may go on to `index` and further in the direction of `step`."""
+    """Whether a word may continue at `index` in the direction of `step`."""
     while 0 <= index < len(branch) and branch[index] is Gap.MAYBE_PLAIN:
         index += step
     if not 0 <= index < len(branch):
@@ -96,19 +96,19 @@ def _goes_on(branch: Branch, index: int, step: int) -> bool:
     item = branch[index]
     if isinstance(item, Gap):
         return item in (Gap.ANY, Gap.WORD)
-    # A letter outside ASCII belongs to the word, other characters there are not known well enough.
+    # A letter outside ASCII belongs to the word; other characters outside ASCII count as such.
     return not item.isascii() or item in WORD
 
 
 def _is_called(branch: Branch, index: int) -> bool:
-    """Whether a parenthesis follows a word that ends before `index`, with nothing but marks of ASCII before it."""
+    """Whether a parenthesis follows a word that ends before `index`, with only ASCII marks between."""
     while index < len(branch) and branch[index] != "(" and (branch[index] is Gap.EDGE or is_plain(branch[index])):
         index += 1
     return index < len(branch) and branch[index] == "("
 
 
 def _needs(run: _Run, *, has_case: bool) -> Iterator[Need]:
-    """What the index can be asked of a word: as an identifier where that is known to be among the names, and by its pieces."""
+    """What the index can look up of a word: the identifier if it is surely among the names, and its pieces."""
     pieces = run.pieces
     is_start_open, is_end_open = run.is_start_open, run.is_end_open
     if not pieces[0]:
@@ -131,8 +131,8 @@ def _needs(run: _Run, *, has_case: bool) -> Iterator[Need]:
         for token in _tokens(piece, is_start_open or not is_first, is_end_open or not is_last):
             humps = list(_humps(token)) if has_case and token.is_start_open else []
             yield from humps
-            # To look for a piece that may stand in the middle of a word takes long, and where the whole word, or a part that is
-            # the piece itself, is known, it says nothing more.
+            # Looking up a piece from the middle of words is slow, and adds nothing if the whole word, or a part equal to the
+            # piece, is looked up.
             is_told = token.is_start_open and (is_name or len(pieces) > 1 or any(len(need) > 1 for need in humps))
             if not is_told:
                 yield (TermPattern("body", (token.text.lower(),), token.is_start_open, token.is_end_open),)
@@ -153,9 +153,9 @@ def _tokens(piece: str, is_start_open: bool, is_end_open: bool) -> Iterator[_Tok
 
 
 def _humps(token: _Token) -> Iterator[Need]:
-    """The parts of a camelCase token that surely begin where they seem to, whatever stands before the token.
+    """The parts of a camelCase token that begin at a hump, whatever precedes the token.
 
-    A part that is the whole token is no part where nothing else stands beside it: then it is a token.
+    A part that is the whole token may be a token of its own in the text.
     """
     for hump in _HUMP.finditer(token.text):
         is_end_open = token.is_end_open and hump.end() == len(token.text)
@@ -167,7 +167,7 @@ def _humps(token: _Token) -> Iterator[Need]:
 
 
 def _useful(needs: Sequence[Need]) -> tuple[Need, ...]:
-    """The needs that narrow well, the longest of each kind."""
+    """The needs that narrow a scan well, the longest of each kind."""
     ordered = sorted(dict.fromkeys(needs), key=lambda need: (-_length(need), need[0].pieces, need[0].field))
     exact = [need for need in ordered if not _is_open(need)]
     long = [need for need in ordered if _length(need) >= MIN_OPEN_LENGTH and _is_open(need)]

@@ -1,7 +1,7 @@
-"""`find_related_symbols`: what stands near a symbol, what its file imports, and the definitions that a piece of code needs.
+"""`find_related_symbols`: symbols near a symbol and those that its file imports; and the definitions that a piece of code needs.
 
 Names are resolved as far as that is safe without a compiler: in the same file, in a file that it imports, or where only one
-definition of product code has the name. Others are left out rather than guessed.
+definition in product code has the name. Others are left out.
 """
 
 import re
@@ -27,11 +27,13 @@ from codecompass.store.rows import ImportRow, SymbolRow
 Relation = Literal["same_file", "same_module", "same_package", "imported"]
 
 MAX_PER_RELATION: Final = 500
-MAX_IMPORTED_NAMESAKES: Final = 200
 MAX_IMPORTS: Final = 200
+MAX_IMPORTED_NAMESAKES: Final = 200
+"""Definitions of an imported name that are read, to find the one in the import's target."""
+
 
 _OUTER_DIRECTORIES: Final = frozenset({"src", "lib", "packages", "crates", "apps", "libs", "pkg", "internal", "cmd"})
-"""First directories that hold packages and are none themselves."""
+"""Directories at the root that contain packages and are none themselves."""
 
 
 def find_related_symbols(
@@ -73,7 +75,7 @@ def find_related_symbols(
 
 
 def package_directory(path: str) -> str:
-    """Returns the directory that is taken for the package of a file: the first that is more than a place for packages."""
+    """Returns the directory that counts as the package of a file: the first one that is not only a container of packages."""
     directories = path.split("/")[:-1]
     for count, directory in enumerate(directories, 1):
         if directory not in _OUTER_DIRECTORIES:
@@ -143,9 +145,11 @@ def _related(snapshot: Snapshot, row: SymbolRow, relation: Relation) -> RelatedS
 
 MAX_LINES: Final = 80
 MAX_LOOKUPS: Final = 40
-"""Distinct names of one piece of code that are looked up, in the order in which they stand there."""
+"""Distinct names of one piece of code that are looked up, in order of occurrence."""
 
 MAX_NEEDED_NAMESAKES: Final = 20
+"""Definitions of a name in a piece of code that are read, to find the one that is meant."""
+
 SHORTEST_NAME: Final = 3
 
 KEYWORDS: Final = word_set(
@@ -153,7 +157,7 @@ KEYWORDS: Final = word_set(
     "impl import in instanceof is let loop match new not of or raise rescue return select sizeof some super switch then throw "
     "throws try typeof unless until use val var when where while with yield"
 )
-"""Words of languages that a parenthesis may follow, `when (x)`: what they would call is not what is meant, in any case."""
+"""Keywords that a parenthesis may follow, as in `when (x)`, in lower case: these are not calls."""
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(?=\s*[(!]?)")
 _CALLED: Final = re.compile(r"([^\W\d]\w*)\s*!?\(")
@@ -164,7 +168,7 @@ _NEEDED_KINDS: Final[frozenset[SymbolKind]] = frozenset(
 
 def needed_definitions(snapshot: Snapshot, places: Sequence[RankedPlace]) -> list[tuple[SymbolRow, RankedPlace]]:
     """Returns the definitions that the code at `places` needs, each with the first place that needs it: those that most
-    places need first, then in the order of the text. What lies inside one of the places is left out."""
+    places need first, then in the order of the text. Definitions that overlap one of the places are left out."""
     counts: dict[int, int] = {}
     found: dict[int, tuple[SymbolRow, RankedPlace]] = {}
     for place in places:
@@ -179,7 +183,7 @@ def _named_in(snapshot: Snapshot, place: RankedPlace) -> Iterable[SymbolRow]:
     last = min(place.line_end, place.line_start + MAX_LINES)
     lines = lines_of(snapshot, place.file.id, place.line_start, last)
     marks = comment_marks(place.file.language)
-    # A sentence in a comment begins with a capital letter, as the name of a type does: `When`, `Returns`.
+    # Without comments: a sentence begins with a capital letter, as the name of a type does (`When`, `Returns`).
     text = "\n".join(line for line in lines if not line.lstrip().startswith(marks))
     called = set(_CALLED.findall(text))
     names = dict.fromkeys(name for name in _NAME.findall(text) if len(name) >= SHORTEST_NAME)
@@ -199,5 +203,5 @@ def _named_in(snapshot: Snapshot, place: RankedPlace) -> Iterable[SymbolRow]:
 
 
 def _holds(place: RankedPlace, row: SymbolRow) -> bool:
-    """Whether a place is the definition, lies in it, or has it inside."""
+    """Whether a place overlaps a definition."""
     return place.file.id == row.file_id and place.line_start <= row.line_end and place.line_end >= row.line_start

@@ -1,5 +1,5 @@
-"""What may answer a query, and how it is looked for: chunks by BM25, symbols by name, files by path, unranked; and for each
-intent which words are looked for in which fields and what each signal weighs.
+"""Retrieves the candidates for a query: chunks by BM25, symbols by name, files by path. Holds the fields that words are searched
+in, and for each intent the weight of each signal.
 
 The weights multiply features of 0..1 (see `ranking`). They were chosen on public relevance data over 25 repositories as round
 figures on a flat optimum: halving or doubling any of them changes NDCG@10 by about .01 (measured 2026-11-21).
@@ -17,15 +17,16 @@ from codecompass.query.query_words import QueryWord, WantedWords, could_name, id
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.text import ChunkHit, FieldBoost, Filter, WordQuery
+from codecompass.store.text import ChunkHit
+from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200
-"""Definitions of one name that are looked at; more of the same name do not change a page."""
+"""Definitions of one name that are read; more of them do not change a page."""
 
 MAX_INFLECTIONS: Final = 40
 
 MIN_COVERED_WORDS: Final = 3
-"""Words from which it says something how many of them stand together; BM25 alone lets one frequent word stand for all."""
+"""Words of a query from which coverage counts: with BM25 alone, one frequent word can outweigh all others."""
 
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
@@ -36,14 +37,14 @@ ChunkKey = tuple[int, int]
 
 
 class NamedSymbol(Struct, frozen=True):
-    """A symbol and what the engine gave for its words (0 where it was found by its exact name alone)."""
+    """A symbol and its BM25 score (0 where it was found by its exact name alone)."""
 
     row: SymbolRow
     bm25: float
 
 
 class FileCandidate(Struct, frozen=True):
-    """A file with its hits, chunks best first, and what the engine gave for the words of its path."""
+    """A file with its chunks, best first, its symbols, and the BM25 score of the words of its path."""
 
     file: IndexedFile
     chunks: tuple[ChunkHit, ...]
@@ -52,17 +53,15 @@ class FileCandidate(Struct, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """What was found, and the query as the lanes saw it.
-
-    `coverage` says for the chunks of the longer queries which share (0..1) of the query's worth is in them; `names` are
-    the query's possible symbol names, in parts.
-    """
+    """The candidates, and the query as it was searched."""
 
     files: tuple[FileCandidate, ...]
     coverage: Mapping[ChunkKey, float]
+    """For longer queries, the share (0..1) of the query's worth that each chunk has."""
     words: tuple[QueryWord, ...]
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
+    """The possible symbol names in the query, each in parts."""
 
 
 def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflection: float) -> Candidates:
@@ -100,7 +99,7 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflecti
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
-    """Other forms of the query's words of prose that the index has. Names are taken as they are written."""
+    """Other forms of the query's words of prose that the index has. Names have no other forms."""
     prose = set(query.split())
     known = {word.text for word in words}
     text = snapshot.text
@@ -153,7 +152,7 @@ CHUNK_CANDIDATES: Final = 300
 COVERAGE_CANDIDATES: Final = 1000
 SYMBOL_CANDIDATES: Final = 150
 FILE_CANDIDATES: Final = 50
-"""Hits fetched from each lane. More do not change the first page, fewer do."""
+"""Candidates of each kind. More do not change the first page, fewer do."""
 
 _CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), FieldBoost("path_words", 1.0))
 _SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.5), FieldBoost("doc", 0.7))
@@ -166,9 +165,9 @@ class Weights(Struct, frozen=True, kw_only=True):
     """What each signal adds to the score of a file or a place in it.
 
     `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
-    `inflection` is the weight of another form of a word: enough to find where the word itself is nowhere, too little to
-    outrank it. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that are not product
-    code, and for the further places of a file.
+    `inflection` is the weight of another form of a word: enough to find something where the word itself does not occur, too
+    little to outrank it. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that are not
+    product code, and for the further places of a file.
     """
 
     text: float = 1.0
@@ -196,16 +195,16 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
 
 
 SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
-"""Everything that ranks, by its name."""
+"""The names of all signals."""
 
 
 def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
-    """Returns the weights of an intent, with 0 for the signals of `without`, as a measurement of what each earns needs it."""
+    """Returns the weights of an intent, with 0 for the signals of `without`, to measure what each contributes."""
     return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
 
 
 def chunk_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
-    """Returns the words as looked for in chunks: as tokens, inside identifiers, in the path."""
+    """Returns the words as searched in chunks: as tokens, inside identifiers, in the path."""
     return [WordQuery(word.text, _CHUNK_FIELDS, word.weight, tie_breaker=_CHUNK_TIE) for word in words]
 
 
@@ -215,10 +214,10 @@ def coverage_query(worth: Mapping[str, float]) -> list[WordQuery]:
 
 
 def symbol_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
-    """Returns the words as looked for in symbols: in the name and its scope, the signature, the documentation."""
+    """Returns the words as searched in symbols: in the name and its scope, the signature, the documentation."""
     return [WordQuery(word.text, _SYMBOL_FIELDS, word.weight, tie_breaker=_SYMBOL_TIE) for word in words]
 
 
 def file_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
-    """Returns the words as looked for in paths."""
+    """Returns the words as searched in paths."""
     return [WordQuery(word.text, _FILE_FIELDS, word.weight) for word in words]

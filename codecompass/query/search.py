@@ -1,5 +1,5 @@
-"""`search_code`: retrieve, rank, give each place its boundaries, drop duplicates, shape, propose what to do next; and why a
-file stands where it stands, or is not there.
+"""`search_code`: retrieves, ranks, fits places to definitions, drops duplicates, shapes the answer, proposes the next call; and
+explains why a file has its rank or is not found.
 """
 
 import itertools
@@ -35,18 +35,18 @@ from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow
-from codecompass.store.text import Filter
+from codecompass.store.text_queries import Filter
 
 SURE_SCORE: Final = 20.0
-"""Of a definition that was asked for by its `symbol_id`: that of an exact name at the first place of `locate_symbol`."""
+"""The score of a definition requested by its `symbol_id`: that of an exact name in `locate_symbol`."""
 
 OTHERS_BESIDE_A_MESSAGE: Final = 2
-"""Places that a text answer shows beside those of a message that does not stand there character by character."""
+"""Places that a text answer shows besides those of a message that was not found literally."""
 
 TIME_WAS_UP: Final = "the time was up before everything was looked at; pass a larger timeout_ms, or fewer words"
 
 WEIGHED_FILES: Final = 40
-"""Files, the best by their text, for which it is counted how many import them."""
+"""Files, the best by their text, whose importers are counted."""
 
 
 def find(
@@ -59,7 +59,7 @@ def find(
     page: int | None = None,
     root: str = "",
 ) -> Hits:
-    """Returns the first `limit` hits for a request, unshaped; as they would be ranked for a page of `page` (default: `limit`).
+    """Returns the first `limit` hits for a request, unshaped, ranked as for a page of `page` (default: `limit`).
 
     A query that is a `symbol_id` finds that definition alone, one that is `path:line` the definitions around the line. `root`
     is that of the workspace, for absolute paths.
@@ -84,7 +84,7 @@ def find(
     weights = retrieval.weights_for(intent, options.without_signals)
     found = retrieve(snapshot, query, page, where, weights.inflection)
     messages = [] if "phrase" in options.without_signals else find_messages(snapshot, query, where, is_expired)
-    # What comes now is quick, and without it there would be no answer at all.
+    # The rest is quick, and without it there would be no answer at all.
     is_partial = is_expired()
     phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
     ranked = rank(found, weights, kinds, phrases)
@@ -97,7 +97,7 @@ def find(
     if kinds is None:
         pointed = named_definitions(snapshot, query, intent, ranked, where)
         ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
-    # A trace says where it comes from better than the message above it; a single place beside a message does not.
+    # The frames of a trace are more precise than the message above them; a single location beside a message is not.
     above = best if len(frames(query)) > 1 else ranked[0].score if ranked else 0.0
     quoted = message_places(snapshot, messages, kinds, above)
     ranked = sorted(quoted + ranked, key=lambda place: -place.score) if quoted else ranked
@@ -107,10 +107,10 @@ def find(
         named = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0, root=root)
         if intent == "path" and not named:
             warnings = (f"no indexed file has the path {listed((query if asked is None else asked.path,))}",)
-        # A line that is asked for by its place is the whole answer.
+        # A requested line is the whole answer.
         ranked = named if named and asked is not None else named + ranked
     if request.limit is None and options.answers == "text" and quoted:
-        # Whoever pastes a message wants the line that it comes from; what else has its words is there to be asked for.
+        # A pasted message asks for the line that it comes from; other places with its words can be asked for.
         exact = any(item.is_exact and item.is_sure for item in messages)
         limit = min(limit, len(quoted) + (0 if exact else OTHERS_BESIDE_A_MESSAGE))
     shown: list[Hit] = []
@@ -155,7 +155,7 @@ def _of_words(
     *,
     is_empty: bool,
 ) -> tuple[str, ...]:
-    """What has to be said of the words of a query: that there are none of them, or that an identifier is made up."""
+    """The warnings about the words of a query: that none is in the index, or that an identifier is not."""
     if is_empty and is_handle(query):
         return (outdated(query).message,)
     filtered = filter_warnings(snapshot, where, request.language, request.path, request.kind) if is_empty else ()
@@ -168,14 +168,14 @@ def _of_words(
 
 
 def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
-    """Whether a place that is no definition is there for a line that is shown as that of a message already."""
+    """Whether a snippet was found for a line that is already shown as the origin of a message."""
     return place.type == "snippet" and any(
         place.file.id == other.file.id and other.line_start <= place.focus <= other.line_end for other in quoted
     )
 
 
 ALL: Final = 100_000
-"""More places than a search ever has: it fetches a few hundred candidates."""
+"""More places than a search ever finds: it fetches a few hundred candidates."""
 
 
 def explain_path(
@@ -185,9 +185,9 @@ def explain_path(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> PathExplanation:
-    """Returns what became of a file in the search `request`.
+    """Returns why a file has its rank in the search `request`, or is not found.
 
-    `path` is relative to the workspace; its end will do where only one indexed file has it.
+    `path` is relative to the workspace, or the end of a path that only one indexed file has.
 
     Raises InvalidInput for a regular expression that cannot be used.
     """
@@ -247,10 +247,10 @@ def _passes(snapshot: Snapshot, request: SearchCode, file_id: int) -> bool:
 
 
 NEAR_MISS_LOOKS: Final = 1_000
-"""Pieces of text that are looked through for something to suggest."""
+"""Chunks that are searched for a suggestion."""
 
 NEAR_MISS_LENGTH: Final = 1_000
-"""Characters of what is looked for in another case: longer ones are pasted, and pasted as they are."""
+"""Characters of a query that is also tried ignoring case: longer ones are pasted, in their right case."""
 
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
@@ -262,7 +262,7 @@ def search_code(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> SearchCodeReply:
-    """Returns the answer to `request`. `is_expired` is asked during scans, which then end with what they have.
+    """Returns the answer to `request`. When `is_expired` returns True, scans end with what they have found.
 
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
@@ -313,7 +313,7 @@ def _next_actions(
 
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
-    """The same literal or pattern whatever its case, where that would find something."""
+    """The same literal or pattern ignoring case, where that finds something."""
     if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)

@@ -19,7 +19,7 @@ class Signals(Struct, frozen=True, kw_only=True):
     qualified: float = 0.0
     """Its qualified name ends in a qualified name of the query."""
     path: float = 0.0
-    """How much of the query the path says."""
+    """How many words of the query are in the path, by their worth."""
     definition: float = 0.0
     """How well its name matches the words of the query."""
     kind: float = 0.0
@@ -42,7 +42,7 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     enclosing: SymbolRow | None = None
     """The definition around a place that is not one."""
     focus: int = 0
-    """The line that says most of the query, 0 where none was looked for."""
+    """The line with most of the query, 0 where it was not determined."""
     imported: str = ""
     """What an import brings in, as a person writes it."""
     asked_first: int = 0

@@ -1,8 +1,7 @@
-"""Turns places into results: detail level, `compact`, handles, the reasons of the ranking, the limit in bytes.
+"""Turns hits into results: detail level, `compact`, ids, ranking reasons, the limit in bytes.
 
-The order is fixed: the page is already ranked and free of duplicates when it comes here; each result is shaped for the
-detail level, then made compact (which leaves identity, location and score, whatever the level), and last the page is cut
-where it grows too large.
+Hits arrive ranked and without duplicates. Each result is made for the detail level, then made compact (identity, location and
+score remain, whatever the level); last the page is cut where it is too large.
 """
 
 import re
@@ -34,7 +33,7 @@ RELATED_LOOKUPS: Final = 12
 LINES_ABOVE_FOCUS: Final = 3
 
 LATER_RESULT_BYTES: Final = 600
-"""Kept for each result that follows one with a body: what most take without one."""
+"""Reserved for each further result after one with a body: what most results take without a body."""
 
 NO_BODY: Final = Body((), 0, 0)
 
@@ -43,31 +42,31 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How results are to look. `with_content` repeats the place and its text for callers that name a project.
-
-    For answers as text each result has an excerpt instead of all other code; `pattern` finds the query's words in a line.
-    """
+    """What results contain."""
 
     detail_level: DetailLevel = "signature"
     compact: bool = False
     with_content: bool = False
+    """Whether the location and its text are repeated, for callers that name a project."""
     answers: AnswerForm = "json"
+    """As text, each result has an excerpt instead of all other code."""
     pattern: re.Pattern[str] | None = None
+    """Finds the words of the query in a line, for excerpts."""
     with_docs: bool = False
     max_bytes: int
 
 
 class Page(Struct, frozen=True):
-    """Results as they go out; `is_cut` says that the byte limit left some out."""
+    """Results of an answer; `is_cut` says that the byte limit left some out."""
 
     results: tuple[Result, ...]
     is_cut: bool
 
 
 def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: Shape) -> Page:
-    """Returns the results of a page in the order of `shown`, as many as fit; the first always does.
+    """Returns the results of a page in the order of `shown`, as many as fit; the first is always there.
 
-    Bodies that would crowd later results out are left out, and counted: where something is says more than nothing.
+    A body that would leave no room for later results is left out, and its lines counted.
     """
     results: list[Result] = []
     size = 2
@@ -98,7 +97,7 @@ def stable_handle(row: SymbolRow) -> str:
 
 
 def reference(row: SymbolRow) -> SymbolReference:
-    """Returns a definition as it is named in passing."""
+    """Returns a short reference to a definition."""
     return SymbolReference(kind=row.kind, name=row.name, path=row.path, line=row.line_start)
 
 
@@ -138,10 +137,10 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         language=place.file.language if is_described else "",
         visibility=row.visibility if row and is_described else "",
         symbol_id=symbol_handle(snapshot, row) if row else "",
-        # The ids of symbols are dear: 38 bytes of the 500 that a hit may take, so the second one waits for `context`.
+        # An id takes 38 of the 500 bytes that a hit may take, so the second one is given at level `context` only.
         symbol_stable_id=stable_handle(row) if row and shows_text else "",
         result_id="" if row else result_handle(snapshot, place),
-        # A symbol shows by its symbol_id.
+        # A symbol is recognized by its symbol_id.
         result_type="" if is_brief or row else place.type,
         score=None if is_brief else place.final_score,
         snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
@@ -161,7 +160,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
 
 
 def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
-    """What a reader sees of a hit: where it is, what it is, the lines that matter."""
+    """A result for text answers: location, kind, name and an excerpt."""
     place = item.place
     row = place.symbol
     named = row or place.enclosing
@@ -182,7 +181,7 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
 
 
 def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
-    """Returns the `result_id` of a place that is no symbol."""
+    """Returns the `result_id` of a place without a symbol."""
     return identity.result_id(snapshot.project_id, place.file.path, place.line_start, place.line_end)
 
 
@@ -219,7 +218,7 @@ def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> Symb
 
 
 def _related(snapshot: Snapshot, row: SymbolRow, body: str) -> tuple[SymbolReference, ...]:
-    """The types that a signature and then a body name, each where it is most likely meant: same file, nearest directory."""
+    """The types that a signature and then a body name, each in the nearest file that defines one."""
     found: list[SymbolReference] = []
     words = [word for word in _WORD.findall(f"{row.signature}\n{body}") if word[0].isupper() and word != row.name]
     for word in list(dict.fromkeys(words))[:RELATED_LOOKUPS]:

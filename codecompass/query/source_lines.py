@@ -1,4 +1,4 @@
-"""The text of places, read from the index itself, so that what is shown is of the generation that was searched."""
+"""Lines of indexed files, read from the index, so that an answer shows the generation that was searched."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,7 +8,7 @@ from codecompass.store.index import Snapshot
 
 PREVIEW_LINES: Final = 30
 PREVIEW_CHARACTERS: Final = 1600
-"""Of a result's text at level `context`, which makes 300 to 500 tokens a result (seed 001)."""
+"""Of a result's text at level `context`, which makes 300 to 500 tokens per result."""
 
 CONTENT_LINES: Final = 60
 CONTENT_CHARACTERS: Final = 4000
@@ -27,7 +27,7 @@ def lines_of(snapshot: Snapshot, file_id: int, first: int, last: int) -> list[st
 
 
 def chunk_lines(text: str) -> list[str]:
-    """Returns the lines of a chunk's text. Lines end at `\\n` alone; a carriage return before it is not shown."""
+    """Returns the lines of a chunk's text. Only `\\n` ends a line; a carriage return before it is not shown."""
     lines = text.split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -42,7 +42,7 @@ def excerpt(lines: Sequence[str], language: str, max_lines: int, max_characters:
 
 
 def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> list[str]:
-    """Returns the first of the lines, as many as fit; the first always does, shortened where it is too long alone."""
+    """Returns the first of the lines, as many as fit; the first always, shortened if it is too long."""
     kept: list[str] = []
     size = 0
     for line in lines[:max_lines]:

@@ -58,7 +58,7 @@ def index_status(
 
 
 def unindexed_metadata(state: AnswerState, completeness: Completeness = "partial") -> Metadata:
-    """Returns the block of an answer for a workspace without an index."""
+    """Returns the metadata of an answer for a workspace without an index."""
     return Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,
         freshness_status=state.freshness_status,

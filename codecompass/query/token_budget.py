@@ -1,9 +1,8 @@
-"""How many tokens an answer costs, estimated from above.
+"""An upper estimate of the number of tokens of an answer.
 
-The keys and ids of our answers are known and priced as such. Of the rest there are two readings, of which the larger
-counts: ASCII characters over a divisor, which is right for code, and a count of the pieces that byte-pair vocabularies
-make, which is right for dense text (hashes, tables of numbers, lock files). How far estimates were above the truth, counted
-with the vocabularies cl100k, o200k, DeepSeek's and Claude 2's, stands in docs/search.md.
+Keys and ids of our answers have known costs. For the rest the larger of two estimates counts: ASCII characters divided by a
+constant, which fits code, and a count of the pieces that byte-pair vocabularies make, which fits dense text (hashes, tables of
+numbers, lock files). docs/search.md says how far the estimates exceed the counts of several vocabularies.
 """
 
 import re
@@ -19,14 +18,14 @@ from codecompass.protocol.text.code import STALE, context_lines
 SEPARATOR: Final = b",\n"
 
 ASCII_PER_TOKEN: Final = 2.4
-"""The densest whole answer had 2.59 ASCII characters a token."""
+"""The densest whole answer had 2.59 ASCII characters per token."""
 
 PER_WORD: Final = 1.4
 PER_FIVE_FURTHER_LETTERS: Final = 0.7
 PER_DIGIT: Final = 1.1
 PER_MARK: Final = 0.6
 PER_OTHER_BYTE: Final = 0.5
-"""Of characters outside ASCII, which are one to three tokens: one for two bytes of UTF-8, two for four."""
+"""Per UTF-8 byte of a character outside ASCII, which is one to three tokens."""
 
 PER_KEY: Final = 1.5
 PER_WORD_OF_KEY: Final = 2.0
@@ -36,7 +35,7 @@ PER_HANDLE: Final = 14.0
 """An id of 16 hex digits with its quotes: 11.5 tokens on average, 15 at the 99th percentile."""
 
 _KEYS: Final = sorted({field.name for kind in (CodeContextReply, ContextItem, Metadata) for field in fields(kind)})
-# Inside a text of ours a quote stands behind a backslash, so neither pattern can match there.
+# Quotes inside our texts follow a backslash, so neither pattern can match there.
 _KEY: Final = re.compile(rb'[{,]"(' + "|".join(_KEYS).encode() + rb')":')
 _HANDLE: Final = re.compile(rb'(?<!\\)"[0-9a-f]{16}"')
 _WORD: Final = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
@@ -45,10 +44,10 @@ _MARK: Final = re.compile(rb"[^A-Za-z0-9 \x80-\xff]")
 
 
 def item_tokens(item: ContextItem) -> int:
-    """Returns the tokens of one item of an answer, with what separates it from the next, in the form that it is made for."""
+    """Returns the tokens of one item of an answer, separator included, in the form of the answer."""
     if item.excerpt is None:
         return estimate_tokens(encode(item) + SEPARATOR)
-    # Its path counts for each: which of them will stand below one path is not known yet.
+    # The path counts for each item: it is not known yet which items will share one.
     stale = [STALE] if item.stale else []
     return estimate_tokens("\n".join(("", item.path, *stale, *context_lines(item), "")).encode())
 

@@ -1,8 +1,8 @@
-"""What a text that is not quite a name says about a definition: a frame of a stack trace, a signature, a declaration.
+"""Reads frames of stack traces, signatures and declarations, and finds the definitions that they name.
 
-Each frame or signature is read by its shape alone, whatever the language; where a text has neither, nothing is made up. The
-paths of a trace were printed elsewhere: a file is meant where one of the two paths ends in the other, or where their last two
-parts agree, or where the name in the frame is that of the definition around the line.
+Frames and signatures are recognized by their form alone, whatever the language. The paths of a trace come from another machine:
+they match an indexed file if one path ends in the other, if their last two parts are equal, or if the definition around the line
+has the name in the frame.
 """
 
 import re
@@ -24,10 +24,10 @@ MAX_FRAMES: Final = 30
 
 MAX_CHARACTERS: Final = 8_000
 MAX_LINE_CHARACTERS: Final = 300
-"""Of a text, and of one line of it, that are read."""
+"""Of a text and of each line of it, what is read."""
 
 MAX_SIGNATURE_CHARACTERS: Final = 1_000
-"""Its name is at its beginning. A search for it is quadratic in the worst case: 60 ms (measured 2026-11-22)."""
+"""The name is near the beginning. Finding it is quadratic in the worst case: 60 ms (measured 2026-11-22)."""
 
 
 MAX_WORDS_BEFORE_NAME: Final = 4
@@ -35,7 +35,7 @@ MAX_WORDS_BEFORE_NAME: Final = 4
 
 
 class Frame(Struct, frozen=True):
-    """A place that a trace names: a path as it was printed, its line (1-based, 0 where none is said), a name or nothing."""
+    """A frame of a trace: a path as it was printed, its line (1-based, 0 if unknown), a name or ''."""
 
     path: str
     line: int
@@ -102,23 +102,23 @@ _GENERIC: Final = re.compile(r"<[^<>]*>")
 
 
 def frames(text: str) -> tuple[Frame, ...]:
-    """Returns the places that a trace names, each once, innermost first where the trace says which end that is.
+    """Returns the frames of a trace, each once, innermost first if the trace shows which end that is.
 
-    Names are as printed but for what compilers add; nothing is left of a name that only stands for anonymous code.
+    Names are as printed, without what compilers add; a name for anonymous code becomes ''.
     """
     if _HAS_LINE.search(text) is None:
         return ()
     lines = [line[:MAX_LINE_CHARACTERS] for line in well_formed(text[:MAX_CHARACTERS]).splitlines()]
     found = dict.fromkeys(_each_frame(lines))
     ordered = list(found)
-    # Python prints the innermost frame last, everyone else first.
+    # Python prints the innermost frame last, other languages first.
     if any(line.lstrip().startswith('File "') for line in lines):
         ordered.reverse()
     return tuple(ordered[:MAX_FRAMES])
 
 
 def declared_name(text: str) -> str:
-    """Returns the name that a signature or a declaration gives, with what it says of the scope (`Type.method`), else ''."""
+    """Returns the name in a signature or a declaration, with the scope that it states (`Type.method`), else ''."""
     text = well_formed(text[:MAX_SIGNATURE_CHARACTERS]).strip()
     while _GENERIC.search(text):
         text = _GENERIC.sub("", text)
@@ -215,7 +215,7 @@ MAX_SAME_NAMED_FILES: Final = 50
 
 MAX_FRAMES_SHOWN: Final = 10
 SURE_PARTS: Final = 2
-"""Last parts of a path that agree by more than chance."""
+"""Equal last parts of two paths that are no coincidence."""
 
 
 class FrameLocation(Struct, frozen=True):

@@ -1,14 +1,14 @@
-"""Opens our SQLite databases: for writing, and for reading wherever their bytes can be read at all.
+"""Opens our SQLite databases: for writing, and for reading wherever their files can be read.
 
-A database in WAL mode cannot simply be read: SQLite makes the index of the log (`-shm`) first, which takes space and a directory
-that can be written. Where that is refused, there are other ways, the surest first:
+To read a database in WAL mode SQLite first makes the index of the log (`-shm`), which takes space and a writable directory. Where
+that fails, there are other ways, the safest first:
 
-    mode=ro         the log and its index are there already, or can be made: sees what others write, as ever
-    immutable=1     there is no log, or an empty one: the file alone is everything. Nothing is locked, so whoever reads asks
-                    afterwards whether the files are still what they were
-    a copy          there is a log and nowhere to make its index: both files are copied to a place that can be written
+    mode=ro         the log and its index exist or can be made: the ordinary way
+    immutable=1     the log is missing or empty. Nothing is locked, so the reader checks afterwards whether the files have
+                    changed
+    a copy          there is a log, and its index cannot be made: both files are copied to a writable directory
 
-A reader's connection never changes the database: only a connection that may write moves the log into it.
+A connection for reading never changes the database: only one that may write moves the log into it.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ from codecompass.units import KIB, MIB
 BUSY_TIMEOUT_SECONDS: Final = 5.0
 
 MAX_COPIED_BYTES: Final = 256 * MIB
-"""A larger database is not copied to be read: temporary places are often memory."""
+"""A larger database is not copied: temporary directories are often in memory."""
 
 TEMPORARY_PLACES: Final = ("/dev/shm", "/run/shm", "/var/tmp", "/tmp")
-"""Where to look for a place that can be written, after what the environment names."""
+"""Directories that are tried after those that the environment names."""
 
 LEAST_FREE_BYTES: Final = 64 * KIB
-"""What the index of a log takes, and a log."""
+"""What a log and its index take at least."""
 
 _REASONS: Final = {
     sqlite3.SQLITE_READONLY: errno.EROFS,
@@ -48,11 +48,11 @@ _REASONS: Final = {
 """Primary codes with which SQLite says that a file cannot be made, extended or opened."""
 
 Mark = tuple[int, ...]
-"""How the files of a database look to stat(): any write to them changes it."""
+"""What stat() says of the files of a database: any write changes it."""
 
 
 class ReadConnection(Struct, frozen=True):
-    """A connection for reading. `mark` is there where nothing keeps the files from changing while they are read."""
+    """A connection for reading. `mark` is set where no lock keeps the files from changing while they are read."""
 
     connection: sqlite3.Connection
     path: Path
@@ -60,7 +60,7 @@ class ReadConnection(Struct, frozen=True):
 
     @property
     def is_settled(self) -> bool:
-        """Whether what was read so far is of one moment: always, unless files were changed that nothing had locked."""
+        """Whether what was read so far is consistent: always, unless unlocked files have changed."""
         return self.mark is None or self.mark == _mark(self.path)
 
 
@@ -70,25 +70,25 @@ def is_refusal(error: sqlite3.Error) -> bool:
 
 
 def refusal(error: sqlite3.Error, path: Path) -> OSError:
-    """Returns an error of the system for one of SQLite's (see `is_refusal`), with its reason in words."""
+    """Returns the OSError with the reason of a refusal (see `is_refusal`)."""
     number = _REASONS.get(primary_code(error), errno.EIO)
     with contextlib.suppress(OSError):
-        # SQLite calls it an error of input and output where there is no room for the index of the log.
+        # SQLite reports an I/O error where there is no room for the index of the log.
         if number == errno.EIO and shutil.disk_usage(path.parent).free < LEAST_FREE_BYTES:
             number = errno.ENOSPC
     return OSError(number, os.strerror(number) if number in (errno.ENOSPC, errno.EROFS) else str(error))
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """Returns what kind of error it is; extended codes say more than anybody acts upon."""
+    """Returns the primary result code of an error, without what the extended code adds."""
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF
 
 
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = False) -> sqlite3.Connection:
-    """Opens a database with the pragmas that all indexes share. Transactions are begun and ended by hand.
+    """Opens a database with the pragmas that all indexes share. Transactions are begun and ended explicitly.
 
-    Raises sqlite3.OperationalError where the file is missing (but for mode `rwc`), DatabaseError where it is no database.
+    Raises sqlite3.OperationalError where the file is missing (but for mode `rwc`), DatabaseError where it is not a database.
     """
     connection = sqlite3.connect(
         database_uri(path, mode=mode, immutable=immutable),
@@ -110,7 +110,7 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = F
 def connect_for_reading(path: Path) -> ReadConnection:
     """Opens a database that is only read, in one of the ways above.
 
-    Raises sqlite3.OperationalError where the file is missing or none of them works, DatabaseError where it is no database.
+    Raises sqlite3.OperationalError where the file is missing or none of them works, DatabaseError where it is not a database.
     """
     try:
         return ReadConnection(_tried(connect(path, mode="ro")), path)
@@ -137,9 +137,9 @@ def log_size(path: Path) -> int:
 
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
-    """Gives an empty private directory, in the first temporary place that takes one, and removes it.
+    """Gives an empty private directory, in the first temporary directory where one can be made, and removes it.
 
-    Raises OSError where there is no such place.
+    Raises OSError where there is none.
     """
     failure: OSError | None = None
     for place in dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]):
@@ -157,7 +157,7 @@ def temporary_directory() -> Iterator[Path]:
 
 
 def database_uri(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = False) -> str:
-    """Returns what SQLite opens; a path need not be UTF-8."""
+    """Returns the URI of a database; its path need not be UTF-8."""
     return f"file:{quote_from_bytes(os.fsencode(path))}?mode={mode}" + ("&immutable=1" if immutable else "")
 
 
@@ -172,7 +172,7 @@ def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _copied(path: Path, mark: Mark) -> ReadConnection | None:
-    """A connection to a copy, which is deleted at once: open files stay readable. None where there is no place for one."""
+    """A connection to a copy, which is deleted at once: open files stay readable. None where no copy can be made."""
     log = log_path(path)
     if sum(each.stat().st_size for each in (path, log)) > MAX_COPIED_BYTES:
         return None
@@ -196,7 +196,7 @@ def _mark(path: Path) -> Mark:
         else:
             is_log = each is not path
             if is_log and not status.st_size:
-                mark.append(-1)  # an empty log says as much as none
+                mark.append(-1)  # an empty log is the same as none
             else:
                 mark += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return tuple(mark)

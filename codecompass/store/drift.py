@@ -19,15 +19,15 @@ from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
 
 MAX_HASHED_FILES: Final = 200
-"""So many files whose times differ are hashed, because a file can be touched, or be written shortly before it is indexed,
-without being another. More than that are taken for changed."""
+"""Up to this many files with other times are hashed, because a file can be touched, or written shortly before it is indexed,
+without a change of content. If there are more, all count as changed."""
 
 
 SUGGESTION: Final = "Call sync_repo to update the index before querying (on the command line: codecompass sync)."
 
 
 class Drift(Struct, frozen=True):
-    """What a run would have to do, and where HEAD is. `is_fresh` says that answers are of the tree as it was just now."""
+    """What a job would have to do, and what HEAD is."""
 
     changes: Changes
     head: Head
@@ -35,7 +35,7 @@ class Drift(Struct, frozen=True):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether no file is new, edited or gone, and the rules are those that the index was built with."""
+        """Whether answers are of the tree as it is: no file is new, edited or gone, and the rules are those of the index."""
         return self.changes.is_empty and not self.has_other_rules
 
     def names_head_of(self, snapshot: Snapshot) -> bool:
@@ -51,19 +51,19 @@ class Drift(Struct, frozen=True):
 
     @property
     def n_files(self) -> int:
-        """How many files a run would look at."""
+        """How many files a job would read, skip or remove."""
         return len(self.changes.tasks) + len(self.changes.skipped) + len(self.changes.removed)
 
 
 def find_drift(
     snapshot: Snapshot, root: str, rules: ScanRules, fingerprint: str, *, is_cancelled: Callable[[], bool] | None = None
 ) -> Drift:
-    """Compares the tree at `root` with a snapshot. Costs by the size of the tree: about 15 us a file.
+    """Compares the tree at `root` with a snapshot. Takes about 15 us per file of the tree.
 
-    `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed, ScanCancelled where
-    `is_cancelled` said so.
+    `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed, ScanCancelled when
+    `is_cancelled` returns True.
     """
-    # HEAD before the files: a switch in between then shows as changed files and not as a wrong branch.
+    # HEAD is read before the files: a switch of branches meanwhile then shows as changed files, not as a wrong branch.
     head = read_head(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
     manifest = {
@@ -90,7 +90,7 @@ def find_drift(
 
 
 def stale_error(snapshot: Snapshot, drift: Drift | None) -> IndexStale:
-    """Returns the refusal of a `strict` question, with what is known of the difference; None where that took too long."""
+    """Returns the error for a `strict` request; `drift` is None where finding the difference took too long."""
     if drift is None:
         return IndexStale(
             "Index is stale. Files that have changed since it was built are being indexed. Call again, or run sync_repo to "
@@ -122,7 +122,7 @@ def _is_same(root: str, path: str, entry: ManifestEntry | None) -> bool:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
             return False
-        # Of a binary file only the beginning is read, when it is indexed as well.
+        # Of a binary file only the beginning was hashed when it was indexed.
         n_bytes = BINARY_PROBE_BYTES if entry.reason == "binary" else entry.size + 1
         with open(descriptor, "rb", closefd=False) as file:
             return content_hash(file.read(n_bytes)) == entry.content_hash

@@ -1,8 +1,8 @@
-"""Import edges of an index in writing: buffered while files arrive, resolved once all paths of the run are known.
+"""Import edges of the index that is being written: buffered while files arrive, resolved once all paths of the job are known.
 
-Resolution depends on which files exist. An edge of an untouched file is looked at again exactly when a path that it depends
-on (its tails, see `imports`) came or went, or when a configuration file of its ecosystem changed; so an update resolves what
-the change touches, and an incremental index equals a full one.
+Resolution depends on which files exist. An edge of an unchanged file is resolved again exactly when a path that it depends
+on (its tails, see `imports`) was added or removed, or when a configuration file of its ecosystem changed. So an update costs
+by the size of the change, and an incremental index equals a full one.
 """
 
 import sqlite3
@@ -20,20 +20,20 @@ ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 IN_MEMORY_FROM_IMPORTS: Final = 2_000
-"""Imports to be resolved from which the same holds, however few the files are: each asks up to hundreds of times."""
+"""Imports to be resolved from which that is cheaper too, however few the files are: each looks up to hundreds of paths up."""
 
 IN_MEMORY_FROM: Final = 300
-"""Changed files from which building a table of all paths in memory (5 us a path) is cheaper than asking SQLite for each."""
+"""Changed files from which a table of all paths in memory (5 us per path) is cheaper than queries to SQLite."""
 
 
 CHECKPOINT_IMPORTS: Final = 50
 
 _REMEMBERED_PATHS: Final = 500_000
-"""Paths kept in memory of what was asked of the tables in one run; then all of it is forgotten."""
+"""Paths that are cached of the tables in one job; beyond that the cache is emptied."""
 
 
 class ImportEdges:
-    """Belongs to one writer and lives in its transaction. Counts the rows it writes."""
+    """Belongs to one writer and its transaction. Counts the rows that it writes."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -49,7 +49,7 @@ class ImportEdges:
             self._pending.append((file_id, path, language, imports))
 
     def write_roots(self, file_id: int, roots: Sequence[ModuleRoot]) -> None:
-        """Notes what a configuration file says about module names."""
+        """Records what a configuration file says about module names."""
         if roots:
             self._connection.executemany(
                 "INSERT INTO module_roots VALUES (?, ?, ?, ?, ?, ?)",
@@ -59,7 +59,7 @@ class ImportEdges:
             self.rows_written += len(roots)
 
     def file_removed(self, file_id: int) -> None:
-        """Forgets what the old content of a file imported and configured."""
+        """Removes what the old content of a file imported and configured."""
         self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
         self.rows_written += self._connection.execute("DELETE FROM imports WHERE file_id = ?", (file_id,)).rowcount
         gone = self._connection.execute(
@@ -69,20 +69,20 @@ class ImportEdges:
         self.rows_written += len(gone)
 
     def path_added(self, path: str) -> None:
-        """Notes that a path came into the index."""
+        """Records that a path was added to the index."""
         self._removed.discard(path)
         self._added.add(path)
 
     def path_removed(self, path: str) -> None:
-        """Notes that a path left the index."""
+        """Records that a path was removed from the index."""
         self._added.discard(path)
         self._removed.add(path)
 
     def resolve_all(self, manifest: Mapping[str, ManifestEntry], checkpoint: Callable[[], None] = lambda: None) -> int:
-        """Resolves the new imports and those that the run's changes of paths or configuration can have moved.
+        """Resolves the new imports, and those whose target may have changed with the paths or the configuration.
 
-        Returns the number of rows written, and is ready for the next run. `checkpoint` is called every few milliseconds and
-        may raise; then this is left as it was, and the rows written belong to a transaction to be rolled back.
+        Returns the number of rows written. `checkpoint` is called every few milliseconds and may raise; then this object is
+        unchanged, and the rows written belong to a transaction that must be rolled back.
         """
         if not (self._pending or self._added or self._removed or self._root_changes):
             return 0
@@ -128,7 +128,7 @@ class ImportEdges:
             self.rows_written += len(rows)
 
     def _changed_ecosystems(self) -> set[str]:
-        """Returns where a root came or went. One that another file says too, or that was only written anew, did neither."""
+        """Returns the ecosystems that gained or lost a root. A root that another file has too does not count."""
         changes = {root: change for root, change in self._root_changes.items() if change}
         if not changes:
             return set()
@@ -148,7 +148,7 @@ class ImportEdges:
         found: dict[int, tuple[str, str, Import, str]] = {}
         for tail in affected_tails(self._added, self._removed, paths):
             checkpoint()
-            # The indexes leave out empty tails, so the statement has to say that it asks for none.
+            # The indexes leave out empty tails, so the statement must exclude them to use an index.
             self._collect("(i.tail = ? AND i.tail != '') OR (i.other_tail = ? AND i.other_tail != '')", (tail, tail), found)
         for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
@@ -173,7 +173,7 @@ class ImportEdges:
 
 
 class _StoredPaths(PathIndex):
-    """Answers from the tables, so that an update of a few files does not cost by the size of the repository."""
+    """Answers from the tables, so that the cost of a small update does not depend on the size of the repository."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Which epoch of a project is read: the file CURRENT, and what its versions mean for this program."""
+"""The file CURRENT: which epoch of a project is read, and whether this program can read it."""
 
 import os
 from typing import Literal
@@ -15,7 +15,7 @@ SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt
 
 
 class Current(Struct, frozen=True, kw_only=True):
-    """The content of CURRENT. Its own shape never changes, so that every program can read every store's versions."""
+    """The content of CURRENT. Its fields never change: every program must be able to read the versions."""
 
     epoch: str
     schema_version: int
@@ -67,7 +67,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
     """Returns CURRENT of an index that can be read.
 
     Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, PermissionDenied where it may not be
-    read, IndexIncompatible else.
+    read, IndexIncompatible otherwise.
     """
     found = compatibility(layout)
     if found.status == "compatible" and found.current is not None:
@@ -92,7 +92,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
 
 
 def _require_readable(layout: ProjectLayout, found: Compatibility) -> None:
-    """Raises PermissionDenied where rights are all that is missing: nothing has to be built anew."""
+    """Raises PermissionDenied where only permissions are missing: the index need not be rebuilt."""
     try:
         layout.current.read_bytes()
         if found.current is not None:
@@ -110,7 +110,7 @@ def write_current(layout: ProjectLayout, epoch: str) -> None:
 
 
 def next_epoch(layout: ProjectLayout) -> str:
-    """Returns a name that no epoch of the project has had while it lies on disk."""
+    """Returns a name that no epoch on disk has."""
     numbers = [0]
     if layout.epochs.is_dir():
         numbers += [int(entry.name) for entry in layout.epochs.iterdir() if entry.name.isdecimal()]

@@ -1,7 +1,7 @@
 """Reads the facts of one index: files, symbols, imports. SQLite underneath, Structs on top.
 
 A `FactsReader` lives inside one read transaction (see `index.py`), so that all its answers are of one generation. Every
-list comes in a fixed order. A database that cannot be read raises IndexDamaged.
+list has a fixed order. A database that cannot be read raises IndexDamaged.
 """
 
 import sqlite3
@@ -36,16 +36,16 @@ _PACKAGE_IMPORTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "go": ("go",),
     **dict.fromkeys(_JVM, _JVM),
 }
-"""Languages whose packages are directories: which files' imports name the package that a file of the language is in."""
+"""For languages whose packages are directories: the languages whose imports may name the package of a file."""
 
 _MODULE_IMPORTERS: Final = ("swift",)
 _MODULE_LANGUAGES: Final = frozenset({"c", "cpp", "objectivec", "swift"})
-"""What the target of a Swift package is made of, at any depth."""
+"""Languages of the files of a Swift package's target, at any depth."""
 
 
 @contextmanager
 def facts_guard() -> Iterator[None]:
-    """Turns SQLite's complaints about a broken file into IndexDamaged."""
+    """Turns SQLite's errors about a damaged file into IndexDamaged."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeError) as error:  # messages quote what was found, and are decoded
@@ -53,11 +53,11 @@ def facts_guard() -> Iterator[None]:
 
 
 ORDER_BATCH: Final = 2_000
-"""Files whose order is read at a time: 0.5 ms."""
+"""Files whose order is read at once, in 0.5 ms."""
 
 MAX_MATCHED: Final = 4096
-"""Characters beyond which nothing can be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes, in
-words that do not tell it from a broken file."""
+"""Characters beyond which a text cannot be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes,
+with an error that looks like that of a damaged file."""
 
 
 class FactsReader:
@@ -82,7 +82,7 @@ class FactsReader:
         return rows[0] if rows else None
 
     def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
-        """Returns the places of `ids`, without those that do not exist."""
+        """Returns the indexed files of `ids` by id, without those that do not exist."""
         found: dict[int, IndexedFile] = {}
         for batch in _batches(ids):
             statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_marks(batch)})"
@@ -90,7 +90,7 @@ class FactsReader:
         return found
 
     def files(self) -> list[FileRow]:
-        """Returns the whole manifest by path. Costs by the size of the repository: not for the way of a query."""
+        """Returns the whole manifest by path. Its cost grows with the repository: not for queries."""
         return self._files("ORDER BY path", ())
 
     def paths(self) -> list[tuple[int, str]]:
@@ -102,14 +102,14 @@ class FactsReader:
         return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
 
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
-        """Yields the files of `ids` by the rank of their role and by path. Reads on only as it is asked to."""
+        """Yields the files of `ids` by the rank of their role and by path. Reads lazily."""
         if len(ids) <= ORDER_BATCH:
             found: list[tuple[int, str, int]] = []
             for batch in _batches(list(ids)):
                 found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_marks(batch)})", batch)
             yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
             return
-        # To look up so many takes longer than to go through the order of all files, which the index has.
+        # Looking up so many takes longer than reading the database index of all files in this order.
         rows = self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
         while rows:
             yield from [FileOrder(rank, file_id) for rank, file_id in rows if file_id in ids]
@@ -156,7 +156,7 @@ class FactsReader:
         )
 
     def symbol_counts(self) -> list[tuple[SymbolKind, int]]:
-        """Returns how many definitions there are of each kind, most first. Looks at all of them."""
+        """Returns how many definitions there are of each kind, most first. Reads all of them."""
         return self._rows("SELECT kind, count(*) FROM symbols GROUP BY kind ORDER BY 2 DESC, 1")
 
     def files_by_language(self) -> list[tuple[str, int]]:
@@ -174,11 +174,11 @@ class FactsReader:
         return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
-        """Returns definitions whose name is `name` but for ASCII case, by path and line."""
+        """Returns definitions whose name is `name`, ignoring ASCII case, by path and line."""
         return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
 
     def tests_titled(self, words: Sequence[str], limit: int) -> list[SymbolRow]:
-        """Returns tests in whose titles all words stand, but for ASCII case, by path and line. Looks at all definitions."""
+        """Returns tests whose titles contain all words, ignoring ASCII case, by path and line. Reads all definitions."""
         kept = [word for word in words if len(word) <= MAX_MATCHED]
         titled = "".join([" AND s.name LIKE ? ESCAPE '\\'"] * len(kept))
         arguments = (*(f"%{_like(word)}%" for word in kept), limit)
@@ -192,11 +192,11 @@ class FactsReader:
         return found
 
     def symbols_with_id_prefix(self, prefix: int) -> list[SymbolRow]:
-        """Returns the definitions whose `symbol_id` begins so (`identity.id_prefix`): one in 65,536, in the order of their rows.
+        """Returns the definitions whose `symbol_id` has this prefix (`identity.id_prefix`), one in 65,536, by row id.
 
-        Reads one index from end to end: 2 ms for 55,000 symbols.
+        Reads one database index from end to end: 2 ms for 55,000 symbols.
         """
-        # Sorted here: to keep the order of the table SQLite would read all of that instead.
+        # Sorted here: with ORDER BY, SQLite would read the whole table instead.
         found = sorted(row[0] for row in self._rows("SELECT id FROM symbols WHERE id_prefix = ?", (prefix,)))
         return list(self.symbols_by_id(found).values())
 
@@ -234,7 +234,7 @@ class FactsReader:
         return self._imports("WHERE i.file_id = ? ORDER BY i.line_start, i.id", (file_id,))
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
-        """Returns imports that bring `name` in, as name, alias or module, by path and line. Scans the imports."""
+        """Returns imports that bring `name` in, as name, alias or module, by path and line. Reads all imports."""
         if len(name) > MAX_MATCHED:
             return []
         endings = tuple(f"%{separator}{_like(name)}" for separator in ("/", ".", ":", "\\\\"))
@@ -247,15 +247,15 @@ class FactsReader:
     def importers_of(self, path: str, limit: int) -> list[ImportRow]:
         """Returns the imports that lead to the file `path`, by path and line.
 
-        Where a package is a directory (Go, Java and its kin, C#), one that names the package leads to every file of these
-        languages directly in it; a module of Swift to every source file anywhere below its directory. Other files that
-        happen to lie there (a README, a template) are not imported.
+        Where a package is a directory (Go, the JVM languages, C#), an import of the package leads to every file of these
+        languages directly in it; an import of a Swift module to every source file below its directory. Other files there
+        (a README, a template) are not imported.
         """
         where, arguments = self._leading_to(path)
         return self._imports(f"WHERE {where} ORDER BY f.path, i.line_start, i.id LIMIT ?", (*arguments, limit))
 
     def importer_counts(self, paths: Sequence[str], cap: int) -> dict[str, int]:
-        """Returns for each path how many imports lead to it, as `importers_of` has it, counted up to `cap`."""
+        """Returns for each path how many imports `importers_of` would return, counted up to `cap`."""
         counts: dict[str, int] = {}
         for path in paths:
             where, arguments = self._leading_to(path)
@@ -274,7 +274,7 @@ class FactsReader:
             parts = path.split("/")[:-1]
             directories = ["/".join(parts[:count]) + "/" for count in range(len(parts) + 1)]
         if not importers:
-            # The index leaves out empty targets, and is used only when the statement says that it asks for none.
+            # The database index leaves out empty targets, and is used only if the statement excludes them.
             return "i.target = ? AND i.target != ''", (path,)
         named = f"i.target IN (?, {_marks(directories)}) AND i.target != ''"
         by_whom = f"(i.target = ? OR f.language IN ({_marks(importers)}))"
@@ -298,7 +298,7 @@ class FactsReader:
 
 
 def path_range(directory: str) -> tuple[str, str]:
-    """Returns the first and the end of the paths below a directory ('' for the root), so that the index on paths answers.
+    """Returns the bounds (inclusive, exclusive) of the paths below a directory ('' for the root), for the index on paths.
 
     LIKE could not use that index.
     """

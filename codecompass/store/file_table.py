@@ -1,7 +1,7 @@
-"""The indexed files of one generation, in memory and by path, for what looks at every path: filters and listings of files.
+"""All indexed files of one generation in memory, by path, for filters and file listings, which look at every path.
 
-A table is read once for a generation and kept with it (`TableCache`), because reading 22,000 rows takes longer than
-everything else that a filter does. It is never changed, so any number of threads may use it.
+A table is read once per generation and kept with it (`TableCache`), because reading 22,000 rows takes longer than the rest of
+a filter. It is never changed, so threads may share it.
 """
 
 import threading
@@ -16,7 +16,7 @@ import re2
 from codecompass.store.facts import FactsReader, path_range
 
 KEPT_FILES: Final = 200_000
-"""Files of the largest table that is kept, of about 300 bytes a file. A larger one is read anew each time."""
+"""Files of the largest table that is kept, of about 300 bytes a file. A larger one is read each time."""
 
 
 class FileTable:
@@ -29,7 +29,7 @@ class FileTable:
         self.languages: tuple[str, ...] = tuple(row[2] for row in rows)
         self.line_counts: tuple[int, ...] = tuple(row[3] for row in rows)
         self.role_ranks: bytes = bytes(row[4] for row in rows)
-        """Of each path, product code 0 (see `path_roles.py`)."""
+        """The rank of the role of each path, 0 for product code (see `path_roles.py`)."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -41,12 +41,12 @@ class FileTable:
 
     @cached_property
     def name_starts(self) -> tuple[int, ...]:
-        """Where in each path the name of the file begins."""
+        """The offset of the file name in each path."""
         return tuple([path.rfind("/") + 1 for path in self.paths])
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """The place of each file among all, where product code comes before tests and short paths before long ones."""
+        """The position of each file in an order with product code before tests and short paths before long ones."""
         places = [
             (rank, path.count("/"), len(path), number)
             for number, (rank, path) in enumerate(zip(self.role_ranks, self.paths, strict=True))
@@ -57,7 +57,7 @@ class FileTable:
         return tuple(ranks)
 
     def runs(self, body: str, *, has_case: bool = True) -> Iterator[range]:
-        """Yields the numbers of the paths that the RE2 expression `body` matches as wholes, as runs of neighbours.
+        """Yields the numbers of the paths that the RE2 expression `body` matches as a whole, as ranges of neighbouring numbers.
 
         `body` must not match a line break; one in a path is matched as U+0000. Raises re2.error for what RE2 refuses.
         """
@@ -65,7 +65,7 @@ class FileTable:
         options.log_errors = False
         options.never_capture = True
         options.case_sensitive = has_case
-        # Neighbours are taken in one match: a match costs as much as the look at twenty paths.
+        # One match covers all neighbours, because a match costs as much as reading twenty paths.
         pattern = re2.compile(f"(?m:^(?:(?:{body})\n)+)".encode(), options=options)
         text, starts = self._text
         for match in pattern.finditer(text):
@@ -83,7 +83,7 @@ class FileTable:
         return found if found < len(self.paths) and self.paths[found] == path else None
 
     def names_in(self, directory: str) -> list[str]:
-        """Returns what lies directly in a directory ('' for the root), by name; directories end in '/'."""
+        """Returns the names directly in a directory ('' for the root), sorted; directories end in '/'."""
         names = []
         start = len(directory.rstrip("/")) + 1 if directory else 0
         numbers = self.below(directory)
@@ -101,14 +101,14 @@ class FileTable:
 
 
 class TableCache:
-    """The table of one generation, read when it is first asked for."""
+    """The table of one generation, read on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._table: FileTable | None = None
 
     def table(self, facts: FactsReader) -> FileTable:
-        """Returns the table of the generation that `facts` reads, which must be the one of this cache."""
+        """Returns the table. `facts` must read the generation of this cache."""
         with self._lock:
             if self._table is not None:
                 return self._table

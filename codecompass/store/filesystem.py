@@ -1,6 +1,6 @@
-"""What kind of file system a path lies on. SQLite's WAL and our locks need one whose locks and mappings are shared.
+"""The file system that a path is on. SQLite's WAL and our locks need one with reliable locks and shared memory mappings.
 
-Over NFS, SMB or sshfs two processes can both believe that they hold a lock: an index there is lost sooner or later.
+Over NFS, SMB or sshfs two processes can both hold a lock, which damages an index sooner or later.
 """
 
 import os
@@ -56,14 +56,14 @@ _MACOS_MOUNT: Final = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 
 
 class FileSystem(Struct, frozen=True):
-    """Where a path is mounted. `type` is the system's own word, empty where it cannot be told."""
+    """A mounted file system. `type` is the system's name for it, empty where it is unknown."""
 
     type: str
     mount_point: str
 
     @property
     def is_network(self) -> bool:
-        """Whether other machines may write there too, or locks are not to be relied on."""
+        """Whether other machines may write to it, or its locks are unreliable."""
         return self.type in NETWORK_TYPES
 
 
@@ -84,7 +84,7 @@ def innermost(mounted: Iterable[FileSystem], path: str) -> FileSystem:
 
 
 def mounts() -> list[FileSystem]:
-    """Returns what is mounted, in the order of mounting; nothing where the system does not say."""
+    """Returns what is mounted, in the order of mounting; nothing where that is unknown."""
     if sys.platform != "linux":
         try:
             done = subprocess.run(["mount"], capture_output=True, text=True, timeout=MOUNT_DEADLINE_SECONDS, check=False)

@@ -1,4 +1,4 @@
-"""How much the store takes on disk, and removing what nobody needs: projects, leftovers, what no publication names, all of it."""
+"""Disk use of the store, and removal: of projects, of leftovers, of unpublished files, of everything."""
 
 import contextlib
 import errno
@@ -17,10 +17,10 @@ from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, w
 from codecompass.units import MIB
 
 OrphanKind = Literal["removed", "half-made", "unknown"]
-"""What is left of a removal that was interrupted; what never became an index; an index that no project has."""
+"""The rest of an interrupted removal; a directory without a published index; an index without a project."""
 
 NAMED_PROJECTS: Final = 3
-"""The largest ones, which a report of a full store names."""
+"""The largest projects, which a report of a full store names."""
 
 _REMOVED_PREFIX: Final = ".removed-"
 _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "registry.reserve")
@@ -36,7 +36,7 @@ class Orphan(Struct, frozen=True):
 
 
 def disk_usage(path: Path) -> int:
-    """Returns the bytes that the files at and below `path` take; hard links within it count once. 0 where it is gone."""
+    """Returns the bytes of the files at and below `path`; hard links within it count once. 0 where it is gone."""
     seen: set[tuple[int, int]] = set()
     total = 0
     for entry in _files(path):
@@ -51,10 +51,11 @@ def disk_usage(path: Path) -> int:
 def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
     """Removes the index of a project and returns the bytes freed. Its sources are not touched.
 
-    Readers that have it open keep what they see; with `spare_readers` nothing is removed where there are any. `confirm` is
-    asked last, while nobody can open or write it: nothing is removed unless it says so.
+    Readers that have it open can read on; with `spare_readers` nothing is removed where there are any. `confirm` is called
+    last, while no process can open or write the index: nothing is removed unless it returns True.
 
-    Raises IndexInProgress where a job is writing it or a reader is spared, PermissionDenied where the store cannot be changed.
+    Raises IndexInProgress where a job is writing it, or where it has readers and `spare_readers` is set; PermissionDenied
+    where the store cannot be changed.
     """
     if not layout.root.exists():
         return 0
@@ -77,7 +78,7 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
 
 
 def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
-    """Returns what lies in the store and belongs to no project of `known`, by name; what is in use is left out."""
+    """Returns the directories in the store that belong to no project of `known`, by name, without those in use."""
     with contextlib.suppress(OSError):
         return tuple(
             Orphan(path, disk_usage(path), _kind(path), _used_at(path))
@@ -91,7 +92,7 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
 
 
 def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]) -> str:
-    """Returns what to say of a store that does not fit its quota, the empty text where it does or where there is none.
+    """Returns the warning for a store over its quota; '' where it is not, or where there is no quota.
 
     `sizes` are the bytes of each project by its name; the largest are named.
     """
@@ -107,7 +108,7 @@ def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]
 
 
 def remove_orphan(orphan: Orphan) -> int:
-    """Removes a leftover and returns the bytes freed. What cannot be removed, or came into use, stays for the next time."""
+    """Removes a leftover and returns the bytes freed. What cannot be removed, or is in use by now, stays."""
     if orphan.kind == "removed":
         shutil.rmtree(orphan.path, ignore_errors=True)
         return 0 if orphan.path.exists() else orphan.n_bytes
@@ -125,7 +126,7 @@ def busy_projects(home: HomeLayout) -> tuple[str, ...]:
 
 
 def remove_everything(home: HomeLayout) -> None:
-    """Removes all that the program has put into the data directory, and the directory if nothing else is in it.
+    """Removes everything that the program has put into the data directory, and the directory itself if it is empty then.
 
     Raises IndexInProgress where a job is writing, PermissionDenied where something cannot be removed.
     """
@@ -151,13 +152,13 @@ def _mib(n_bytes: int) -> str:
 
 
 def _set_aside(layout: ProjectLayout) -> Path:
-    """Gives the directory another name: nobody opens half of it, and an interrupted removal is found as a leftover."""
+    """Renames the directory, so that no process opens half of it and an interrupted removal is found as a leftover."""
     target = layout.root.with_name(f"{_REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
     try:
         layout.root.rename(target)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            # Not even for a name. Without CURRENT nobody opens it any more.
+            # There is no room even for a name. Without CURRENT no process opens the index any more.
             layout.current.unlink(missing_ok=True)
             return layout.root
         raise not_writable(layout.root, error) from error

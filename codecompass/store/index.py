@@ -1,8 +1,8 @@
-"""The index of one workspace, for readers: open it, say how it fits, take snapshots of it.
+"""The index of one workspace, for readers: opens it, says whether this program can read it, takes snapshots.
 
 A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an
 answer never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename.
-From its first snapshot until it is closed an index holds the readers' lock: no process deletes it meanwhile.
+From its first snapshot until it is closed an index holds the readers' lock, so that no process deletes it.
 """
 
 import os
@@ -28,23 +28,27 @@ from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
-"""A generation can be replaced between reading its name and opening it. Each attempt sees a newer one."""
+"""A generation can be replaced between reading its number and opening it. Each attempt sees a newer one."""
 
 MAX_IDLE_CONNECTIONS: Final = 4
 
 
 class IndexMeta(Struct, frozen=True, kw_only=True):
-    """What a generation says about itself. Times are seconds since the epoch."""
+    """The description of a generation, as it was published with it."""
 
     generation: int
     completeness: Literal["partial", "complete"]
+    """`partial` until all files have been parsed: text is searched, symbols are missing."""
     ref: str
+    """The branch that was checked out, empty where there is none."""
     commit: str
     published_at: float
+    """Seconds since 1970."""
     file_count: int
     symbol_count: int
     source_bytes: int
     rules_fingerprint: str
+    """Of the rules by which files were chosen: another one means that the tree has to be scanned anew."""
 
 
 class Snapshot(Struct, frozen=True):
@@ -63,7 +67,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class _Epoch(Struct, frozen=True):
-    """An epoch by its name and by its file: one that was deleted by somebody may have a successor of the same name."""
+    """An epoch by its name and its file: after a deletion a new epoch may have the same name."""
 
     name: str
     device: int
@@ -71,7 +75,7 @@ class _Epoch(Struct, frozen=True):
 
 
 class _Text(Struct, frozen=True):
-    """The text index of a generation, opened, with what was read of its facts as a whole."""
+    """The open text index of a generation, with the file table that was read with it."""
 
     epoch: _Epoch
     generation: int
@@ -93,7 +97,7 @@ class WorkspaceIndex:
     """Readers' side of the index in `layout`. Thread-safe; keeps a few connections and the newest text generation open."""
 
     def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: MappedFiles | None = None) -> None:
-        """With `mapped_files` a fault in a file of this index is IndexDamaged for whoever reads it then or later."""
+        """With `mapped_files`, a fault in a file of this index raises IndexDamaged in every read that follows."""
         self.layout = layout
         self.project_id = project_id
         self._mapped_files = mapped_files
@@ -103,7 +107,7 @@ class WorkspaceIndex:
         self._text: _Text | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
-        # Where nobody closes the index: connections that nobody closed are warned of since Python 3.13.
+        # For an index that is never closed: Python 3.13 warns of connections left open.
         weakref.finalize(self, _close_all, self._idle)
 
     def compatibility(self) -> Compatibility:
@@ -121,14 +125,14 @@ class WorkspaceIndex:
         try:
             yield snapshot
         except Exception as error:
-            # Zeros where there was something, or anything else, make any kind of error.
+            # Damaged content can raise any kind of error.
             damage = self._damage(held, text)
             if damage is not None:
                 raise damage from error
             raise
         finally:
             self._release(held)
-        # Asked afterwards, because what is damaged meanwhile is read at once: the files are mapped.
+        # Checked again afterwards: the files are mapped, so damage that happens meanwhile is read.
         damage = self._damage(held, text)
         if damage is not None:
             raise damage
@@ -136,7 +140,7 @@ class WorkspaceIndex:
             raise IndexNotReady("the index was written while it was read without a lock. Call again.")
 
     def _damage(self, held: _Connection, text: _Text) -> IndexDamaged | None:
-        """What is wrong with the files that were read, None where nothing is."""
+        """The error for the files that were read, None where they are intact."""
         if self._has_faults(held.epoch.name):
             return _faulty(self.layout)
         try:
@@ -152,7 +156,7 @@ class WorkspaceIndex:
 
     @property
     def has_faults(self) -> bool:
-        """Whether files of the current epoch could not be read: nothing but a new epoch helps."""
+        """Whether reading files of the current epoch failed: the index must be rebuilt."""
         current = compatibility(self.layout).current
         return current is not None and self._has_faults(current.epoch)
 
@@ -181,8 +185,8 @@ class WorkspaceIndex:
                 held = self._connect(current)
                 return held, *self._snapshot(held)
             except (FileNotFoundError, sqlite3.OperationalError, IndexDamaged) as error:
-                # Either the generation was replaced while we opened it, and the next look finds the new one, or the
-                # index is broken, and every look finds the same.
+                # Either the generation was replaced while it was opened, and the next attempt finds the new one, or the
+                # index is damaged, and every attempt fails.
                 failure = error
                 if held is not None:
                     held.connection.close()
@@ -212,7 +216,7 @@ class WorkspaceIndex:
             except LockHeld as error:
                 raise IndexNotReady("the index is being removed. Call again.") from error
             if self._reading is not None:
-                # Also where nobody closes the index: a forgotten one must not keep its files for ever.
+                # Also for an index that is never closed: it must not keep its files for ever.
                 self._let_go = weakref.finalize(self, os.close, self._reading)
 
     def _connect(self, current: Current) -> _Connection:
@@ -243,7 +247,7 @@ class WorkspaceIndex:
         directory = self.layout.text(epoch.name, generation)
         if not directory.exists():
             raise FileNotFoundError(directory)
-        # Before it is opened: nothing but our own code reads a file that was damaged.
+        # Checked before tantivy opens it: only our own code may read a damaged file.
         intact = IntactText(directory, [TextFile(*row) for row in facts.text_files()])
         text = _Text(epoch, generation, TextReader(directory), TableCache(), intact)
         with self._lock:
@@ -269,7 +273,7 @@ def _close_all(idle: list[_Connection]) -> None:
 
 
 def _nothing() -> None:
-    """There is no lock to let go of."""
+    """Releases nothing: no lock is held yet."""
 
 
 def _faulty(layout: ProjectLayout) -> IndexDamaged:
@@ -280,7 +284,7 @@ def _faulty(layout: ProjectLayout) -> IndexDamaged:
 
 
 def read_meta(facts: FactsReader) -> IndexMeta:
-    """Returns the meta table as a Struct. Raises IndexDamaged where entries are missing or senseless."""
+    """Returns the meta table as a Struct. Raises IndexDamaged where entries are missing or invalid."""
     values = facts.meta()
     try:
         return IndexMeta(
@@ -301,7 +305,7 @@ def read_meta(facts: FactsReader) -> IndexMeta:
 def connect_to_facts(path: Path) -> ReadConnection:
     """Opens the facts of an index for reading.
 
-    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are no database.
+    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are not a database.
     """
     try:
         return connect_for_reading(path)

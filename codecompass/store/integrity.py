@@ -4,13 +4,13 @@
                     of the log where only a part of that could be moved
     text_files      a table in the facts: stamp and checksum of each file of the generation's text index
 
-A file with the stamp that it was left with has not been written since, and a look at all stamps takes microseconds. One with
-another stamp is read whole: touched or copied it holds what it held, and its new stamp will do; else the index is damaged and
-is built anew. What a stamp cannot show (a disk that forgets) is found by reading everything, which `doctor` does, and a server
-in the background.
+A file whose stamp is the recorded one has not been written since; comparing all stamps takes microseconds. A file with another
+stamp is read whole: if its checksum is the recorded one (it was touched or copied), the new stamp is accepted, otherwise the
+index is damaged and is rebuilt. What a stamp cannot show (a disk that loses data) is found by reading everything, which `doctor`
+does, and a server in the background.
 
-Only a writer changes facts.db, and only by moving the log into it between two writes of facts.sum: while nobody writes, the
-file is what its stamp says. The log has checksums of SQLite's own: cut short it says what was published before.
+Only a writer changes facts.db, and only by moving the log into it between two writes of facts.sum. The log has SQLite's own
+checksums: if it is cut short, SQLite reads what was published before.
 """
 
 import os
@@ -36,17 +36,17 @@ BLOCK_BYTES: Final = 1 * MIB
 DIGEST_BYTES: Final = 16
 
 ALWAYS_SUMMED_BYTES: Final = 16 * MIB
-"""The checksum of facts that are no larger is taken whenever they change, in 10 ms; of others it is taken in the background."""
+"""The checksum of facts up to this size is computed whenever they change, in 10 ms; of larger ones in the background."""
 
 LATELY_SECONDS: Final = 50 * MILLISECONDS
-"""Questions look at the text's files when they end, and before they begin unless another one has done so just before."""
+"""A question checks the files of the text index when it ends, and when it begins unless they were checked this recently."""
 
 _STABLE_ATTEMPTS: Final = 10
-"""How often facts and their record are looked at until they are of one moment, while somebody writes both."""
+"""How often facts and their record are read until they belong together, while a writer changes both."""
 
 Stamp = tuple[int, ...]
-"""How a file looks to stat(). Of the facts size, times and inode; of the text not the time of the last change of the inode, which
-is another one with each hard link that a later generation makes."""
+"""What stat() says of a file: size, modification time and inode. Of the facts the change time too; in the text index that changes
+with each hard link that a later generation makes."""
 
 Pace = Callable[[int], None]
 """Called with the number of bytes of each block that was read; it may wait."""
@@ -63,14 +63,14 @@ class TextFile(Struct, frozen=True):
 
     @property
     def stamp(self) -> Stamp:
-        """What `stat` said of it."""
+        """What stat() said of it when it was published."""
         return self.size, self.mtime_ns, self.inode
 
 
 class _FactsRecord(Struct, frozen=True, kw_only=True):
-    """The content of facts.sum. `digest` is empty where nobody has taken it yet.
+    """The content of facts.sum. `digest` is empty where it has not been computed yet.
 
-    `log_bytes` of the log, whose checksum is `log_digest`, belong to the facts: a part of them was moved, a part was not.
+    The first `log_bytes` of the log, with the checksum `log_digest`, belong to the facts: only a part of them was moved.
     """
 
     stamp: Stamp
@@ -81,7 +81,7 @@ class _FactsRecord(Struct, frozen=True, kw_only=True):
 
 
 class _KnownFacts(Struct, frozen=True):
-    """Facts that were found intact, with their stamp and that of their record; and that of the log where it belongs to them."""
+    """Facts that were found intact, with the stamps of the database, of its record, and of the log where it belongs to them."""
 
     epoch: str
     path: str
@@ -93,21 +93,21 @@ class _KnownFacts(Struct, frozen=True):
     def is_as_it_was(self) -> bool:
         return (
             _facts_stamp(self.path) == self.stamp
-            # Taken away where the facts or the text were found damaged by reading them whole.
+            # The record is deleted when reading the whole index has found damage.
             and _stamp_or_none(self.record_path) == self.record
             and (self.log is None or _stamp_or_none(str(log_path(Path(self.path)))) == self.log)
         )
 
 
 class IntactFacts:
-    """Remembers with which stamp the facts of which epoch were found intact. One for all readers of an index in a process."""
+    """Remembers the epoch and the stamp with which the facts were found intact. Shared by all readers in a process."""
 
     def __init__(self, layout: ProjectLayout) -> None:
         self._layout = layout
         self._known: _KnownFacts | None = None
 
     def require(self, epoch: str, *, is_writer: bool = False) -> None:
-        """Raises IndexDamaged where the facts are not what was written. Costs a stat() where they are as they were last time.
+        """Raises IndexDamaged where the facts are not what was written. Costs three stat() calls where they are unchanged.
 
         `is_writer` says that the caller holds the writer lock. Raises FileNotFoundError where the epoch is gone.
         """
@@ -127,8 +127,8 @@ class IntactFacts:
             raise _damaged(path, "there is no valid record of its checksum")
         if record.is_changing:
             if not is_writer and is_locked(self._layout):
-                return  # what is moved there is read from the log until it is there
-            # Whoever was about to write ended before it was done: the log still has it all.
+                return  # until it is moved, it is read from the log
+            # A writer ended while it moved the log: the log still has everything.
             _require_consistent(path)
         elif record.stamp != stamp and not (record.digest and digest_of(path).hex() == record.digest):
             raise _damaged(path, "it is not what was written")
@@ -138,7 +138,7 @@ class IntactFacts:
 
 
 class IntactText:
-    """The files of one generation's text index, and the stamps with which they were found to hold what they should."""
+    """The files of one generation's text index, and the stamps with which they were found intact."""
 
     def __init__(self, directory: Path, files: Iterable[TextFile]) -> None:
         """Raises what `require` raises."""
@@ -150,9 +150,9 @@ class IntactText:
         self.require()
 
     def require(self) -> None:
-        """Raises IndexDamaged where a file is not what was written. Costs a stat() of each where they are as they were.
+        """Raises IndexDamaged where a file is not what was written. Costs a stat() call for each unchanged file.
 
-        A generation that was replaced and removed since is not damaged: what was mapped of it stays.
+        A generation that was replaced and deleted since is not damaged: its mapped files stay readable.
         """
         self._required_at = time.monotonic()
         for path, known in self._stamps.items():
@@ -178,7 +178,7 @@ class IntactText:
             stamp = text_stamp(os.stat(path))
             is_same = stamp[0] == file.size and digest_of(Path(path)) == file.digest
         except FileNotFoundError:
-            return  # the next look says what this means
+            return  # the next check decides what this means
         except OSError as error:
             raise not_readable(path, error) from error
         if not is_same:
@@ -189,9 +189,9 @@ class IntactText:
 def record_facts(
     layout: ProjectLayout, epoch: str, *, is_changing: bool = False, is_summed: bool | None = None, needs_log: bool = False
 ) -> None:
-    """Writes facts.sum: before the log is moved into the facts, and after. The caller holds the writer lock.
+    """Writes facts.sum: before and after the log is moved into the facts. The caller holds the writer lock.
 
-    The checksum is taken where the facts are small, or as `is_summed` says. `needs_log` says that only a part of the log was
+    The checksum is computed where the facts are small, or as `is_summed` says. `needs_log` says that only a part of the log was
     moved. Raises OSError where nothing can be written.
     """
     path = layout.facts(epoch)
@@ -207,7 +207,7 @@ def record_facts(
 
 
 def is_recorded(layout: ProjectLayout, epoch: str) -> bool:
-    """Returns whether facts.sum is of facts that nobody is changing."""
+    """Returns whether facts.sum says that the facts are not being changed."""
     record = _read_record(layout.facts(epoch))
     return record is not None and not record.is_changing
 
@@ -257,9 +257,9 @@ def verify_facts(layout: ProjectLayout, epoch: str, pace: Pace) -> bool:
 
 
 def add_checksum(layout: ProjectLayout, epoch: str, pace: Pace) -> None:
-    """Takes the checksum of facts that have none, because they were too large for it when they were written.
+    """Computes the checksum of facts that were too large for it when they were written.
 
-    Does nothing where somebody writes them meanwhile. Raises OSError where they cannot be read.
+    Does nothing where they are written meanwhile. Raises OSError where they cannot be read.
     """
     path = layout.facts(epoch)
     record = _read_record(path)
@@ -287,12 +287,12 @@ def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
 
 
 def break_record(layout: ProjectLayout, epoch: str) -> None:
-    """Lets every process that reads this epoch find that it is damaged. Raises OSError where nothing can be written."""
+    """Makes every process that reads this epoch see it as damaged. Raises OSError where nothing can be written."""
     _record_path(layout.facts(epoch)).unlink(missing_ok=True)
 
 
 def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """Returns what of a stat() says whether a file of the text was written."""
+    """Returns the stamp of a file of the text index."""
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
@@ -324,7 +324,7 @@ def _record_path(facts: Path) -> Path:
 
 
 def _read_record(facts: Path) -> _FactsRecord | None:
-    """The record of the facts, None where there is none that its own checksum confirms."""
+    """The record of the facts, None where there is none or its own checksum is wrong."""
     try:
         sealed = _record_path(facts).read_bytes()
     except FileNotFoundError:

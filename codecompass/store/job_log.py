@@ -1,10 +1,10 @@
-"""The log of index jobs in the registry: who indexes what, how far it is, and what became of it.
+"""The records of index jobs in the registry: which process indexes what, how far it is, how it ended.
 
     queued -> running -> published | failed | cancelled
-         \\__________\\-> interrupted            found at the next look, when their process is gone
+         \\__________\\-> interrupted            recorded by `recover`, after the process is gone
 
-Owns the table `jobs`. A running job is alive while its project's writer lock is held: the lock, not the process id, is what
-the system releases however a process ends. The id only bridges the moments around taking and dropping the lock.
+Owns the table `jobs`. A running job is alive while its project's writer lock is held, because the system releases the
+lock however a process ends. The process id only covers the moments before the lock is taken and after it is released.
 """
 
 import secrets
@@ -20,10 +20,10 @@ from codecompass.store.registry import Registry
 from codecompass.units import SECONDS
 
 KEPT_JOBS: Final = 50
-"""Finished jobs of a project that are remembered."""
+"""Records of finished jobs that are kept per project."""
 
 UNLOCKED_GRACE_SECONDS: Final = 30 * SECONDS
-"""How long a running job of a living process may be seen without its lock: it is about to take it, or just let it go."""
+"""How long a running job of a living process may be without its lock, which it is about to take or has just released."""
 
 
 class JobRecord(Job, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ def new_job_id() -> str:
 
 
 class JobLog:
-    """Jobs of all projects, through the registry's connection and under its rule: one caller at a time."""
+    """Job records of all projects, through the connection of a registry: one caller at a time."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -77,7 +77,7 @@ class JobLog:
         return self._require(job_id)
 
     def start(self, job_id: str) -> JobRecord:
-        """Notes that the job runs. Whatever else was running in its project is over: there is one writer at a time."""
+        """Records that the job runs. Any other running job of the project becomes interrupted: there is one writer."""
         now = time.time()
         with self._registry.transaction() as connection:
             connection.execute(
@@ -91,7 +91,7 @@ class JobLog:
         return self._require(job_id)
 
     def update(self, job_id: str, progress: RecordedProgress) -> None:
-        """Overwrites how far the job is. A write of its own: call it a few times a second at most."""
+        """Records how far the job is, in a transaction of its own: call it a few times a second at most."""
         with self._registry.transaction() as connection:
             connection.execute(
                 "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
@@ -100,7 +100,7 @@ class JobLog:
             )
 
     def finish(self, job_id: str, status: FinalStatus, outcome: JobOutcome = JobOutcome()) -> JobRecord:  # noqa: B008 (frozen)
-        """Records the end of the job; forgets the project's oldest jobs."""
+        """Records the end of the job, and removes the oldest records of the project."""
         now = time.time()
         with self._registry.transaction() as connection:
             if outcome.progress is not None:
@@ -111,7 +111,7 @@ class JobLog:
                 )
             connection.execute(
                 "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
-                # A clock that was set back meanwhile must not make it a negative time.
+                # A clock that was set back must not give a negative duration.
                 "duration_ms = max(0, CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER)), "
                 "finished_at = ?, updated_at = ? WHERE job_id = ?",
                 (
@@ -155,10 +155,10 @@ class JobLog:
         )
 
     def recover(self, home: HomeLayout) -> tuple[JobRecord, ...]:
-        """Notes as interrupted every open job that has nobody left to finish it, and returns those found now.
+        """Records as interrupted every open job whose process is gone, and returns those found now.
 
-        Writes nothing where none is found: cheap enough to be called every second. Where the log cannot be written, none is
-        noted; whoever may write it next does so.
+        Writes nothing where none is found: cheap enough to be called every second. Returns nothing where the registry cannot
+        be written.
         """
         now = time.time()
         if not _lost(self._registry.rows(_OPEN_JOBS), home, now):
@@ -170,7 +170,7 @@ class JobLog:
 
     def _interrupt_lost(self, home: HomeLayout, now: float) -> tuple[JobRecord, ...]:
         with self._registry.transaction(may_be_of_copy=True) as connection:
-            # Looked at again inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
+            # Read again inside the write transaction: a job that ends meanwhile waits for it.
             lost = _lost(connection.execute(_OPEN_JOBS).fetchall(), home, now)
             connection.executemany(
                 "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?",
@@ -194,7 +194,7 @@ class JobLog:
 
     def interruption(self, project_id: str) -> Interruption | None:
         """Returns what was interrupted since the project's last successful job, None where nothing was."""
-        # By the order in which jobs came, not by their times: clocks are set.
+        # By the order of the records, not by their times: clocks are changed.
         ((count, last),) = self._registry.rows(
             "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND sequence > "
             "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",

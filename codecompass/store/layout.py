@@ -1,18 +1,18 @@
-"""Where things lie on disk: the data directory, one directory a project, private to the user.
+"""The data directory: which file is where. One directory per project, private to the user.
 
     <home>/registry.db                    projects and jobs of all workspaces
-    <home>/registry.reserve               room for a removal on a full disk
-    <home>/hosts/                         what `setup` changed in which host's file, until it is undone
+    <home>/registry.reserve               deleted to make room for a removal on a full disk
+    <home>/hosts/                         what `setup` changed in the files of hosts, so that it can be undone
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
-        CURRENT                           which epoch is read, and its versions (JSON, replaced by rename)
+        CURRENT                           the epoch that readers use, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
-        epochs/<epoch>/facts.sum          how facts.db was left, with its checksum
+        epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
         epochs/<epoch>/text/<generation>/ the text index of one generation
-        trash/                            renamed here first, deleted after
+        trash/                            directories are renamed to here, then deleted
 
-An epoch is a build from nothing; within it, generations follow each other incrementally.
+An epoch is an index that was built from nothing; within it each generation is an update of the one before.
 """
 
 import os
@@ -56,12 +56,12 @@ class ProjectLayout(Struct, frozen=True):
 
     @property
     def epochs(self) -> Path:
-        """The directory of all epochs, the current one and those in building."""
+        """The directory of all epochs, the current one and those being built."""
         return self.root / "epochs"
 
     @property
     def trash(self) -> Path:
-        """What is being deleted. Whatever is found here may be removed at any time by the writer."""
+        """The directory of what is being deleted. The writer may remove its content at any time."""
         return self.root / "trash"
 
     def facts(self, epoch: str) -> Path:
@@ -94,7 +94,7 @@ class HomeLayout(Struct, frozen=True):
 
 
 def default_home() -> Path:
-    """Returns the platform's user data directory for us (`CODECOMPASS_HOME` is read by `settings`)."""
+    """Returns the default data directory of this platform (`CODECOMPASS_HOME` is read by `settings`)."""
     return Path(platformdirs.user_data_dir("codecompass", appauthor=False))
 
 
@@ -119,7 +119,7 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
 
 
 def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for an index that is there and may not be read: nothing is wrong with it, so nothing is built anew."""
+    """Returns the error for an index without read permission: it is not damaged, so it is not rebuilt."""
     cause = error.strerror or str(error)
     return PermissionDenied(
         f"cannot read the index store at {path}: {cause}. Make it readable, or set CODECOMPASS_HOME to another place.",
@@ -143,7 +143,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes the names in a directory durable."""
+    """Makes changes of the names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -152,7 +152,7 @@ def sync_directory(path: Path) -> None:
 
 
 def discard(layout: ProjectLayout, path: Path) -> None:
-    """Deletes a directory that readers may still be opening: renamed first, so that no path below it resolves half-way."""
+    """Deletes a directory that readers may be opening: renamed first, so that they find all of it or nothing."""
     layout.trash.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = layout.trash / f"{path.name}-{os.getpid()}-{path.stat().st_ino}"
     path.rename(target)
@@ -160,5 +160,5 @@ def discard(layout: ProjectLayout, path: Path) -> None:
 
 
 def empty_trash(layout: ProjectLayout) -> None:
-    """Removes what an earlier process had begun to delete."""
+    """Removes what an earlier process began to delete."""
     shutil.rmtree(layout.trash, ignore_errors=True)

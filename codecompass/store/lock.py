@@ -1,12 +1,12 @@
-"""The locks of a project: one process writes an index at a time, and nobody deletes what somebody reads.
+"""The locks of a project: one process writes an index at a time, and no index is deleted while it is read. Process identities.
 
     writer.lock    exclusive, held by a job                      one writer, whichever process it is in
-    readers.lock   shared, held as long as an index is open      deletion needs it exclusively, and never waits for it
+    readers.lock   shared, held as long as an index is open      deletion takes it exclusively, without waiting
 
 A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The content of the writer's
-file (job and process id) is for people and messages, never for decisions. A directory can be removed and made again between
-opening a lock file and locking it: a lock counts only while its file is the one that the path names. A process is named by its
-id together with when it began, because the system gives ids out again.
+file (job and process id) is for people and messages, not for decisions. A directory can be deleted and made again between
+opening a lock file and locking it: a lock counts only while its file is the one at the path. A process is identified by its id
+and its start time, because ids are reused.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 REMOVAL_PAUSE_SECONDS: Final = 2 * MILLISECONDS
 REMOVAL_DEADLINE_SECONDS: Final = 1 * SECONDS
-"""A removal holds the readers' lock while it renames one directory. Whoever wants to read meanwhile waits for that."""
+"""A deletion holds the readers' lock while it renames one directory; readers wait for that, up to this long."""
 
 
 class LockHeld(Exception):
@@ -44,7 +44,7 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
     """
     descriptor = _lock_for_writing(layout)
     try:
-        # On a full disk there is no room for a name, but what holds the lock may be about to make some.
+        # A full disk has no room for the name, but the holder of the lock may be about to free some.
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, owner.encode(), 0)
@@ -54,20 +54,20 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
 
 
 def is_locked(layout: ProjectLayout) -> bool:
-    """Returns whether somebody writes this project's index right now."""
+    """Returns whether a process writes this project's index right now."""
     return _is_taken(layout.lock, fcntl.LOCK_SH)
 
 
 def is_read(layout: ProjectLayout) -> bool:
-    """Returns whether somebody has this project's index open right now, this process included."""
+    """Returns whether a process, this one included, has this project's index open right now."""
     return _is_taken(layout.readers, fcntl.LOCK_EX)
 
 
 def lock_for_reading(layout: ProjectLayout) -> int | None:
     """Returns a descriptor that keeps the index in `layout` from being deleted until it is closed.
 
-    None where there is no directory, or none that this user could change: then nobody deletes it in our name either. A file
-    that is there is locked even where it cannot be written.
+    None where the directory is missing or not writable for this user, who then cannot delete it either. An existing lock file
+    is locked even where it cannot be written.
     Raises LockHeld where a removal takes longer than REMOVAL_DEADLINE_SECONDS.
     """
     ends = time.monotonic() + REMOVAL_DEADLINE_SECONDS
@@ -84,7 +84,7 @@ def lock_for_reading(layout: ProjectLayout) -> int | None:
                 raise LockHeld("a removal") from error
             time.sleep(REMOVAL_PAUSE_SECONDS)
         except OSError:
-            # A file system without locks: nothing can be held here, and `doctor` says so.
+            # A file system without locks, which `doctor` reports.
             os.close(descriptor)
             return None
         else:
@@ -94,13 +94,13 @@ def lock_for_reading(layout: ProjectLayout) -> int | None:
 
 
 def holds_reading(layout: ProjectLayout, descriptor: int) -> bool:
-    """Returns whether `descriptor` still locks what `layout` names: not so once that was removed and made again."""
+    """Returns whether `descriptor` still locks the index at `layout`: not after that was deleted and made again."""
     return _is_at(descriptor, layout.readers)
 
 
 @contextmanager
 def removal_lock(layout: ProjectLayout) -> Iterator[None]:
-    """Keeps everybody from opening the index for the duration. Raises LockHeld at once where somebody has it open.
+    """Keeps every process from opening the index for the duration. Raises LockHeld at once where one has it open.
 
     Raises PermissionDenied where the project's directory cannot be written.
     """
@@ -131,7 +131,7 @@ def _lock_for_writing(layout: ProjectLayout) -> int:
         try:
             descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except FileNotFoundError:
-            continue  # removed since it was made
+            continue  # deleted since it was made
         except OSError as error:
             raise not_writable(layout.root, error) from error
         try:
@@ -174,7 +174,7 @@ PS_DEADLINE_SECONDS: Final = 5.0
 
 
 class ProcessMark(Struct, frozen=True):
-    """A process of this machine. `started` is in the system's own words and only ever compared; empty if unknown."""
+    """A process of this machine. `started` is its start time as the system writes it, only compared; empty if unknown."""
 
     pid: int
     started: str
@@ -186,20 +186,20 @@ def this_process() -> ProcessMark:
 
 
 def is_alive(mark: ProcessMark) -> bool:
-    """Returns whether the very process that `mark` was taken of still runs."""
+    """Returns whether the process of `mark` still runs."""
     try:
         os.kill(mark.pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it exists and belongs to somebody else, which the start time will tell
+        pass  # it exists and belongs to another user; the start time decides
     started = _started(mark.pid)
     return not started or not mark.started or started == mark.started
 
 
 def _started(pid: int) -> str:
     try:
-        # The name in parentheses may hold anything; the start time is the 22nd field, the 20th after it.
+        # The name in parentheses may contain anything; the start time is the 22nd field, the 20th after it.
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         pass

@@ -1,6 +1,4 @@
-"""What the index believes of the files on disk, how it differs from what a scan has just found (pure), and reading it from its
-table.
-"""
+"""The manifest: what the index knows of the files on disk, how that differs from what a scan found, and its table."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,11 +15,11 @@ from codecompass.worker.messages import FileTask
 STAT_REASONS: Final = frozenset(
     {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "path_too_long", "too_large"}
 )
-"""Reasons that a scan gives by itself; the others come from a file's content."""
+"""Reasons that a scan gives; the others come from a file's content."""
 
 
 class ManifestEntry(Struct, frozen=True):
-    """One row of the manifest, as far as finding changes needs it."""
+    """One row of the manifest, as far as it is needed to find changes."""
 
     id: int
     status: str
@@ -37,21 +35,24 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """What a run has to do: files to read, files to note as skipped, paths to forget. Each by path."""
+    """What a job has to do, each by path."""
 
     tasks: tuple[FileTask, ...]
+    """Files to read."""
     skipped: tuple[SkippedFile, ...]
+    """Files to record as skipped."""
     removed: tuple[str, ...]
+    """Paths to remove from the index."""
     bytes_to_read: int
 
     @property
     def is_empty(self) -> bool:
-        """Whether the index describes the tree already."""
+        """Whether the index describes the tree as it is."""
         return not (self.tasks or self.skipped or self.removed)
 
 
 class KnownPaths(Protocol):
-    """A manifest that can be asked for a part of it."""
+    """A manifest that can be read in parts."""
 
     def get(self, path: str, /) -> ManifestEntry | None:
         """Returns the entry of a path, None where it has none."""
@@ -70,20 +71,20 @@ def find_changes(
     rules_changed: bool,
     suspects: AbstractSet[str] = frozenset(),
 ) -> Changes:
-    """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed, and
-    so do `suspects`, of which somebody has seen that they were written.
+    """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed,
+    and so do `suspects`, which the watcher has named.
 
-    `rules_changed`: files that were skipped for their content are read again, since the limits may have moved. What lies
-    below a directory that cannot be read just now is not taken for removed: nobody knows.
+    `rules_changed`: files that were skipped for their content are read again, since the limits may have moved. Files
+    below a directory that cannot be read now do not count as removed.
     """
     return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
 
 
 def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> Changes:
-    """As `find_changes`, for the paths that a partial scan answers for."""
+    """Does what `find_changes` does, for the paths that a partial scan covers."""
     candidates: set[str] = set()
     for directory in scan.listed:
-        # A row of the directory itself says that it could not be read once.
+        # A row of the directory itself means that it could not be read before.
         candidates.add(directory)
         candidates.update(manifest.paths_in(directory))
     for directory in scan.gone:
@@ -150,10 +151,10 @@ _COLUMNS: Final = "path, id, status, reason, language, size, mtime_ns, ctime_ns,
 
 
 class StoredManifest(Mapping[str, ManifestEntry]):
-    """The entries by path. Raises IndexDamaged wherever the table cannot be read."""
+    """The entries by path, read from the table as they are needed. Raises IndexDamaged where it cannot be read."""
 
     def __init__(self, connection: sqlite3.Connection, *, is_empty: bool = False) -> None:
-        """Reads nothing yet. `is_empty`: the table has no rows, and as yet no index by path."""
+        """Reads nothing yet. `is_empty`: the table has no rows, and no index by path yet."""
         self._connection = connection
         self._asked: dict[str, ManifestEntry | None] = {}
         self._whole: dict[str, ManifestEntry] | None = {} if is_empty else None
@@ -196,7 +197,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         return len(self.whole())
 
     def pop(self, path: str) -> ManifestEntry | None:
-        """Forgets the entry of a path and returns it, None where it has none."""
+        """Removes the entry of a path and returns it, None where it has none."""
         entry = self.get(path)
         if self._whole is None:
             self._asked[path] = None
@@ -221,7 +222,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
             return [row[0] for row in rows]
 
     def _level(self, directory: str) -> tuple[list[str], set[str]]:
-        """Jumps over what lies in subdirectories, so that a level costs by its own entries."""
+        """Skips the content of subdirectories, so that the cost depends on the entries of this level alone."""
         paths: list[str] = []
         names: set[str] = set()
         position, end = path_range(directory)

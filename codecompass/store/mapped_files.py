@@ -1,11 +1,10 @@
-"""Files of an index that are mapped into memory and cannot be read: a fault costs the index, not the process its life.
+"""Faults of memory-mapped files: an index file that cannot be read costs the index, not the process.
 
-tantivy maps its segments, SQLite the index of its log. Where such a file is cut short or its disk fails, the kernel answers
-the access with SIGBUS, which ends the process and with it every other workspace. While the guard is in place, what is left
-of that mapping is replaced by zeros instead, and taken down here; whoever has just read from the index looks here, before
-its answer is believed.
+tantivy maps its segments, SQLite the index of its log. If such a file is cut short or its disk fails, the kernel answers an
+access with SIGBUS, which ends the process and with it all workspaces. While a guard is active, the rest of that mapping is
+replaced by zeros instead, and the fault is counted; readers check the count before they trust what they have read.
 
-A fault elsewhere in memory is nobody's business here and ends the process as ever. Linux alone says in which file it was.
+A fault in any other memory ends the process as usual. Only Linux tells which file was mapped.
 """
 
 import ctypes
@@ -51,7 +50,7 @@ class _Mapping(Struct, frozen=True):
 
 
 class MappedFiles:
-    """What has become of mapped files below one directory. Get one from `guard_mapped_files`."""
+    """Counts the faults of mapped files below one directory. Get one from `guard_mapped_files`."""
 
     def __init__(self, root: Path) -> None:
         self._below = f"{os.path.realpath(root)}/"
@@ -65,7 +64,7 @@ class MappedFiles:
         return sum(path.startswith(below) for path in tuple(self._faults))
 
     def _take(self, address: int, libc: ctypes.CDLL) -> bool:
-        """Replaces what is left of the mapping behind `address`. False where it is not ours, or cannot be replaced."""
+        """Replaces the rest of the mapping from `address` on. Returns False where it is not ours, or cannot be replaced."""
         mapping = _mapping_at(address)
         if mapping is None or not mapping.path.startswith(self._below):
             return False
@@ -79,7 +78,7 @@ class MappedFiles:
 
 @contextmanager
 def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
-    """Guards the files below `root` for the duration. Several guards can be in place at a time, and end in any order."""
+    """Guards the files below `root` for the duration. Several guards can be active at a time, and end in any order."""
     files = MappedFiles(root)
     if sys.platform != "linux" or sys.maxsize < 1 << 32:
         yield files
@@ -90,18 +89,18 @@ def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
     previous = _SignalAction()
 
     def on_fault(number: int, info: int, context: int) -> None:
-        # Runs in the thread that faulted, in the middle of a memory access of a library: no lock of Python's is held there.
+        # Runs in the thread that faulted, during a memory access of a library that does not hold the GIL.
         try:
             address = ctypes.c_void_p.from_address(info + _ADDRESS_OFFSET).value
             is_ours = address is not None and files._take(address, libc)
-        except BaseException:  # noqa: BLE001 (nobody could catch it, and without an end the access would be tried for ever)
+        except BaseException:  # noqa: BLE001 (nothing could catch it, and the access would be retried for ever)
             is_ours = False
         if is_ours:
             return
         if previous.flags & _SA_SIGINFO:
             _Handler(previous.handler)(number, info, context)  # most likely another guard
         else:
-            # The access is tried again as soon as this returns, and meets whoever was there before us.
+            # The access is retried as soon as this returns, and reaches the previous handler.
             libc.sigaction(number, ctypes.byref(previous), None)
 
     handler = _Handler(on_fault)
@@ -115,7 +114,7 @@ def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
         if current.handler == ours.handler:
             libc.sigaction(signal.SIGBUS, ctypes.byref(previous), None)
         else:
-            # A later guard passes on to this one what is not its own, for as long as the process lives.
+            # A later guard forwards faults to this handler for as long as the process lives.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
 
 

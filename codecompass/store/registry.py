@@ -1,124 +1,49 @@
-"""The registry of all projects of a user: one small SQLite database that several processes read and write at once.
+"""The registry: all projects of a user, and the roots of projects whose index was evicted. `job_log.py` adds their jobs.
 
-Owns opening, creating and guarding the database, and its table of projects; the jobs are in `job_log.py`, what made room in
-`evictions.py`. A `Registry`
-belongs to one caller at a time. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each other
-and never fail half-way. What the registry holds can be lost without losing an index: ids come from paths.
-
-Where the database cannot be opened for writing (a full disk, a read-only one), a copy in memory is read instead; a change is
-refused then, unless the database can be opened for writing by the time that it is made.
+A `Registry` belongs to one caller at a time. It can be lost without losing an index, because ids come from paths: only the
+aliases that people gave are lost with it.
 """
 
 import contextlib
 import difflib
 import os
 import re
-import shutil
 import sqlite3
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
-from codecompass.errors import (
-    DeadlineExceeded,
-    IndexDamaged,
-    InvalidInput,
-    PermissionDenied,
-    ProjectNotFound,
-    StoreNewer,
-)
+from codecompass.errors import InvalidInput, PermissionDenied, ProjectNotFound
 from codecompass.identity import ProjectId, project_id
 from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
-from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
-from codecompass.store.layout import FILE_MODE, HomeLayout, make_private_directory, not_writable
-from codecompass.store.schema import REGISTRY_VERSION
-from codecompass.units import KIB, MIB, MILLISECONDS
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry_database import DEFAULT_BUSY_TIMEOUT_MS, RegistryDatabase, registry_guard
 
 ALIAS: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
 MAX_ALIAS_LENGTH: Final = MAX_PROJECT_ID_LENGTH
 _LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
-DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
-"""How long another process may hold the database before we give up, in milliseconds."""
-
-RESERVE_BYTES: Final = 128 * KIB
-"""More than the log of one change and its index take."""
-
-LEAST_FREE_BYTES: Final = 4 * MIB
-"""On a disk with less than this the reserve is not made."""
-
-_COPY_ATTEMPTS: Final = 5
-"""How often a registry is copied that cannot be locked and that somebody writes meanwhile."""
-
-TABLES: Final = """
-CREATE TABLE projects (
-    project_id TEXT PRIMARY KEY,
-    alias TEXT UNIQUE,
-    root BLOB NOT NULL UNIQUE,         -- as on disk; a path need not be UTF-8
-    is_auto_discovered INTEGER NOT NULL,
-    is_default INTEGER NOT NULL,
-    created_at REAL NOT NULL,          -- seconds since 1970
-    last_used_at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE evicted (                 -- discovered projects that made room: known, though without an index
-    project_id TEXT PRIMARY KEY,
-    alias TEXT,
-    root BLOB NOT NULL UNIQUE,
-    evicted_at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
-CREATE TABLE jobs (
-    sequence INTEGER PRIMARY KEY,
-    job_id TEXT NOT NULL UNIQUE,
-    project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
-    mode TEXT NOT NULL,
-    status TEXT NOT NULL,
-    cause TEXT NOT NULL,
-    error TEXT NOT NULL,
-    error_code TEXT NOT NULL DEFAULT '',
-    ref TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    process_started TEXT NOT NULL,
-    progress INTEGER NOT NULL,
-    files_scanned INTEGER NOT NULL,
-    files_total INTEGER NOT NULL,
-    files_indexed INTEGER NOT NULL,
-    symbols_extracted INTEGER NOT NULL,
-    source_bytes INTEGER NOT NULL,
-    changed_files INTEGER NOT NULL,
-    duration_ms INTEGER,
-    created_at REAL NOT NULL,
-    started_at REAL,
-    finished_at REAL,
-    updated_at REAL NOT NULL
-);
-CREATE INDEX jobs_project ON jobs (project_id, sequence);
-CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
-"""
-
-_STEPS: Final = {
-    1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
-    2: "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
-    "evicted_at REAL NOT NULL) WITHOUT ROWID",
-}
-"""From each version that a release has written to the next one."""
+KEPT_EVICTED: Final = 1000
+"""Evicted projects that are remembered, the newest."""
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """A registered workspace. `root` is canonical, times are seconds since 1970."""
+    """The entry of a workspace. Times are seconds since 1970."""
 
     project_id: ProjectId
     alias: str | None
     root: Path
+    """The canonical root of the workspace."""
     is_auto_discovered: bool
+    """Whether a server took it up by itself; only such a project is ever evicted."""
     is_default: bool
+    """Whether it is meant where a request names no project and comes from no workspace."""
     created_at: float
     last_used_at: float
 
@@ -133,31 +58,8 @@ class Project(Struct, frozen=True, kw_only=True):
         return "project_" + self.name.replace("-", "_")
 
 
-class Registry:
+class Registry(RegistryDatabase):
     """Projects by id, alias and path. Get one from `open_registry`; not for two threads at a time."""
-
-    def __init__(self, path: Path, busy_timeout_ms: int) -> None:
-        self._path = path
-        self._busy_timeout_ms = busy_timeout_ms
-        self.is_copy = False
-        try:
-            self._connection = self._connect()
-        except PermissionDenied as error:
-            self._connection = _copy_in_memory(path, error)
-            self.is_copy = True
-        else:
-            _keep_reserve(path)
-
-    def close(self) -> None:
-        """Closes the database."""
-        self._connection.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        with registry_guard(self._path):
-            if not _exists(self._path):
-                make_private_directory(self._path.parent)
-                _create(self._path)
-            return _connect(self._path, self._busy_timeout_ms)
 
     def projects(self) -> tuple[Project, ...]:
         """Returns all projects by root."""
@@ -189,13 +91,13 @@ class Registry:
         return self._first(f"WHERE root IN ({marks}) ORDER BY length(root) DESC LIMIT 1", roots)
 
     def default(self) -> Project | None:
-        """Returns the project for callers that name none and stand nowhere."""
+        """Returns the default project."""
         return self._first("WHERE is_default = 1")
 
     def register(self, root: Path, *, auto_discovered: bool = False) -> Project:
-        """Returns the project at the canonical `root`, made known if it was not. A known one stays as it is.
+        """Returns the project at the canonical `root`, added if it is not there yet. An existing one stays as it is.
 
-        One that was evicted gets back the name that it had, unless another project has it by now.
+        An evicted project gets its alias back, unless another project has it by now.
         """
         now = time.time()
         with self.transaction() as connection:
@@ -215,9 +117,10 @@ class Registry:
         return found
 
     def adopt(self, project: str, *, alias: str | None = None, as_default: bool | None = None) -> Project:
-        """Returns the project after an explicit `init`: never evicted any more, with `alias` if one is given.
+        """Returns the project after an explicit `init`: it is not evicted from now on, and has `alias` if one is given.
 
-        It becomes the default if `as_default`, or if there is none (None). Raises InvalidInput for a bad or taken alias.
+        It becomes the default with `as_default` True, and with None if there is no default yet. Raises InvalidInput for a
+        malformed or taken alias.
         """
         if alias is not None:
             self.rename(project, alias)
@@ -230,7 +133,7 @@ class Registry:
         return self.require(project)
 
     def rename(self, project: str, alias: str | None) -> Project:
-        """Gives a project its alias, or takes it away. Raises InvalidInput for one that is malformed or taken."""
+        """Sets or (None) removes the alias of a project. Raises InvalidInput for one that is malformed or taken."""
         if alias is not None:
             check_alias(alias)
         with self.transaction() as connection:
@@ -252,12 +155,12 @@ class Registry:
             )
 
     def touch(self, project: str) -> None:
-        """Notes that the project was used just now."""
+        """Records that the project was used just now."""
         with self.transaction() as connection:
             connection.execute("UPDATE projects SET last_used_at = ? WHERE project_id = ?", (time.time(), project))
 
     def remove(self, project: str) -> None:
-        """Forgets a project and its jobs; files on disk are not touched. Unknown ids are no error. Needs no free space."""
+        """Removes a project and its jobs; files on disk are not touched. Ignores unknown ids. Needs no free disk space."""
 
         def delete(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
@@ -267,64 +170,50 @@ class Registry:
             with self.transaction() as connection:
                 delete(connection)
         except PermissionDenied:
-            if not self._write_without_space(delete):
+            if not self.write_without_space(delete):
                 raise
 
-    # for this module and job_log.py
+    def evict(self, project_id: str) -> bool:
+        """Removes an auto-discovered project, but remembers its root and alias.
 
-    @contextmanager
-    def transaction(self, *, may_be_of_copy: bool = False) -> Iterator[sqlite3.Connection]:
-        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors.
-
-        With `may_be_of_copy` a change of the copy alone will do, for whoever reads it. Raises PermissionDenied where the
-        database cannot be written.
+        Returns False, and changes nothing, where there is no such project, or where it was registered explicitly.
         """
-        if self.is_copy and not may_be_of_copy:
-            opened = self._connect()
-            self._connection.close()
-            self._connection, self.is_copy = opened, False
-        with registry_guard(self._path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
+        found = "FROM projects WHERE project_id = ? AND is_auto_discovered = 1 AND is_default = 0"
+        with self.transaction() as connection:
+            connection.execute(
+                f"INSERT OR REPLACE INTO evicted SELECT project_id, alias, root, ? {found}", (time.time(), project_id)
+            )
+            n_removed = connection.execute(f"DELETE {found}", (project_id,)).rowcount
+            connection.execute(
+                "DELETE FROM evicted WHERE project_id NOT IN (SELECT project_id FROM evicted ORDER BY evicted_at DESC LIMIT ?)",
+                (KEPT_EVICTED,),
+            )
+        return n_removed == 1
 
-    def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
-        """Returns what a SELECT gives."""
-        with registry_guard(self._path):
-            return self._connection.execute(statement, tuple(arguments)).fetchall()
+    def evicted_root(self, name: str) -> Path | None:
+        """Returns the root of the evicted project with this id or alias."""
+        return self._evicted_root("project_id = ? OR alias = ?", (name, name))
 
-    def _write_without_space(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Makes a change that makes nothing larger, on a disk that has no room for a log of it. False where it cannot be made."""
-        with contextlib.suppress(OSError):
-            # Whoever opens the registry when there is room again puts it back.
-            reserve(self._path).unlink()
-        with contextlib.suppress(PermissionDenied):
-            with self.transaction() as connection:
-                change(connection)
-            return True
-        return self.is_copy and self._write_in_place(change)
+    def find_or_evicted_root(self, name: str) -> tuple[Project | None, Path | None]:
+        """Returns the project with this id or alias; without one, the root of the evicted project of that name.
 
-    def _write_in_place(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Overwrites the database, where nobody else has it open: a power failure meanwhile can damage it, which costs names."""
-        try:
-            connection = sqlite3.connect(database_uri(self._path, mode="rw"), uri=True, isolation_level=None)
-            try:
-                # Alone with the database SQLite keeps the index of the log, and then the journal, in memory.
-                for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "foreign_keys = ON"):
-                    connection.execute(f"PRAGMA {pragma}")
-                connection.execute("BEGIN IMMEDIATE")
-                change(connection)
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
-        except sqlite3.Error:
-            return False
-        return True
+        A project that another process evicts or registers meanwhile is returned as one of the two.
+        """
+        found = self.find(name)
+        root = self.evicted_root(name) if found is None else None
+        if found is None and root is None:
+            # Evicted when it was first looked up, registered again by the second.
+            found = self.find(name)
+        return found, root
+
+    def evicted_root_containing(self, path: Path) -> Path | None:
+        """Returns the nearest root of an evicted project at or above the canonical `path`."""
+        roots = [os.fsencode(directory) for directory in (path, *path.parents)]
+        return self._evicted_root(f"root IN ({','.join('?' * len(roots))})", roots)
+
+    def _evicted_root(self, condition: str, arguments: Sequence[object]) -> Path | None:
+        rows = self.rows(f"SELECT root FROM evicted WHERE {condition} ORDER BY length(root) DESC LIMIT 1", arguments)
+        return Path(os.fsdecode(rows[0][0])) if rows else None
 
     def _projects(self, rest: str, arguments: Sequence[object] = ()) -> tuple[Project, ...]:
         with registry_guard(self._path):
@@ -351,23 +240,6 @@ def _project(row: tuple[Any, ...]) -> Project:
     )
 
 
-def reserve(registry: Path) -> Path:
-    """Returns where the reserve of a registry is: a file of no use but for its room, which a removal on a full disk takes."""
-    return registry.with_name("registry.reserve")
-
-
-def _keep_reserve(registry: Path) -> None:
-    with contextlib.suppress(OSError):
-        if reserve(registry).exists() or shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
-            return
-        descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
-        try:
-            # Not zeros, which some file systems keep without taking room for them.
-            os.write(descriptor, os.urandom(RESERVE_BYTES))
-        finally:
-            os.close(descriptor)
-
-
 def check_alias(alias: str) -> None:
     """Raises InvalidInput unless `alias` can name a project."""
     is_wellformed = ALIAS.fullmatch(alias) is not None and len(alias) <= MAX_ALIAS_LENGTH
@@ -391,155 +263,3 @@ def open_registry(home: HomeLayout, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEO
     """
     with contextlib.closing(Registry(home.registry, busy_timeout_ms)) as registry:
         yield registry
-
-
-@contextmanager
-def registry_guard(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the disk complain about into errors with a remedy."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = primary_code(error)
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise DeadlineExceeded(
-                f"another process keeps the registry {path} locked. Run again when it is done.", path=str(path)
-            ) from error
-        if is_refusal(error):
-            raise not_writable(path, refusal(error, path)) from error
-        raise _damaged(path, error) from error
-    except UnicodeError as error:
-        # Python's module for SQLite decodes messages, which quote what was found.
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, cause: Exception) -> IndexDamaged:
-    return IndexDamaged(
-        f"the registry {path} cannot be read ({cause}). Move it away; projects are known again when they are next "
-        "used, and their indexes are kept. Only names given to projects are lost.",
-        path=str(path),
-        remediation=f"mv {path} {path}.damaged",
-    )
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:
-        raise not_writable(path, error) from error
-
-
-def _create(path: Path) -> None:
-    """Makes a whole registry under another name and then gives it its own: nobody ever sees half of one."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # private by itself
-    except OSError as error:
-        raise not_writable(path, error) from error
-    # Closed before SQLite opens the file: closing a descriptor later would drop SQLite's own locks on it.
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        connection = sqlite3.connect(temporary, isolation_level=None)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
-        finally:
-            connection.close()
-        try:
-            path.hardlink_to(temporary)
-        except FileExistsError:
-            pass
-        except OSError:
-            # A file system without hard links. Two processes that come here in the same instant lose one registration.
-            temporary.replace(path)
-    except OSError as error:
-        raise not_writable(path, error) from error
-    finally:
-        for suffix in ("", "-wal", "-shm"):
-            Path(name + suffix).unlink(missing_ok=True)
-
-
-def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        database_uri(path, mode="rw"),
-        uri=True,
-        timeout=busy_timeout_ms * MILLISECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        _require_version(connection, path)
-        # A removal on a full disk takes it out of this mode.
-        connection.execute("PRAGMA journal_mode = WAL")
-        _bring_up(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _copy_in_memory(path: Path, refused: PermissionDenied) -> sqlite3.Connection:
-    """What a registry that cannot be written holds; nothing where there is none. Raises `refused` where it cannot be read."""
-    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    try:
-        with registry_guard(path):
-            try:
-                path.lstat()
-            except FileNotFoundError:
-                memory.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
-                return memory
-            except OSError:
-                raise refused from None
-            for _ in range(_COPY_ATTEMPTS):
-                try:
-                    source = connect_for_reading(path)
-                except sqlite3.OperationalError as error:
-                    if is_refusal(error):
-                        raise refused from error
-                    raise
-                with contextlib.closing(source.connection):
-                    source.connection.backup(memory)
-                    if source.is_settled:
-                        break
-            memory.execute("PRAGMA foreign_keys = ON")
-            _require_version(memory, path)
-            _bring_up(memory)
-    except BaseException:
-        memory.close()
-        raise
-    return memory
-
-
-def _require_version(connection: sqlite3.Connection, path: Path) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > REGISTRY_VERSION:
-        raise StoreNewer(
-            f"the registry {path} was written by a newer codecompass (its version is {version}, this program knows "
-            f"{REGISTRY_VERSION}). Upgrade this program, or set CODECOMPASS_HOME to a store of its own.",
-            path=str(path),
-            current_schema_version=version,
-            required_schema_version=REGISTRY_VERSION,
-            remediation="upgrade codecompass",
-        )
-    if version < min(_STEPS):
-        raise sqlite3.DatabaseError(f"its version is {version}, which no release has written")
-
-
-def _bring_up(connection: sqlite3.Connection) -> None:
-    """Takes a registry of an older program to this one's version: names that people gave must not be lost to an upgrade."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    while version < REGISTRY_VERSION:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Looked at again inside the transaction: another process may have been first.
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version < REGISTRY_VERSION:
-                connection.execute(_STEPS[version])
-                version += 1
-                connection.execute(f"PRAGMA user_version = {version}")
-            connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise

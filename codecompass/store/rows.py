@@ -6,15 +6,18 @@ from codecompass.languages.records import SymbolKind, Visibility
 
 
 class FileRow(Struct, frozen=True):
-    """A file of the manifest. `reason` says why it was skipped, or why it has no symbols; sizes in bytes."""
+    """A file of the manifest."""
 
     id: int
     path: str
     status: str
+    """`indexed` or `skipped`."""
     reason: str
+    """Why it was skipped, or why it has no symbols; empty if neither."""
     language: str
     size: int
     mtime_ns: int
+    """0 where it was written too recently to be trusted."""
     ctime_ns: int
     inode: int
     content_hash: bytes
@@ -25,7 +28,7 @@ class FileRow(Struct, frozen=True):
 
 
 class IndexedFile(Struct, frozen=True):
-    """What a ranked answer needs of an indexed file."""
+    """An indexed file, as far as queries need it."""
 
     id: int
     path: str
@@ -34,7 +37,7 @@ class IndexedFile(Struct, frozen=True):
 
 
 class SymbolRow(Struct, frozen=True):
-    """A definition with the path and language of its file. `parent_kind` is None at the top of a file."""
+    """A definition with the path and language of its file. Lines are 1-based and inclusive."""
 
     id: int
     file_id: int
@@ -47,24 +50,28 @@ class SymbolRow(Struct, frozen=True):
     line_start: int
     line_end: int
     ordinal: int
+    """Its number, from 0, among symbols of the same name on the same line."""
     signature: str
     visibility: Visibility
     doc: str
     parent_kind: SymbolKind | None = None
+    """None at the top level of a file."""
 
 
 class ImportRow(Struct, frozen=True):
-    """An import of a file. `target` is a path of the repository (a directory ends in `/`), empty where it leads outside."""
+    """An import of a file. Lines are 1-based and inclusive."""
 
     file_id: int
     path: str
     line_start: int
     line_end: int
     spec: str
+    """The module as it is written."""
     name: str
     alias: str
     kind: str
     target: str
+    """The path that it leads to (a directory ends in `/`), empty where that is outside the repository or unknown."""
 
 
 class FileOrder(Struct, frozen=True, gc=False):

@@ -1,5 +1,4 @@
-"""The shapes on disk: versions, the SQLite tables of one workspace, the fields of its text index and how it cuts a text into
-tokens.
+"""The formats on disk: versions, the SQLite tables of one workspace, the fields of its text index, and its tokens.
 
 Tokens are runs of letters and digits, and for names what stands between blanks, in lower case. tantivy's own analyzer of the
 first kind drops tokens of 40 bytes and more, which long names of tests and hashes have.
@@ -97,7 +96,7 @@ SYMBOL_INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS imports_other_tail ON imports (other_tail) WHERE other_tail != ''",
     "CREATE INDEX IF NOT EXISTS module_roots_file ON module_roots (file_id)",
 )
-"""Made when the first symbols are published: loading 200,000 symbols first and indexing after takes 1.0 s instead of 1.4."""
+"""Made when the first symbols are published: loading 200,000 symbols before making the indexes takes 1.0 s instead of 1.4."""
 
 CHUNK_RECORD: Final = "c"
 SYMBOL_RECORD: Final = "s"
@@ -133,7 +132,7 @@ def text_schema() -> tantivy.Schema:
 
 WORDS: Final = "words"
 NAMES: Final = "names"
-"""The analyzers' names in the schema. An index knows names alone: whoever writes one registers the analyzers."""
+"""The analyzers' names in the schema. An index stores only names: a writer must register the analyzers."""
 
 
 def word_analyzer() -> tantivy.TextAnalyzer:

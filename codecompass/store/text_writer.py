@@ -1,6 +1,6 @@
-"""Builds the text index of one generation: documents in, symbols as rows of the facts and as documents. `text.py` reads it.
+"""Builds the text index of one generation, and the rows and documents of symbols. `text.py` reads it.
 
-tantivy ends the whole process where an allocation fails, in threads of its own: a limit on address space is checked before.
+tantivy ends the whole process where an allocation fails, so a limit on address space is checked first.
 """
 
 import os
@@ -32,11 +32,11 @@ HEAP_BYTES: Final = 64 * MIB
 """Writer heap: 32 MB gives more segments, 512 MB costs memory, the time is the same (measured 2026-11-20)."""
 
 NOT_LINKED: Final = frozenset({"meta.json", ".managed.json", ".tantivy-writer.lock", ".tantivy-meta.lock"})
-"""Files of a generation that change in place (or are locks) and so are copied, or made anew, never hard-linked."""
+"""Files of a generation that change in place, or are locks: they are copied or made again, never hard-linked."""
 
 
 class SymbolDocument(Struct, frozen=True):
-    """What of a symbol is searched by rank. `words` are the parts of its name and of the scopes around it."""
+    """What ranked search finds a symbol by. `words` are the parts of its name and of the name of its scope."""
 
     symbol_id: int
     name: str
@@ -80,7 +80,7 @@ class TextWriter:
         self.documents_written = 0
 
     def add(self, file: FileDocument) -> None:
-        """Adds the chunks and symbols of a file, and its path with the chunks. Does not remove what is there already."""
+        """Adds the chunks and symbols of a file, and its path with the chunks. Does not remove earlier documents of the file."""
         chunk_count = len(file.chunks)
         if file.chunks or not file.symbols:
             self._add(FILE_RECORD, file, file.file_id, file_words=file.path_words)
@@ -102,11 +102,11 @@ class TextWriter:
 
     def remove(self, file_id: int) -> None:
         """Removes every document of a file that was there before this call."""
-        # By query: deleting by term finds nothing where the field is a number (tantivy-py 0.27).
+        # By query: deleting by term finds nothing in a numeric field (tantivy-py 0.27).
         self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "file_id", file_id))
 
     def commit(self) -> None:
-        """Makes the generation durable and readable, and releases the writer. Raises OSError where the disk refuses."""
+        """Makes the generation durable and readable, and releases the writer. Raises OSError where the disk is full or fails."""
         try:
             self._writer.commit()
         except ValueError as error:
@@ -139,7 +139,7 @@ class TextWriter:
 
 
 def _link_segments(previous: Path, directory: Path) -> None:
-    """Hard-links what never changes and copies what does; where linking is impossible (other file system), copies all."""
+    """Hard-links the files that never change and copies the others; copies all where linking is impossible."""
     for entry in os.scandir(previous):
         target = directory / entry.name
         if entry.name in NOT_LINKED:
@@ -154,12 +154,12 @@ def _link_segments(previous: Path, directory: Path) -> None:
 
 NEEDED_BYTES: Final = 832 * MIB
 """Address space of a process that builds an index: the program, the writer's heap, merges, and what the C library reserves for
-each thread. 834 MB for 145 files and for 4,805 (measured 2026-11-22); most of it is never touched. Compared with the limit alone:
-what a process has taken already may be just this."""
+each thread. 834 MB for 145 files and for 4,805 (measured 2026-11-22); most of it is never touched. It is compared with the
+limit, not with what is left of it: what the process has taken already may be the same memory."""
 
 
 def require_address_space() -> None:
-    """Raises PermissionDenied where the limit is below NEEDED_BYTES. Nothing where there is none, or none is known."""
+    """Raises PermissionDenied where the limit is below NEEDED_BYTES; not where there is no limit, or it is unknown."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -177,8 +177,8 @@ def require_address_space() -> None:
 INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
-"""Kinds that repeat the name of something else, or are sentences about it: looked up by name, but not ranked as a definition of
-their own. The titles of tests would be most of what is searched in many a repository."""
+"""Kinds that repeat the name of another symbol, or are sentences about it: found by name, but not ranked as definitions. In many
+repositories most of the searched text would be titles of tests."""
 
 
 def symbol_rows(
@@ -216,7 +216,7 @@ def symbol_rows(
 
 
 def _scope_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
-    """The name of what a symbol belongs to: what stands in tests belongs to what is around them."""
+    """The name of the scope around a symbol, skipping tests."""
     parent = symbol.parent
     while parent >= 0 and symbols[parent].kind == "test":
         parent = symbols[parent].parent

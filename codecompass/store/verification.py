@@ -1,7 +1,7 @@
-"""Reads every byte of an index and compares the checksums: finds what a disk has lost without anybody writing.
+"""Reads every byte of an index and compares the checksums, to find data that the disk has lost.
 
-Nothing but this sees a file that changed under the same size and time. It costs the reading of the whole index, so `doctor` does
-it when asked, and a server in the background, at its own pace.
+Only this finds a file that changed without a change of size and time. It reads the whole index, so `doctor` does it on request,
+and a server in the background, at a limited pace.
 """
 
 import os
@@ -17,22 +17,22 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.units import DAYS
 
 VALID_SECONDS: Final = 1 * DAYS
-"""A file that was compared so long ago is compared again."""
+"""A file is compared again after this time."""
 
 
 class Compared:
-    """Which files of an index were compared, and when: what goes on where it was left off passes these over."""
+    """Which files of an index were compared, and when, so that an interrupted verification can continue."""
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, Stamp], float] = {}
 
     def is_due(self, name: str, stamp: Stamp) -> bool:
-        """Returns whether this state of a file has not been compared lately."""
+        """Returns whether this state of a file was not compared within VALID_SECONDS."""
         at = self._files.get((name, stamp))
         return at is None or time.monotonic() - at > VALID_SECONDS
 
     def note(self, name: str, stamp: Stamp) -> None:
-        """Takes down that this state of a file was compared just now."""
+        """Records that this state of a file was compared just now."""
         self._files[name, stamp] = time.monotonic()
 
     def keep(self, names: frozenset[str]) -> None:
@@ -41,15 +41,15 @@ class Compared:
 
 
 def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: Compared | None = None) -> None:
-    """Reads the current index in `layout` whole, but for what `compared` passes over.
+    """Reads the current index in `layout`, except for files that `compared` says need not be read.
 
-    Raises IndexDamaged where a file is not what was written; whoever asks this index next is told the same and builds it anew.
+    Raises IndexDamaged where a file is not what was written; later readers then get the same error, and the index is rebuilt.
     Raises what `WorkspaceIndex.snapshot` raises where it cannot be opened, OSError where it cannot be read.
     """
     compared = Compared() if compared is None else compared
     epoch = require_compatible(layout).epoch
     try:
-        # Closed again before the long part: an index that is open is not evicted.
+        # Closed before the long part, because an open index cannot be evicted.
         with closing(WorkspaceIndex(layout, project_id)) as index, index.snapshot() as snapshot:
             directory = layout.text(epoch, snapshot.generation)
             files = [TextFile(*row) for row in snapshot.facts.text_files()]

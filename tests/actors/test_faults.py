@@ -184,7 +184,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
             IndexWriter,
             step,
             InjectedCrash("in the writer"),
-            lambda writer, *_: writer._is_new_epoch or writer._files,
+            lambda writer, *_: writer.epoch.is_new or writer.counts.files_written,
             is_at_end=step == "abandon",
         )
 

@@ -10,7 +10,6 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import WorkspaceLimitExceeded
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.storage_cleanup import GONE_SECONDS, HALF_MADE_SECONDS, StorageCleanup
-from codecompass.store.evictions import Evictions
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import lock_for_reading, writer_lock
 from codecompass.store.registry import Registry
@@ -58,7 +57,7 @@ def care(world, *, max_bytes: int = 0) -> StorageCleanup:
 
 
 async def evicted(world, project):
-    return await world.registry.run(lambda registry: Evictions(registry).find_or_root(project.project_id))
+    return await world.registry.run(lambda registry: registry.find_or_evicted_root(project.project_id))
 
 
 async def left(world) -> set[str]:

@@ -6,7 +6,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query import QueryOptions, search_code
 from codecompass.query.exact_scan import in_order
 from codecompass.store.facts import ORDER_BATCH
-from codecompass.store.text import Narrowing, TermPattern
+from codecompass.store.text_queries import Narrowing, TermPattern
 
 HAS_NEEDLE = Narrowing(alternatives=(((TermPattern("body", ("needle",)),),),), is_everything=False)
 

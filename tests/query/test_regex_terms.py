@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK, WordSplitter
 from codecompass.query.regex_terms import literal_terms, regex_terms
 from codecompass.store.schema import index_tokens
-from codecompass.store.text import Narrowing, TermPattern
+from codecompass.store.text_queries import Narrowing, TermPattern
 
 
 def tokens_of(text):

@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,22 @@ import pytest
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
 from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.publication import write_guard
 from codecompass.store.text_writer import TextWriter
-from codecompass.store.writer import open_writer
+from codecompass.store.writer import IndexWriter
 from codecompass.worker.messages import FileText
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="there is no list of open files here")
+
+
+@contextmanager
+def open_writer(layout: ProjectLayout, *, fresh: bool) -> Iterator[IndexWriter]:
+    with write_guard(layout):
+        writer = IndexWriter(layout, fresh=fresh)
+        try:
+            yield writer
+        finally:
+            writer.abandon()
 
 
 @pytest.fixture

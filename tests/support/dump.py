@@ -3,7 +3,7 @@
 import sqlite3
 
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.text import FieldBoost, WordQuery
+from codecompass.store.text_queries import FieldBoost, WordQuery
 
 IGNORED_META = {"generation", "published_at", "commit"}
 

@@ -15,7 +15,7 @@ from codecompass.jobs import Progress
 from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.writer import Step
+from codecompass.store.publication import Step
 
 LIMITS = IndexLimits(rules=ScanRules())
 

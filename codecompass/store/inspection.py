@@ -1,6 +1,6 @@
-"""What an index says of itself, for those who only want to know how it stands: the text index is not opened.
+"""Reads the description of an index without opening its text index.
 
-A look costs a few file states where nothing has changed since the last one.
+Takes a few stat() calls where nothing has changed since the last inspection.
 """
 
 import sqlite3
@@ -15,22 +15,24 @@ from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
 from codecompass.store.layout import ProjectLayout
 
 
-class Peek(Struct, frozen=True):
-    """How an index stood when it was looked at. `meta` is None without a readable one; `marks` tell looks apart."""
+class IndexInspection(Struct, frozen=True):
+    """What an inspection found."""
 
     found: Compatibility
     meta: IndexMeta | None
+    """None where there is no index that can be read."""
     marks: tuple[int, ...]
+    """Modification times of its files: equal marks mean that nothing has changed."""
 
 
-def peek(layout: ProjectLayout, before: Peek | None = None) -> Peek:
-    """Returns how the index in `layout` stands; `before` itself where its files are as they were. Never raises."""
+def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) -> IndexInspection:
+    """Returns the state of the index in `layout`; `before` itself if its files are unchanged. Never raises."""
     if before is not None and before.marks == _marks(layout, before.found):
         return before
     found = compatibility(layout)
-    # The marks are taken before the rest is read: what changes meanwhile is looked at again next time.
+    # The marks are read first: a change that happens meanwhile is found by the next inspection.
     marks = _marks(layout, found)
-    return Peek(found, _meta(layout, found), marks)
+    return IndexInspection(found, _meta(layout, found), marks)
 
 
 def _marks(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
@@ -46,7 +48,7 @@ def _modified_ns(path: Path) -> int:
         status = path.stat()
     except OSError:
         return 0
-    # An empty log is made by whoever reads, and says as much as none.
+    # Readers make an empty log; it is the same as none.
     return status.st_mtime_ns if status.st_size else 0
 
 

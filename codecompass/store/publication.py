@@ -1,0 +1,294 @@
+"""The epoch that is being written: its transaction, its text generation, and the publication of both at once.
+
+Readers see nothing before `publish`: the text index of the generation is made in its own directory, and one SQLite commit, which
+names that directory, makes it the one that readers open. A fresh build does the same in a new epoch and then replaces CURRENT.
+A crash at any moment leaves the last publication; the next writer removes what it had begun.
+
+    fresh:       tables without indexes, no journal -> indexes -> commit -> WAL -> fsync -> CURRENT -> old epochs removed
+    incremental: WAL transaction -> text commit -> commit -> old text generations removed
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Final, Literal
+
+import msgspec
+
+from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
+from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, connect, is_refusal, log_size, refusal
+from codecompass.store.epochs import next_epoch, require_compatible, write_current
+from codecompass.store.facts import FactsReader
+from codecompass.store.housekeeping import sweep
+from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
+from codecompass.store.integrity import IntactFacts, IntactText, TextFile, is_recorded, record_facts, text_files
+from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
+from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
+from codecompass.store.text_writer import TextWriter
+from codecompass.units import MIB
+
+LARGE_LOG_BYTES: Final = 4 * MIB
+"""A log of this size is moved into the facts before the writer has ended."""
+
+SETTLE_PATIENCE_MS: Final = 200
+"""How long the end of a writer waits for questions that still read an earlier generation from the log."""
+
+Step = Literal["commit", "publication", "clean_up"]
+"""What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
+
+
+class EpochWriter:
+    """One epoch, for the holder of the writer lock. Not thread-safe. `abandon` ends it."""
+
+    def __init__(self, layout: ProjectLayout, *, fresh: bool, on_step: Callable[[Step], None] | None = None) -> None:
+        """Begins a new epoch beside the current one if `fresh`, else continues the current one.
+
+        Raises what `writer.write_guard` turns into PermissionDenied or IndexDamaged, and IndexDamaged.
+        """
+        self._layout = layout
+        self._on_step = on_step or (lambda _step: None)
+        self.is_new = fresh
+        """Whether no reader can see this epoch yet."""
+        self._text: TextWriter | None = None
+        self._text_files: Mapping[str, TextFile] = {}
+        self._documents = 0
+        self.in_transaction = False
+        self.rows_written = 0
+        if fresh:
+            self._name = next_epoch(layout)
+            make_private_directory(layout.facts(self._name).parent)
+        else:
+            self._name = require_compatible(layout).epoch
+            IntactFacts(layout).require(self._name, is_writer=True)
+        self.connection = connect(layout.facts(self._name), mode="rwc" if fresh else "rw")
+        try:
+            # Only `_settle` moves the log into the facts, never SQLite by itself.
+            self.connection.execute("PRAGMA wal_autocheckpoint = 0")
+            self.meta = self._begin_epoch() if fresh else self._continue_epoch()
+            """The last published description, or an empty one in a new epoch; its counts include what is not published yet."""
+            self._has_text = not fresh
+        except BaseException:
+            self.connection.close()
+            raise
+
+    @property
+    def documents_written(self) -> int:
+        """Documents of the text index, published or not."""
+        return self._documents + (0 if self._text is None else self._text.documents_written)
+
+    def begin(self) -> None:
+        """Begins a transaction if there is none."""
+        if not self.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+            self.in_transaction = True
+
+    def execute(self, statement: str, arguments: tuple[object, ...]) -> None:
+        """Writes one row."""
+        self.connection.execute(statement, arguments)
+        self.rows_written += 1
+
+    def execute_many(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Writes rows."""
+        if rows:
+            self.connection.executemany(statement, rows)
+            self.rows_written += len(rows)
+
+    def text(self) -> TextWriter:
+        """Returns the writer of the next text generation, which starts from the last one."""
+        if self._text is None:
+            generation = self.meta.generation + 1
+            previous = None
+            if self._has_text:
+                previous = self._layout.text(self._name, self.meta.generation)
+            self._has_text = True
+            self._text = TextWriter(self._layout.text(self._name, generation), previous)
+        return self._text
+
+    def count(self, *, files: int = 0, symbols: int = 0, size: int = 0) -> None:
+        """Adds to the counts of the description; `size` in bytes of source."""
+        self.meta = msgspec.structs.replace(
+            self.meta,
+            file_count=self.meta.file_count + files,
+            symbol_count=self.meta.symbol_count + symbols,
+            source_bytes=self.meta.source_bytes + size,
+        )
+
+    def publish(
+        self, *, completeness: Literal["partial", "complete"], ref: str, commit: str, rules_fingerprint: str, now: float | None
+    ) -> None:
+        """Makes everything written so far durable and visible. Called inside a transaction and inside `write_guard`."""
+        if self.is_new:
+            self.text()
+        meta = IndexMeta(
+            generation=self.meta.generation + (1 if self._text is not None else 0),
+            completeness=completeness,
+            ref=ref,
+            commit=commit,
+            published_at=time.time() if now is None else now,
+            file_count=self.meta.file_count,
+            symbol_count=self.meta.symbol_count,
+            source_bytes=self.meta.source_bytes,
+            rules_fingerprint=rules_fingerprint,
+        )
+        self._on_step("commit")
+        if self._text is not None:
+            self._text.commit()
+            self._documents += self._text.documents_written
+            self._text = None
+            directory = self._layout.text(self._name, meta.generation)
+            sync_directory(directory.parent)
+            self._write_text_files(text_files(directory, self._text_files))
+        for statement in MANIFEST_INDEXES:
+            self.connection.execute(statement)
+        if meta.symbol_count or meta.completeness == "complete":
+            for statement in SYMBOL_INDEXES:
+                self.connection.execute(statement)
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _meta_rows(meta))
+        if not self.is_new:
+            self._on_step("publication")
+        self.connection.execute("COMMIT")
+        self.in_transaction = False
+        if self.is_new:
+            self._publish_epoch()
+        self.meta = meta
+
+    def clean_up(self) -> None:
+        """Removes what the publication replaced. What cannot be deleted now is deleted by the next writer."""
+        self._on_step("clean_up")
+        self._settle(least_bytes=LARGE_LOG_BYTES)
+        with suppress(OSError):
+            sweep(self._layout, self._name, self.meta.generation)
+
+    def abandon(self) -> None:
+        """Drops what was not published and closes everything. Also the ordinary end."""
+        with closing(self.connection), self._held_open():
+            if self._text is not None:
+                self._text.abandon()
+                self._text = None
+            if self.in_transaction:
+                with suppress(sqlite3.Error):  # without a journal there is nothing to roll back; the epoch is swept
+                    self.connection.rollback()
+            if not self.is_new:
+                self._settle()
+        if self.is_new:
+            directory = self._layout.epochs / self._name
+            if directory.exists():
+                discard(self._layout, directory)
+
+    def _begin_epoch(self) -> IndexMeta:
+        """Makes the tables of a new epoch and returns its empty description."""
+        previous = _previous_meta(self._layout)
+        self.connection.execute("PRAGMA journal_mode = OFF")
+        self.connection.execute("PRAGMA synchronous = OFF")
+        self.connection.executescript(FACTS_TABLES)
+        return IndexMeta(
+            generation=0 if previous is None else previous.generation,
+            completeness="partial",
+            ref="",
+            commit="",
+            published_at=0.0,
+            file_count=0,
+            symbol_count=0,
+            source_bytes=0,
+            rules_fingerprint="",
+        )
+
+    def _continue_epoch(self) -> IndexMeta:
+        """Returns the description of the current epoch, and removes what an earlier writer left unpublished in it."""
+        self.connection.execute("PRAGMA synchronous = FULL")
+        facts = FactsReader(self.connection)
+        meta = read_meta(facts)
+        self._text_files = {row[0]: TextFile(*row) for row in facts.text_files()}
+        IntactText(self._layout.text(self._name, meta.generation), self._text_files.values())
+        sweep(self._layout, self._name, meta.generation)
+        return meta
+
+    def _write_text_files(self, files: Sequence[TextFile]) -> None:
+        self.connection.execute("DELETE FROM text_files")
+        self.connection.executemany(
+            "INSERT INTO text_files VALUES (?, ?, ?, ?, ?)",
+            [(file.name, file.size, file.mtime_ns, file.inode, file.digest) for file in files],
+        )
+        self._text_files = {file.name: file for file in files}
+
+    @contextmanager
+    def _held_open(self) -> Iterator[None]:
+        """Keeps SQLite from moving the rest of the log when the connection is closed, after which the checksum would be wrong.
+
+        SQLite does that on closing the last connection that may write; a reading connection left open prevents it.
+        """
+        with ExitStack() as stack:
+            yield
+            if not self.is_new and log_size(self._layout.facts(self._name)):
+                with suppress(sqlite3.Error, CodeCompassError):
+                    reader = connect_to_facts(self._layout.facts(self._name)).connection
+                    stack.enter_context(closing(reader))
+                    self.connection.close()
+
+    def _settle(self, *, least_bytes: int = 1) -> None:
+        """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never fails: a log can stay.
+
+        Where readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the
+        facts are changing; the next writer continues from there.
+        """
+        facts = self._layout.facts(self._name)
+        try:
+            is_settled = log_size(facts) < least_bytes
+            if is_settled and (least_bytes > 1 or is_recorded(self._layout, self._name)):
+                return
+            record_facts(self._layout, self._name, is_changing=True)
+            self.connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
+            ((_, n_frames, n_moved),) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            record_facts(self._layout, self._name, needs_log=n_moved < n_frames)
+        except (OSError, sqlite3.Error):
+            pass
+        finally:
+            with suppress(sqlite3.Error):
+                self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+
+    def _publish_epoch(self) -> None:
+        self.connection.execute("PRAGMA synchronous = FULL")
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        facts = self._layout.facts(self._name)
+        with facts.open("rb") as file:
+            os.fsync(file.fileno())
+        record_facts(self._layout, self._name, is_summed=True)
+        for directory in (facts.parent, self._layout.epochs, self._layout.root):
+            sync_directory(directory)
+        self._on_step("publication")
+        write_current(self._layout, self._name)
+        self.is_new = False
+
+
+@contextmanager
+def write_guard(layout: ProjectLayout) -> Iterator[None]:
+    """Turns a refusing disk into PermissionDenied and a broken database into IndexDamaged."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise not_writable(layout.root, refusal(error, layout.root) if is_refusal(error) else OSError(0, str(error))) from error
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
+    except OSError as error:
+        raise not_writable(layout.root, error) from error
+
+
+def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
+    """The description of the current index where it can be read: a rebuild continues its generation numbers."""
+    try:
+        current = require_compatible(layout)
+        connection = connect_to_facts(layout.facts(current.epoch)).connection
+    except (CodeCompassError, sqlite3.Error):
+        return None
+    try:
+        return read_meta(FactsReader(connection))
+    except (CodeCompassError, sqlite3.Error):
+        return None
+    finally:
+        connection.close()
+
+
+def _meta_rows(meta: IndexMeta) -> list[tuple[str, str]]:
+    return [(name, str(getattr(meta, name))) for name in meta.__struct_fields__]

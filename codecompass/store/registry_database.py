@@ -1,0 +1,339 @@
+"""The database of the registry: opened, created, brought to this program's version, and guarded.
+
+Several processes read and write it at once. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each
+other and no change is made by half. Where the database cannot be opened for writing (a full disk, a read-only one), a copy in
+memory is read instead; a change then raises PermissionDenied, unless the database can be opened for writing by then.
+"""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from codecompass.errors import DeadlineExceeded, IndexDamaged, PermissionDenied, StoreNewer
+from codecompass.store.databases import connect_for_reading, database_uri, is_refusal, primary_code, refusal
+from codecompass.store.layout import FILE_MODE, make_private_directory, not_writable
+from codecompass.store.schema import REGISTRY_VERSION
+from codecompass.units import KIB, MIB, MILLISECONDS
+
+DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
+"""How long another process may hold the database before this one gives up, in milliseconds."""
+
+RESERVE_BYTES: Final = 128 * KIB
+"""More than the log of one change and the log's index take."""
+
+LEAST_FREE_BYTES: Final = 4 * MIB
+"""On a disk with less free space than this no reserve is made."""
+
+_COPY_ATTEMPTS: Final = 5
+"""How often a registry is copied that cannot be locked while another process writes it."""
+
+TABLES: Final = """
+CREATE TABLE projects (
+    project_id TEXT PRIMARY KEY,
+    alias TEXT UNIQUE,
+    root BLOB NOT NULL UNIQUE,         -- as on disk; a path need not be UTF-8
+    is_auto_discovered INTEGER NOT NULL,
+    is_default INTEGER NOT NULL,
+    created_at REAL NOT NULL,          -- seconds since 1970
+    last_used_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE evicted (                 -- discovered projects that made room: known, though without an index
+    project_id TEXT PRIMARY KEY,
+    alias TEXT,
+    root BLOB NOT NULL UNIQUE,
+    evicted_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
+CREATE TABLE jobs (
+    sequence INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL UNIQUE,
+    project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
+    mode TEXT NOT NULL,
+    status TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    error TEXT NOT NULL,
+    error_code TEXT NOT NULL DEFAULT '',
+    ref TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    process_started TEXT NOT NULL,
+    progress INTEGER NOT NULL,
+    files_scanned INTEGER NOT NULL,
+    files_total INTEGER NOT NULL,
+    files_indexed INTEGER NOT NULL,
+    symbols_extracted INTEGER NOT NULL,
+    source_bytes INTEGER NOT NULL,
+    changed_files INTEGER NOT NULL,
+    duration_ms INTEGER,
+    created_at REAL NOT NULL,
+    started_at REAL,
+    finished_at REAL,
+    updated_at REAL NOT NULL
+);
+CREATE INDEX jobs_project ON jobs (project_id, sequence);
+CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
+"""
+
+_STEPS: Final = {
+    1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
+    2: "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
+    "evicted_at REAL NOT NULL) WITHOUT ROWID",
+}
+"""From each version that a release has written to the next one."""
+
+
+class RegistryDatabase:
+    """A connection to the registry, of one caller at a time."""
+
+    def __init__(self, path: Path, busy_timeout_ms: int) -> None:
+        """Opens the database, made if there is none. Raises as `registry.open_registry` does."""
+        self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self.is_copy = False
+        """Whether a copy in memory is read, because the database cannot be written."""
+        try:
+            self._connection = self._connect()
+        except PermissionDenied as error:
+            self._connection = _copy_in_memory(path, error)
+            self.is_copy = True
+        else:
+            _keep_reserve(path)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self, *, may_be_of_copy: bool = False) -> Iterator[sqlite3.Connection]:
+        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors.
+
+        With `may_be_of_copy` the change may be made in the copy alone. Raises PermissionDenied where the database cannot be
+        written.
+        """
+        if self.is_copy and not may_be_of_copy:
+            opened = self._connect()
+            self._connection.close()
+            self._connection, self.is_copy = opened, False
+        with registry_guard(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
+        """Returns what a SELECT gives."""
+        with registry_guard(self._path):
+            return self._connection.execute(statement, tuple(arguments)).fetchall()
+
+    def write_without_space(self, change: Callable[[sqlite3.Connection], None]) -> bool:
+        """Makes a change that needs no more space, on a disk without room for its log. Returns False where it cannot be made."""
+        with contextlib.suppress(OSError):
+            # Opening the registry makes it again once there is room.
+            reserve(self._path).unlink()
+        with contextlib.suppress(PermissionDenied):
+            with self.transaction() as connection:
+                change(connection)
+            return True
+        return self.is_copy and self._write_in_place(change)
+
+    def _write_in_place(self, change: Callable[[sqlite3.Connection], None]) -> bool:
+        """Changes the database in place where no other process has it open. A power failure can damage it."""
+        try:
+            connection = sqlite3.connect(database_uri(self._path, mode="rw"), uri=True, isolation_level=None)
+            try:
+                # Alone with the database SQLite keeps the index of the log, and then the journal, in memory.
+                for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "foreign_keys = ON"):
+                    connection.execute(f"PRAGMA {pragma}")
+                connection.execute("BEGIN IMMEDIATE")
+                change(connection)
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            return False
+        return True
+
+    def _connect(self) -> sqlite3.Connection:
+        with registry_guard(self._path):
+            if not _exists(self._path):
+                make_private_directory(self._path.parent)
+                _create(self._path)
+            return _connect(self._path, self._busy_timeout_ms)
+
+
+@contextmanager
+def registry_guard(path: Path) -> Iterator[None]:
+    """Turns errors of SQLite and the file system into ours, with a remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = primary_code(error)
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise DeadlineExceeded(
+                f"another process keeps the registry {path} locked. Run again when it is done.", path=str(path)
+            ) from error
+        if is_refusal(error):
+            raise not_writable(path, refusal(error, path)) from error
+        raise _damaged(path, error) from error
+    except UnicodeError as error:
+        # Python's module for SQLite decodes messages, which quote what was found.
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, cause: Exception) -> IndexDamaged:
+    return IndexDamaged(
+        f"the registry {path} cannot be read ({cause}). Move it away; projects are known again when they are next "
+        "used, and their indexes are kept. Only names given to projects are lost.",
+        path=str(path),
+        remediation=f"mv {path} {path}.damaged",
+    )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise not_writable(path, error) from error
+
+
+def _create(path: Path) -> None:
+    """Makes the registry under another name and then renames it, so that no process sees half of one."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # private by itself
+    except OSError as error:
+        raise not_writable(path, error) from error
+    # Closed before SQLite opens the file: closing a descriptor later would drop SQLite's own locks on it.
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+        finally:
+            connection.close()
+        try:
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            pass
+        except OSError:
+            # A file system without hard links. Two processes that come here in the same instant lose one registration.
+            temporary.replace(path)
+    except OSError as error:
+        raise not_writable(path, error) from error
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(name + suffix).unlink(missing_ok=True)
+
+
+def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        database_uri(path, mode="rw"),
+        uri=True,
+        timeout=busy_timeout_ms * MILLISECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        _require_version(connection, path)
+        # A removal on a full disk takes it out of this mode.
+        connection.execute("PRAGMA journal_mode = WAL")
+        _bring_up(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _copy_in_memory(path: Path, refused: PermissionDenied) -> sqlite3.Connection:
+    """Returns a copy of a registry that cannot be written, empty if there is none. Raises `refused` where it cannot be read."""
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        with registry_guard(path):
+            try:
+                path.lstat()
+            except FileNotFoundError:
+                memory.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+                return memory
+            except OSError:
+                raise refused from None
+            for _ in range(_COPY_ATTEMPTS):
+                try:
+                    source = connect_for_reading(path)
+                except sqlite3.OperationalError as error:
+                    if is_refusal(error):
+                        raise refused from error
+                    raise
+                with contextlib.closing(source.connection):
+                    source.connection.backup(memory)
+                    if source.is_settled:
+                        break
+            memory.execute("PRAGMA foreign_keys = ON")
+            _require_version(memory, path)
+            _bring_up(memory)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
+
+
+def _require_version(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > REGISTRY_VERSION:
+        raise StoreNewer(
+            f"the registry {path} was written by a newer codecompass (its version is {version}, this program knows "
+            f"{REGISTRY_VERSION}). Upgrade this program, or set CODECOMPASS_HOME to a store of its own.",
+            path=str(path),
+            current_schema_version=version,
+            required_schema_version=REGISTRY_VERSION,
+            remediation="upgrade codecompass",
+        )
+    if version < min(_STEPS):
+        raise sqlite3.DatabaseError(f"its version is {version}, which no release has written")
+
+
+def _bring_up(connection: sqlite3.Connection) -> None:
+    """Brings the registry of an older program to this version: aliases must survive an upgrade."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    while version < REGISTRY_VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Read again inside the transaction: another process may have been first.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version < REGISTRY_VERSION:
+                connection.execute(_STEPS[version])
+                version += 1
+                connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+def reserve(registry: Path) -> Path:
+    """Returns the path of the reserve: a file that is only deleted to make room, for a removal on a full disk."""
+    return registry.with_name("registry.reserve")
+
+
+def _keep_reserve(registry: Path) -> None:
+    with contextlib.suppress(OSError):
+        if reserve(registry).exists() or shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
+            return
+        descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        try:
+            # Not zeros, which some file systems keep without taking room for them.
+            os.write(descriptor, os.urandom(RESERVE_BYTES))
+        finally:
+            os.close(descriptor)
