@@ -13,7 +13,7 @@ import structlog
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.background import innermost, ungrouped
+from codecompass.actors.background import collapse_groups, innermost
 from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
@@ -88,7 +88,7 @@ class JobRun:
         published = trio.Event()
         try:
             with self.scope:
-                with ungrouped():
+                with collapse_groups():
                     async with trio.open_nursery() as nursery:
                         nursery.start_soon(self._keep_record)
                         nursery.start_soon(self._wait_first_index, published)

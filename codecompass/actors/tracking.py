@@ -154,7 +154,7 @@ class ChangeTracker:
             try:
                 if watcher is not None:
                     try:
-                        changes = await self._bench.drain(watcher) if watcher.looks_at_tree else watcher.drain()
+                        changes = await self._bench.drain(watcher) if watcher.touches_tree else watcher.drain()
                     except Exception as error:  # noqa: BLE001 (without a watcher each question compares every file)
                         self._lose_watcher(error)
                     else:
