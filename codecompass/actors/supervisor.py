@@ -29,7 +29,7 @@ from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
 from codecompass.actors.workbench import Workbench
-from codecompass.actors.workspace import Surroundings, WorkspaceSettings, crashed_error, run_workspace
+from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
 from codecompass.protocol.replies import Reply
 from codecompass.store.registry import Project
@@ -230,7 +230,7 @@ class WorkspaceSupervisor:
         try:
             if child.lifecycle == "starting":
                 child.move("running")
-            surroundings = Surroundings(
+            context = ActorContext(
                 project=lambda: child.project,
                 mailbox=child.mailbox,
                 settings=self._settings.workspace,
@@ -238,7 +238,7 @@ class WorkspaceSupervisor:
                 retire=lambda reason: self._retire(child, reason),
                 remember=self._remember,
             )
-            await run_workspace(surroundings, await self._make_workbench(child.project))
+            await run_workspace(context, await self._make_workbench(child.project))
         except* Exception as group:  # noqa: BLE001 (the restart boundary, the only one)
             crash = group
         if crash is None:

@@ -47,13 +47,6 @@ class _Comparison:
         self.found_unchanged = False
 
 
-class _Drain:
-    """A drain of the watcher that is due, shared by all that came before it began."""
-
-    def __init__(self) -> None:
-        self.done = trio.Event()
-
-
 class ChangeTracker:
     """`nursery` is that of the workspace's incarnation; `announce` is called when watching begins or ends."""
 
@@ -72,7 +65,7 @@ class ChangeTracker:
         self._noted = trio.Event()
         self._comparing: _Comparison | None = None
         self._using = trio.Lock()
-        self._wanted_drain: _Drain | None = None
+        self._next_drain: trio.Event | None = None
         self._pause = REPLACE_WATCHER_SECONDS
 
     @property
@@ -140,16 +133,17 @@ class ChangeTracker:
         """Brings the change log up to what the watcher knows now; waits while its watches are being set."""
         if self._watcher is None:
             return
-        wanted = self._wanted_drain
-        if wanted is None:
-            wanted = self._wanted_drain = _Drain()
+        drained = self._next_drain
+        if drained is None:
+            # One drain for all that ask before it begins.
+            drained = self._next_drain = trio.Event()
             # Not in the task of a question, which may be cancelled: the changes drained must not be lost with it.
             self._nursery.start_soon(self._drain)
-        await wanted.done.wait()
+        await drained.wait()
 
     async def _drain(self) -> None:
         async with self._using:
-            wanted, self._wanted_drain = self._wanted_drain, None
+            drained, self._next_drain = self._next_drain, None
             watcher = self._watcher
             try:
                 if watcher is not None:
@@ -162,8 +156,8 @@ class ChangeTracker:
                         is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
                         self.note(None if is_anywhere else changes.directories, changes.files)
             finally:
-                if wanted is not None:
-                    wanted.done.set()
+                if drained is not None:
+                    drained.set()
 
     async def check_tree(self) -> CheckResult:
         """Brings the change log up to now: from the watcher where that is exact, else by comparing every file.

@@ -52,7 +52,7 @@ class WorkspaceSettings(Struct, frozen=True, kw_only=True):
     idle: float = 15 * MINUTES
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class ActorContext(Struct, frozen=True, kw_only=True):
     """What an incarnation gets from its supervisor. None of the functions waits."""
 
     project: Callable[[], Project]
@@ -63,7 +63,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     remember: Callable[[JobView], None]
 
 
-async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
+async def run_workspace(context: ActorContext, bench: Workbench) -> None:
     """Runs one incarnation: returns once the mailbox is closed and everything taken from it is answered. Closes `bench`.
 
     Raises what is a defect; everything that can be answered is answered.
@@ -71,7 +71,7 @@ async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
     try:
         async with trio.open_nursery() as nursery:
             # The nursery goes to the parts of the actor: what they start ends with this incarnation.
-            await _WorkspaceActor(surroundings, bench, nursery).run()
+            await _WorkspaceActor(context, bench, nursery).run()
             # All questions are answered; nothing else is worth finishing. A job resumes where it last published.
             nursery.cancel_scope.cancel()
     finally:
@@ -82,12 +82,12 @@ async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
 class _WorkspaceActor:
     """One incarnation: its loop, and the parts it is made of."""
 
-    def __init__(self, surroundings: Surroundings, bench: Workbench, nursery: trio.Nursery) -> None:
-        self._project = surroundings.project
-        self._mailbox = surroundings.mailbox
-        self._settings = settings = surroundings.settings
-        self._publish = surroundings.publish
-        self._retire = surroundings.retire
+    def __init__(self, context: ActorContext, bench: Workbench, nursery: trio.Nursery) -> None:
+        self._project = context.project
+        self._mailbox = context.mailbox
+        self._settings = settings = context.settings
+        self._publish = context.publish
+        self._retire = context.retire
         self._nursery = nursery
         self._log = structlog.get_logger(__name__)
         self._opened = trio.Event()
@@ -96,12 +96,12 @@ class _WorkspaceActor:
         self._index = KnownIndex(bench)
         self._changes = ChangeTracker(bench, nursery, self._announce)
         self._jobs = JobRunner(
-            project=surroundings.project,
+            project=context.project,
             bench=bench,
             index=self._index,
             changes=self._changes,
             nursery=nursery,
-            remember=surroundings.remember,
+            remember=context.remember,
             announce=self._announce,
         )
         self._freshness = Freshness(self._changes, self._jobs)
@@ -110,7 +110,7 @@ class _WorkspaceActor:
             self._index,
             self._jobs,
             self._freshness,
-            project=surroundings.project,
+            project=context.project,
             policy=settings.freshness_policy,
             freshness_wait=settings.freshness_wait,
             first_answer_wait=settings.first_answer_wait,
