@@ -1,4 +1,4 @@
-"""Pure steps between a question and its answer, shared by the server and the command line. No event loop in here."""
+"""Steps between a question and its answer that the server and the command line share. Pure, without an event loop."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from codecompass.actors.messages import QueryRequest
 
 RETRY_AFTER_MS = 1000
-"""What a caller is told to wait before it asks again for a first index; its next call waits as long as this one did."""
+"""The wait that is recommended before asking again for a first index; the next call waits as long as this one did."""
 
 
 def query(
@@ -59,15 +59,14 @@ def query(
 
 
 def needs_symbols(request: AnyRequest) -> bool:
-    """Whether nothing but symbols answers the request. The others find places in text, too."""
+    """Whether only symbols answer the request. Others find places in text, too."""
     return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
 
 
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
-    """Returns the refusal of a question that an index was not ready for in time: how far it is, and what to do.
+    """Returns the error for a question whose index was not ready in time: how far the job is, and what to do.
 
-    One that is built anew because it did not fit (`schema_status`) is an IndexIncompatible, as seed 001 has it; a first one
-    an IndexNotReady.
+    IndexIncompatible where the index is built anew because it did not fit (`schema_status`), IndexNotReady for a first one.
     """
     progress = None if job is None else job.progress
     counted = progress if progress is not None and progress.files_total else None
@@ -97,7 +96,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
 
 
 def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where another branch is wanted than the one that the content is of."""
+    """Raises RefNotIndexed where `wanted` is another branch than the indexed one."""
     if wanted is not None and wanted != current:
         raise RefNotIndexed(
             f"{wanted} is not indexed: the index is of the working tree as it was on {current}. "
@@ -107,7 +106,7 @@ def require_ref(wanted: str | None, current: str) -> None:
 
 
 def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
-    """Returns what the configuration says to a query whose reply is made for this form of answer."""
+    """Returns the query core's options, for replies of this form."""
     return QueryOptions(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,

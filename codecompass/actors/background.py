@@ -20,16 +20,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def keep_at(name: str, chore: Callable[[], Awaitable[None]]) -> None:
-    """Runs `chore` until it returns; after an exception again, after a pause that doubles from one second to a minute.
+async def run_again_after_failure(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Runs `work` until it returns; after an exception again, after a pause that doubles from one second to a minute.
 
     Cancellation passes. Each failure is logged with its traceback, under `name`.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
-            await chore()
-        except Exception:  # noqa: BLE001 (whatever it is, answering goes on)
+            await work()
+        except Exception:  # noqa: BLE001 (whatever it is, the server goes on)
             structlog.get_logger(__name__).exception("background_work_failed", work=name, again_in_seconds=pause)
         else:
             return
@@ -38,8 +38,8 @@ async def keep_at(name: str, chore: Callable[[], Awaitable[None]]) -> None:
 
 
 @contextmanager
-def ungrouped() -> Iterator[None]:
-    """Raises the first CodeCompassError of a group in place of the group; lets groups without one pass."""
+def collapse_groups() -> Iterator[None]:
+    """Raises the first CodeCompassError of a group in place of the group; a group without one passes."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -52,7 +52,7 @@ def ungrouped() -> Iterator[None]:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Returns the first error of a group of groups; one that is no group as it is."""
+    """Returns the first error of a group, however deeply nested; any other error as it is."""
     return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 

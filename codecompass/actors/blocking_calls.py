@@ -6,7 +6,7 @@ Such a call cannot be interrupted, not even by the end of its task: its thread i
                   -> it gives no sign for its patience      -> its waiter gets FileSystemUnresponsive; its place is *silent*
     a silent place refuses every further call at once, until the threads that are left behind there return
 
-A place is the path that a call is at. Calls that take long and are well say so (`Call.is_over`), a scan for each directory.
+A place is the path that a call is at. Calls that take long give signs of progress (`Call.is_over`), a scan for each directory.
 """
 
 import os
@@ -44,7 +44,7 @@ RETRY_MS: Final = 5000
 
 
 class Call:
-    """What a running call says of itself, from its thread."""
+    """A running call, as its own thread reports on it."""
 
     def __init__(self, place: str, calls: "BlockingCalls") -> None:
         self.place = place
@@ -53,12 +53,12 @@ class Call:
         self._calls = calls
 
     def is_over(self) -> bool:
-        """Says that the call is well, and returns whether nobody waits for it any more: it may end as it likes then."""
+        """Gives a sign of progress, and returns whether nobody waits for the call any more: it may end early then."""
         self.n_signs += 1
         return self.was_left
 
     def enter(self, path: str) -> None:
-        """Says where the call is now. Raises FileSystemUnresponsive where too many wait for that place already."""
+        """Gives a sign of progress from another path. Raises FileSystemUnresponsive where too many calls hang there already."""
         self._calls.require_answering(path)
         self.place = path
         self.n_signs += 1
@@ -76,7 +76,7 @@ class _Running:
         self.suspected_at: str | None = None
 
     def is_waiting_at(self, path: str, seconds: float) -> bool:
-        """Whether it has given no sign for so long, and that at a place at or above `path`."""
+        """Whether it has given no sign for `seconds`, at a place at or above `path`."""
         place = self.suspected_at
         return place is not None and is_at(path, place) and time.monotonic() - self.sign_at >= seconds
 
@@ -87,7 +87,7 @@ class _Running:
 
 
 class BlockingCalls:
-    """One for a process: what is silent for one workspace is silent for all."""
+    """One for a process: a place that is silent for one workspace is silent for all."""
 
     def __init__(self) -> None:
         self._at_work = trio.CapacityLimiter(AT_WORK)
@@ -96,16 +96,16 @@ class BlockingCalls:
         self._log = structlog.get_logger(__name__)
 
     def silent_places(self) -> frozenset[str]:
-        """Returns the paths at which calls wait that nobody waits for any more."""
+        """Returns the paths at which calls hang that were given up."""
         return frozenset(each.suspected_at for each in self._suspects if each.suspected_at is not None and each.is_silent)
 
     @property
     def n_waiting(self) -> int:
-        """How many threads wait for a file system that gives no sign."""
+        """How many threads hang in a file system."""
         return len(self._suspects)
 
     def require_answering(self, path: str) -> None:
-        """Raises FileSystemUnresponsive where `path` is at or below a place at which calls wait in vain. From any thread."""
+        """Raises FileSystemUnresponsive where `path` is at or below a place at which calls hang. From any thread."""
         there = self._waiting_at(path)
         if len(there) >= MAX_SUSPECTS or any(each.is_silent for each in there):
             raise unresponsive(there[0].suspected_at or path)
@@ -124,7 +124,7 @@ class BlockingCalls:
         """Returns what `work` returns, and raises what it raises, or FileSystemUnresponsive. It begins at `place`.
 
         `patience` are seconds without a sign. While the call is suspected the limiters in `lend`, of which its waiter holds a
-        token each, have one more. Whoever is cancelled leaves the thread behind.
+        token each, have one more. A cancelled caller leaves the thread behind.
         """
         path = os.fspath(place)
         running = _Running(Call(path, self), patience)
@@ -135,7 +135,7 @@ class BlockingCalls:
         try:
             self._start(running, work)
         except BaseException:
-            # No more threads are to be had: the turn is somebody else's.
+            # The system has no more threads: pass the turn on.
             self._at_work.release_on_behalf_of(running)
             raise
         try:
@@ -149,7 +149,7 @@ class BlockingCalls:
         return result
 
     async def wait_returned(self, seconds: float) -> None:
-        """Waits for the calls that were left behind, for so long at most: they are well, and end soon, or they never do."""
+        """Waits up to `seconds` for calls that were left behind and still give signs; those that are silent may never end."""
         with trio.move_on_after(seconds):
             while any(not each.is_silent for each in self._suspects):
                 await self._changed.wait()
@@ -165,14 +165,14 @@ class BlockingCalls:
             await self._at_work.acquire_on_behalf_of(running)
             if not self._is_silent(path) and not self._is_doubtful(path):
                 return
-            # Those that came before have shown meanwhile what it is like there.
+            # Earlier calls have meanwhile shown that this place does not answer.
             self._at_work.release_on_behalf_of(running)
 
     def _is_silent(self, path: str) -> bool:
         return any(each.is_silent for each in self._waiting_at(path))
 
     def _is_doubtful(self, path: str) -> bool:
-        """Whether as many calls as may be give no sign there, and may give one yet."""
+        """Whether MAX_SUSPECTS calls give no sign there, and none has exceeded its patience."""
         return len(self._waiting_at(path)) >= MAX_SUSPECTS and not self._is_silent(path)
 
     def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
@@ -189,7 +189,7 @@ class BlockingCalls:
         trio.lowlevel.start_thread_soon(lambda: work(running.call), deliver, name="file system")
 
     async def _wait(self, running: _Running, lend: Sequence[trio.CapacityLimiter]) -> None:
-        """Returns once the call has returned. Counts steps, not the clock: a process that was stopped has not waited."""
+        """Returns once the call has returned. Counts steps, not the clock: a stopped process does not wait."""
         n_signs, n_steps, n_lent = running.call.n_signs, 0, 0
         try:
             while True:

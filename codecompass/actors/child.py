@@ -1,4 +1,4 @@
-"""A workspace as its supervisor holds it: its mailbox, its life, its crashes, the last that it has published."""
+"""A workspace as its supervisor holds it: its mailbox, lifecycle, crashes and newest observation."""
 
 import time
 
@@ -11,10 +11,10 @@ from codecompass.store.registry import Project
 
 
 class Child:
-    """From its first request to the end of its last task. Written by the supervisor alone.
+    """One workspace from its first request to the end of its last task. Written by the supervisor alone.
 
-    `predecessor` is an earlier child of the same project that has not let go of the index yet. `crashes` are times of the
-    event loop's clock, `used_at` too.
+    `predecessor` is an earlier child of the same project that has not closed the index yet. `crashes` and `used_at` are
+    times of the event loop's clock.
     """
 
     def __init__(self, project: Project, predecessor: "Child | None") -> None:
@@ -42,15 +42,15 @@ class Child:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody waits for it and nothing runs in it."""
+        """Whether no request waits for it and no job runs in it."""
         return not self.mailbox.n_open and self.observation.active_job is None and not self.observation.is_working
 
     def move(self, following: Lifecycle) -> None:
-        """Takes a step of its life. Raises AssertionError for one that is not in the table."""
+        """Changes its lifecycle. Raises AssertionError for a step that is not in LEGAL_STEPS."""
         self.lifecycle = step(self.lifecycle, following)
 
     def observe(self) -> WorkspaceObservation:
-        """Returns what its actor has published last, with what only the supervisor knows."""
+        """Returns the newest observation of its actor, completed with what only the supervisor knows."""
         return replace(
             self.observation,
             lifecycle=self.lifecycle,

@@ -13,7 +13,7 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.background import ungrouped
+from codecompass.actors.background import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
@@ -79,7 +79,7 @@ class FilePipeline:
                 for batch in batches:
                     await results.send(await self._pool.run(self._batch(writer, batch, parse)))
 
-        with ungrouped():
+        with collapse_groups():
             async with trio.open_nursery() as nursery:
                 with send:
                     for _ in range(min(self._pool.size, len(tasks))):

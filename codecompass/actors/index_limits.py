@@ -1,4 +1,4 @@
-"""The tunables of an index job, apart from the job: whoever only asks whether an index is fresh needs no event loop."""
+"""The tunables of an index job, apart from the job: checking whether an index is fresh needs no event loop."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from codecompass.settings import IndexSettings
 from codecompass.units import MIB, MILLISECONDS, SECONDS
 
 TEXT_FIRST_BYTES: Final = 4 * MIB
-"""Below this a whole first build takes about a second, and a text-first publication would only delay it."""
+"""Smaller first builds take about a second in all, and publishing the text first would only delay them."""
 
 SLICE_SECONDS: Final = 15 * SECONDS
 """How often a first build publishes the symbols that it has."""
@@ -27,12 +27,12 @@ class IndexLimits(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same file could be judged otherwise."""
+        """Changes whenever the same file could be indexed differently."""
         return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
 
 
 def index_limits(settings: IndexSettings) -> IndexLimits:
-    """Returns what the configuration says to a job."""
+    """Returns the limits that the configuration sets."""
     return IndexLimits(
         rules=ScanRules(max_file_bytes=settings.max_file_size, extra_excludes=settings.exclude, extra_includes=settings.include),
         max_line_characters=settings.max_line_length,

@@ -17,7 +17,7 @@ from typing import Literal
 import structlog
 import trio
 
-from codecompass.actors.background import ungrouped
+from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
@@ -180,7 +180,7 @@ class IndexJob:
 
         many_found = trio.Event()
         self._meter.advance(stage="discovery")
-        with ungrouped():
+        with collapse_groups():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(warm_up)
                 tree = await self._tree.scan(on_found)

@@ -1,40 +1,69 @@
-"""One job on its way: what it took of the changes, whether others may see it, and its entry in the log of jobs.
+"""One job from its start to its end: it takes the pending changes, has the workbench index them, and keeps its record in the
+registry.
 
-A job that only looks whether anything has changed is nobody's business: it is shown, and entered, once it does real work
-or somebody asks for it.
+A job that only checks whether anything has changed concerns nobody: it is shown and recorded once it does real work or
+somebody asks for it.
 """
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 import trio
+from msgspec.structs import replace
 
-from codecompass.actors.job_model import JobState, OwnedJob
+from codecompass.actors.background import collapse_groups, innermost
+from codecompass.actors.job_model import JobReport, JobState, OwnedJob
+from codecompass.actors.known_index import KnownIndex
+from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import Pending
-from codecompass.actors.workbench import Workbench
-from codecompass.errors import CodeCompassError
+from codecompass.actors.workbench import JobOrder, Workbench
+from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
+from codecompass.jobs import FinalStatus, Progress
 from codecompass.units import MILLISECONDS
 
-JOURNAL_SECONDS: Final = 500 * MILLISECONDS
-"""How often the log of jobs learns how far a job is."""
+RECORD_SECONDS: Final = 500 * MILLISECONDS
+"""How often the registry learns how far a job is."""
 
 
 class JobRun:
-    """A job as its workspace runs it. `taken` are the changes that it covers, `scope` is where it is cancelled.
+    """A job as its workspace runs it. Cancel `scope` to stop it.
 
-    `force` is what was asked for, `is_rebuild` what it came to.
+    `taken` are the changes that it covers, None until it has taken them. `force` says that a rebuild was asked for,
+    `is_rebuild` that it is one, asked for or because of damage. `text_first` asks whether the text of a first index is to be
+    published apart. `on_state` is called after each state that others may see, `on_first_index` when the first index can be
+    read. `failure` is why it did not publish.
     """
 
-    def __init__(self, job: OwnedJob, *, force: bool, is_visible: bool) -> None:
+    def __init__(
+        self,
+        job: OwnedJob,
+        *,
+        bench: Workbench,
+        index: KnownIndex,
+        changes: ChangeTracker,
+        force: bool,
+        is_visible: bool,
+        text_first: Callable[[], bool],
+        on_state: Callable[[], None],
+        on_first_index: Callable[[], None],
+    ) -> None:
         self.job = job
         self.force = force
         self.is_rebuild = force
         self.scope = trio.CancelScope()
         self.taken: Pending | None = None
-        self.ending: JobState | None = None
         self.failure: CodeCompassError | None = None
+        self._bench = bench
+        self._index = index
+        self._changes = changes
+        self._text_first = text_first
+        self._on_state = on_state
+        self._on_first_index = on_first_index
+        self._ending: JobState | None = None
         self._shown = trio.Event()
-        self._has_entry = False
+        self._is_recorded = False
         self._log = structlog.get_logger(__name__)
         if is_visible:
             self.show()
@@ -48,29 +77,114 @@ class JobRun:
         """Lets others see it from now on."""
         self._shown.set()
 
-    async def keep_journal(self, bench: Workbench) -> None:
-        """Keeps the log of jobs informed until cancelled. A log that cannot be written must not stop a job."""
+    @property
+    def ending(self) -> JobState:
+        """Its last state, once `run` has returned or was cancelled."""
+        stopped = Cancelled("the server stopped before the job had ended")
+        return self._ending or self._ended("cancelled", error=stopped)
+
+    async def run(self) -> None:
+        """Runs the job. A failure is its `ending`, not an exception."""
+        published = trio.Event()
+        try:
+            with self.scope:
+                with collapse_groups():
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(self._keep_record)
+                        nursery.start_soon(self._wait_first_index, published)
+                        report = await self._index_changes(published.set)
+                        nursery.cancel_scope.cancel()
+                await self._index.inspect()
+                assert self.taken is not None
+                self._changes.landed(self.taken, report)
+                self._ending = self._ended("published", report=report)
+            if self.scope.cancelled_caught:
+                self._fail(Cancelled("cancelled on request"), "cancelled")
+        except CodeCompassError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
+            self._log.exception("job_failed", job_id=self.job.state.job_id)
+            cause = innermost(error)
+            self._fail(InternalError(f"{type(cause).__name__}: {cause}"))
+
+    async def _index_changes(self, on_published: Callable[[], None]) -> JobReport:
+        while True:
+            await self._changes.drain()
+            self.taken = self._changes.take()
+            self.is_rebuild = self.force or bool(self._index.on_disk.damage)
+            order = JobOrder(
+                job_id=self.job.state.job_id,
+                force=self.is_rebuild,
+                directories=None if self.is_rebuild or self._index.meta is None else self.taken.directories,
+                files=self.taken.files,
+                text_first=self._text_first(),
+            )
+            try:
+                return await self._bench.index(order, self._on_progress, on_published)
+            except IndexInProgress:
+                # Another process writes. What it publishes is as good as ours; then only what is left is our work.
+                self._changes.put_back(self.taken)
+                self.taken = None
+                await self._bench.wait_unlocked()
+                if self._index.on_disk.damage:
+                    await self._index.inspect()
+
+    def _on_progress(self, progress: Progress) -> None:
+        job = self.job
+        if job.state.status == "queued":
+            job.update(replace(job.state, status="running", started_at=time.time(), progress=progress))
+        else:
+            job.update(replace(job.state, progress=progress))
+        if progress.files_total:
+            self.show()
+        if self.is_visible:
+            self._on_state()
+
+    async def _wait_first_index(self, published: trio.Event) -> None:
+        if await self._index.wait_first(published):
+            self._on_first_index()
+
+    def _fail(self, error: CodeCompassError, status: FinalStatus = "failed") -> None:
+        self.failure = error
+        self._ending = self._ended(status, error=error)
+
+    def _ended(self, status: FinalStatus, *, error: CodeCompassError | None = None, report: JobReport | None = None) -> JobState:
+        state = self.job.state
+        return replace(
+            state,
+            status=status,
+            error="" if error is None else error.message,
+            error_code="" if error is None else error.code,
+            mode=state.mode if report is None else report.mode,
+            report=report,
+            finished_at=time.time(),
+        )
+
+    # its record
+
+    async def _keep_record(self) -> None:
+        """Keeps the registry informed until cancelled. A registry that cannot be written must not stop a job."""
         await self._shown.wait()
         try:
-            await bench.record_queued(self.job.state)
-            self._has_entry = True
+            await self._bench.record_queued(self.job.state)
+            self._is_recorded = True
             # It runs once it has the writer lock, and until then another process's job may: that is not to be called lost.
             while (state := self.job.state).status == "queued":
                 await self.job.wait_change(state)
-            await bench.record_running(self.job.state)
+            await self._bench.record_running(self.job.state)
             while True:
-                await trio.sleep(JOURNAL_SECONDS)
-                await bench.record_progress(self.job.state)
+                await trio.sleep(RECORD_SECONDS)
+                await self._bench.record_progress(self.job.state)
         except CodeCompassError as error:
             self._log.warning("job_not_noted", job_id=self.job.state.job_id, error=error.message)
 
-    async def end_journal(self, bench: Workbench, final: JobState) -> None:
-        """Writes down how it ended, where anybody could know of it. Never fails."""
+    async def record_end(self, ending: JobState) -> None:
+        """Records how it ended, if others may know of it. Never fails."""
         if not self.is_visible:
             return
         try:
-            if not self._has_entry:
-                await bench.record_queued(self.job.state)
-            await bench.record_end(final)
-        except Exception as error:  # noqa: BLE001 (the log of jobs must not stop a job)
-            self._log.warning("job_not_noted", job_id=final.job_id, error=str(error))
+            if not self._is_recorded:
+                await self._bench.record_queued(self.job.state)
+            await self._bench.record_end(ending)
+        except Exception as error:  # noqa: BLE001 (the registry must not stop a job)
+            self._log.warning("job_not_noted", job_id=ending.job_id, error=str(error))

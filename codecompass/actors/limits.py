@@ -1,6 +1,6 @@
-"""How much of each kind of work a process does at a time, over all workspaces. Made once, passed in.
+"""How much of each kind of work a process does at a time, over all workspaces.
 
-Each kind has its own threads: the default pool is shared by everything, and indexing would starve the queries.
+Each kind has its own threads: in one shared pool, indexing would starve the queries.
 """
 
 from typing import Final
@@ -28,4 +28,4 @@ class Limits:
         self.registry = trio.CapacityLimiter(1)
         """One connection, one thread at a time."""
         self.blocking = BlockingCalls()
-        """Everything that looks at a workspace's own file system: that one may never answer."""
+        """All calls into the file systems of workspaces, which may never answer."""

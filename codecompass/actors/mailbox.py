@@ -1,10 +1,10 @@
-"""The queue before a workspace, and the one way of asking through it. The only place where requests wait.
+"""The queue in front of a workspace's actor, and the one way to ask through it. The only place where requests wait.
 
     asker --post--> [ Envelope ... ] --receive--> actor --answer--> asker
 
-Every envelope is answered exactly once, by construction: whoever takes one out answers it, whoever ends a mailbox drains
-it. An asker that leaves cancels its envelope's scope, inside which the work runs. The supervisor owns the mailbox, so what
-is queued survives a crash of the actor that reads it.
+Every envelope is answered exactly once, by construction: the reader answers each that it takes out, and a mailbox is drained
+when it ends. An asker that leaves cancels its envelope's scope, inside which the work runs. The supervisor owns the
+mailbox, so queued messages survive a crash of the actor that reads it.
 """
 
 from collections import deque
@@ -17,20 +17,20 @@ from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.replies import Reply
 
 CAPACITY: Final = 64
-"""Requests that one workspace has at a time, waiting or in work. More are refused at once: a hidden wait helps nobody."""
+"""Requests of one workspace at a time, waiting or in work. More are refused at once, so that the client knows and can wait."""
 
 RETRY_AFTER_MS: Final = 250
-"""What a refused caller is told to wait: most answers take a tenth of it."""
+"""The wait that a refused caller is recommended: most answers take a tenth of it."""
 
 Outcome = Reply | JobTicket | bool | CodeCompassError
 
 
 class MailboxClosed(Exception):
-    """Nobody will read what is posted here any more: the workspace was retired. Route again."""
+    """The workspace was retired: route again."""
 
 
 class Envelope:
-    """A message on its way. Work on it runs inside `scope`, and ends with exactly one `answer`."""
+    """A message and its answer. Work on it runs inside `scope`, and ends with exactly one `answer`."""
 
     def __init__(self, message: WorkspaceMessage, request_id: str = "") -> None:
         self.message = message
@@ -58,7 +58,7 @@ class Envelope:
 
 
 class Mailbox:
-    """A bounded queue with one reader at a time. `n_open` counts what is queued and what the reader has in work."""
+    """A bounded queue with one reader at a time. `n_open` counts the messages that are queued or in work."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -69,15 +69,15 @@ class Mailbox:
 
     @property
     def n_queued(self) -> int:
-        """Envelopes that nobody has taken yet."""
+        """Envelopes that the reader has not taken yet."""
         return len(self._queue)
 
     def has_closed(self) -> bool:
-        """Whether posting is over."""
+        """Whether it is closed."""
         return self._is_closed
 
     async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | JobTicket | bool:
-        """Posts a message and returns its answer; raises the CodeCompassError that is the answer.
+        """Posts a message and returns its answer, or raises it where it is a CodeCompassError.
 
         Raises WorkspaceBusy at once where the mailbox is full, MailboxClosed where it is closed.
         """
@@ -98,7 +98,7 @@ class Mailbox:
             self.n_open -= 1
             envelope.scope.cancel()
             if not envelope.is_answered and envelope in self._queue:
-                # Still queued: without this, a caller that asks and leaves could fill a queue that nobody reads just now.
+                # Still queued: without this, callers that ask and leave could fill the queue while nobody reads it.
                 self._queue.remove(envelope)
                 envelope.answer(Cancelled("the caller left before its turn came. Call again."))
         if isinstance(outcome, CodeCompassError):
@@ -120,12 +120,12 @@ class Mailbox:
         self._arrived.set()
 
     def close(self) -> None:
-        """Ends posting. The reader still gets what is queued."""
+        """Refuses further messages. The reader still gets those that are queued."""
         self._is_closed = True
         self._arrived.set()
 
     def drain(self, error: CodeCompassError) -> int:
-        """Answers everything that is queued with `error`; returns how many that were."""
+        """Answers every queued envelope with `error`; returns how many there were."""
         count = len(self._queue)
         while self._queue:
             self._queue.popleft().answer(error)

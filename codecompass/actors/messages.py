@@ -1,4 +1,4 @@
-"""What goes down a workspace's mailbox, and what comes back: frozen Structs, one closed union.
+"""The messages of a workspace's mailbox and their replies: frozen Structs, one closed union.
 
     Query    -> the reply Struct of its tool
     StartJob -> JobTicket
@@ -27,10 +27,11 @@ QueryRequest = SearchCode | LocateSymbol | GetFileOutline | GetSymbolHierarchy |
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A question to the index. `warnings` and `hint` come from decoding and routing and go into the answer's metadata.
+    """A question to the index.
 
-    `names_project` says that the caller named a project: the answer then carries the name of its store. `tell_job` is called
-    with the job that the question has to wait for, if there is one; it must not wait, and is called from another task.
+    `warnings` and `hint` come from decoding and routing and go into the answer's metadata. `names_project` says that the
+    caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
+    that the question has to wait for, if there is one; it must not wait.
     """
 
     request: QueryRequest
@@ -41,7 +42,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class StartJob(Struct, frozen=True, kw_only=True):
-    """Bring the index up to the tree, from nothing with `force`. Joins a job that does the same already."""
+    """Bring the index up to the tree, from nothing with `force`. Joins a job that already does the same."""
 
     cause: str
     force: bool = False

@@ -15,8 +15,8 @@ from codecompass.protocol.replies import Reply
 from codecompass.store.registry import Project
 
 Lifecycle = Literal["starting", "running", "restarting", "failed", "draining", "stopped"]
-"""`starting` until the first snapshot is looked at, `restarting` in the pause after a crash, `failed` after too many,
-`draining` once retired: what is in flight ends, nothing new comes in."""
+"""`starting` until its actor runs, `restarting` in the pause after a crash, `failed` after too many crashes, `draining` once
+retired: requests in flight are answered, new ones are not accepted."""
 
 LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
     "starting": frozenset({"running", "restarting", "failed", "draining"}),
@@ -38,36 +38,53 @@ WarmStatus = Literal["cold", "warming", "warm"]
 
 
 class WorkspaceObservation(Struct, frozen=True, kw_only=True):
-    """A moment of a workspace. Times are seconds since 1970, None where nothing of the kind has happened.
-
-    `restarts` counts crashes of its actor since the process started, `last_error` says what the last one was; counts of
-    the index are those of the newest snapshot this process has seen.
-    """
+    """A moment of a workspace. Times are seconds since 1970, None where nothing of the kind has happened."""
 
     project_id: str
     project_name: str
+    """The name in answers: the alias, or the id."""
     root: str
+    """Absolute path of the workspace."""
     lifecycle: Lifecycle
+    """Where its actor is between start and end."""
     indexing_status: IndexingStatus
+    """Whether there is an index, or a job that builds one."""
     freshness_status: FreshnessStatus
+    """Whether the index holds all changes that were seen."""
     schema_status: SchemaStatus
+    """Whether the index on disk fits this program."""
     warm_status: WarmStatus = "cold"
+    """`warm` once the index has been opened, or could not be."""
     ref: str = ""
+    """Branch or commit of the newest generation, empty without an index."""
     generation: int = 0
+    """The newest generation that this process has seen, 0 without an index."""
     file_count: int = 0
+    """Files of that generation."""
     symbol_count: int = 0
+    """Symbols of that generation."""
     last_indexed_at: float | None = None
+    """When that generation was published."""
     active_job: JobState | None = None
+    """The job that runs or waits, unless it only checks whether anything has changed."""
     last_job: JobState | None = None
+    """The last job that was shown as active, or that failed."""
     interruption: Interruption | None = None
+    """Jobs that were lost with their process since the last success."""
     restarts: int = 0
+    """How often its actor was started again after a crash, in this process."""
     last_error: str = ""
+    """The last crash: type and message."""
     queued: int = 0
+    """Requests in its mailbox."""
     in_flight: int = 0
+    """Requests taken from the mailbox and not yet answered."""
     last_used_at: float = 0.0
+    """When it was last asked."""
     is_watched: bool = False
+    """A watcher proves what has changed."""
     is_working: bool = False
-    """A job runs, possibly one that only looks whether anything has changed, which `active_job` does not show."""
+    """A job runs, even one that `active_job` does not show."""
 
 
 class WorkspaceHandle(Protocol):
@@ -83,7 +100,7 @@ class WorkspaceHandle(Protocol):
 
     @property
     def observation(self) -> WorkspaceObservation:
-        """The newest one."""
+        """The newest observation."""
 
     async def wait_open(self) -> None:
         """Returns once the workspace has opened its index, or found that it cannot."""

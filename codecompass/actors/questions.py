@@ -1,7 +1,7 @@
-"""How a workspace answers a question: sees to it that there is an index, lets changes land, asks it, repairs it once.
+"""How a workspace answers a question: makes sure that there is an index, lets changes land, asks it, repairs it once.
 
     no index        -> a job; wait until all text can be searched, `first_answer_wait` at most, else IndexNotReady
-    no symbols yet  -> wait for them where nothing else answers; where text does, for a moment and only if that will do
+    no symbols yet  -> wait for them where only they answer; where text answers too, briefly, and only if they will come in time
     changes pending -> wait until they have landed, `freshness_wait` at most; what is left is named in the answer
 
 A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009).
@@ -18,6 +18,7 @@ from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import View
 from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
+from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import Query
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
@@ -47,15 +48,16 @@ LEAST_PARSING: Final = 0.8
 """What the symbols of a first index take at least, of the time that its text took (Django and curl: 0.95 and 1.0)."""
 
 FORECAST_SECONDS: Final = 250 * MILLISECONDS
-"""How often such an answer asks whether they will be there in time. If not it waits no longer."""
+"""How often such an answer checks whether they will be there in time. If not, it waits no longer."""
 
 
 class Questions:
-    """Answers any number of questions at a time. Waits are in seconds."""
+    """Answers any number of questions at a time. Waits are in seconds; `opened` is set once the index was inspected."""
 
     def __init__(
         self,
         bench: Workbench,
+        index: KnownIndex,
         jobs: JobRunner,
         freshness: Freshness,
         *,
@@ -66,6 +68,7 @@ class Questions:
         opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
+        self._index: Final = index
         self._jobs: Final = jobs
         self._freshness: Final = freshness
         self._project: Final = project
@@ -77,9 +80,9 @@ class Questions:
 
     @property
     def indexing_status(self) -> IndexingStatus:
-        """What an answer says of the work on the index."""
-        jobs, meta = self._jobs, self._jobs.index.meta
-        if jobs.active is not None or (jobs.is_running and (meta is None or meta.completeness == "partial")):
+        """The state of the index as answers report it."""
+        jobs, meta = self._jobs, self._index.meta
+        if jobs.active is not None or (jobs.is_running and (meta is None or self._index.lacks_symbols)):
             return "indexing"
         if meta is not None:
             return "ready"
@@ -98,124 +101,119 @@ class Questions:
             return await self._bench.answer(query, view)
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
             await self._repair(error, query, began + wait)
-            # What was known of the changes was known of the index that is gone.
+            # What is known of changes is relative to the index that is gone: ask anew.
             return await self._bench.answer(query, await self._ready(query, began + wait))
 
     async def _ready(self, query: Query, deadline: float) -> View:
-        """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises what keeps the
-        question from being answered."""
+        """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises why the question
+        cannot be answered."""
         jobs, request = self._jobs, query.request
         policy = freshness_policy(request, self._policy)
-        is_bootstrap = jobs.index.meta is None
+        is_bootstrap = self._index.meta is None
         if is_bootstrap:
             await self._bootstrap(query, deadline)
-        # Who has made an unknown workspace known by asking gets what its text says, marked as such.
+        # The caller whose question made an unknown workspace known gets what its text says, marked as such.
         is_first = is_bootstrap and self._project().is_auto_discovered and not needs_symbols(request)
-        if self._lacks_symbols and needs_symbols(request):
+        if self._index.lacks_symbols and needs_symbols(request):
             await self._wait_symbols(query, deadline)
-        elif self._lacks_symbols and not is_first:
-            await self._wait_symbols_a_moment(deadline)
+        elif self._index.lacks_symbols and not is_first:
+            await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
-        if policy == "strict" or not (is_first or self._lacks_symbols):
+        if policy == "strict" or not (is_first or self._index.lacks_symbols):
             freshness = await self._freshness.settle(policy, trio.current_time() + self._patience(query))
             if policy != "best_effort" and freshness != "fresh":
                 freshness = "stale"
         else:
-            jobs.want("question")
+            jobs.ensure_job("question")
         return self._view(freshness, policy, is_first=is_first)
 
     def _patience(self, query: Query) -> float:
-        """For how long the caller wants to wait for changes to land, in seconds."""
+        """How long the caller wants to wait for changes to land, in seconds."""
         return timeout_seconds(query.request, self._freshness_wait)
 
-    @property
-    def _lacks_symbols(self) -> bool:
-        meta = self._jobs.index.meta
-        return meta is not None and meta.completeness == "partial"
-
     async def _bootstrap(self, query: Query, deadline: float) -> None:
-        """Sees to it that there is an index, and waits until the text of all files can be searched.
+        """Starts a job where there is no index, and waits until the text of all files can be searched.
 
-        Raises IndexNotReady where that is not so in time, StoreNewer, and what the job that would have made it failed of.
+        Raises IndexNotReady where that is not so in time, StoreNewer, and the error of the job where that has failed.
         """
         jobs = self._jobs
-        if jobs.index.is_newer:
+        if self._index.on_disk.is_newer:
             raise StoreNewer(
                 "the index was written by a newer codecompass. Upgrade this program, or set CODECOMPASS_HOME to another place.",
                 remediation="upgrade codecompass",
             )
-        jobs.want("first use" if jobs.index.schema_status == "not_indexed" else "the index on disk does not fit")
+        jobs.ensure_job("first use" if self._index.on_disk.schema_status == "not_indexed" else "the index on disk does not fit")
         self._tell_job(query)
         with trio.move_on_at(deadline):
-            while jobs.index.meta is None and jobs.is_running:
+            while self._index.meta is None and jobs.is_running:
                 await jobs.wait_progress()
-        self._require_hope()
-        if jobs.index.meta is None:
-            raise not_ready(jobs.active, has_text=False, schema_status=jobs.index.schema_status)
+        self._raise_last_failure()
+        if self._index.meta is None:
+            raise not_ready(jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
 
     async def _wait_symbols(self, query: Query, deadline: float) -> None:
         """Waits until the symbols of all files are there. Raises IndexNotReady where they are not in time."""
         jobs = self._jobs
-        jobs.want("question")
+        jobs.ensure_job("question")
         self._tell_job(query)
         with trio.move_on_at(deadline):
-            while self._lacks_symbols and jobs.is_running:
+            while self._index.lacks_symbols and jobs.is_running:
                 await jobs.wait_progress()
-        if self._lacks_symbols:
+        if self._index.lacks_symbols:
             if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
                 raise _failed_error(jobs.last, jobs.failure)
             raise not_ready(jobs.active, has_text=True)
 
-    async def _wait_symbols_a_moment(self, deadline: float) -> None:
+    async def _wait_symbols_briefly(self, deadline: float) -> None:
         """Waits for the symbols as long as they can be expected in time."""
         jobs = self._jobs
-        jobs.want("question")
-        patience = min(SYMBOLS_WAIT_SECONDS, FIRST_ANSWER_SECONDS - jobs.text_seconds)
-        deadline = min(deadline, jobs.text_ready_at + patience)
+        jobs.ensure_job("question")
+        patience = min(SYMBOLS_WAIT_SECONDS, FIRST_ANSWER_SECONDS - self._index.text_seconds)
+        deadline = min(deadline, self._index.text_ready_at + patience)
         with trio.move_on_at(deadline):
-            while self._lacks_symbols and jobs.is_running and self._are_symbols_expected(deadline):
+            while self._index.lacks_symbols and jobs.is_running and self._are_symbols_expected(deadline):
                 with trio.move_on_after(FORECAST_SECONDS):
                     await jobs.wait_progress()
 
     def _are_symbols_expected(self, deadline: float) -> bool:
-        if deadline - self._jobs.text_ready_at < max(FORECAST_SECONDS, LEAST_PARSING * self._jobs.text_seconds):
+        if deadline - self._index.text_ready_at < max(FORECAST_SECONDS, LEAST_PARSING * self._index.text_seconds):
             return False
-        elapsed = trio.current_time() - self._jobs.text_ready_at
+        elapsed = trio.current_time() - self._index.text_ready_at
         if elapsed < FORECAST_SECONDS:
             return True
         job = self._jobs.active
         if job is None or not job.progress.files_total:
             return False
-        return elapsed * job.progress.files_total <= (deadline - self._jobs.text_ready_at) * job.progress.files_indexed
+        return elapsed * job.progress.files_total <= (deadline - self._index.text_ready_at) * job.progress.files_indexed
 
     def _tell_job(self, query: Query) -> None:
-        job = self._jobs.working
+        job = self._jobs.active_view
         if job is not None and query.tell_job is not None:
             query.tell_job(job)
 
     async def _repair(self, error: CodeCompassError, query: Query, deadline: float) -> None:
-        """Builds anew what is damaged or gone, and waits for it. Another process may have replaced it already."""
+        """Rebuilds an index that is damaged or gone, and waits for it, unless another process has replaced it already."""
         self._log.error("index_damaged", cause=error.message)
         if not isinstance(error, IndexDamaged):
-            await self._jobs.inspect_index()
-            if self._jobs.index.meta is not None:
+            await self._index.inspect()
+            if self._index.meta is not None:
                 return
         job = self._jobs.rebuild(error)
         self._tell_job(query)
         with trio.move_on_at(deadline):
             await job.wait_end()
 
-    def _require_hope(self) -> None:
-        """Raises what the last job failed of where there is no index and nobody makes one."""
+    def _raise_last_failure(self) -> None:
+        """Raises why the last job failed where there is no index and no job builds one."""
         jobs = self._jobs
-        if jobs.index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+        if self._index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
             raise _failed_error(jobs.last, jobs.failure)
 
     def _view(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> View:
         return View(
-            index=self._jobs.index,
+            index=self._index.on_disk,
             freshness=freshness,
-            # Said as it was when the text had come, also where the rest of a small workspace was as quick.
+            # As it was when the text could be searched, even if a small workspace is complete by now.
             indexing="indexing" if is_first else self.indexing_status,
             active_job=self._jobs.active,
             policy=policy,

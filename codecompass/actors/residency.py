@@ -1,4 +1,4 @@
-"""How many workspaces stay live, and which: pure. Only idle ones are ever chosen, the longest unused first."""
+"""How many workspaces stay live, and which are retired: pure. Only idle ones are chosen, the longest unused first."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,11 +13,11 @@ RESERVED_HANDLES: Final = 96
 """Open files of a server apart from its workspaces: connections of clients, workers, registry, logs."""
 
 WATCHERS_SHARE: Final = 3
-"""One part in so many of a user's watchers is for one server: editors have theirs, and other servers."""
+"""A server uses at most 1/3 of the user's inotify instances: editors and other servers need theirs."""
 
 
 class Resident(Struct, frozen=True):
-    """A live workspace as the choice sees it. `used_at` is on any monotonic clock, `memory` in bytes."""
+    """A live workspace, to choose from. `used_at` is on any monotonic clock, `memory` in bytes."""
 
     project_id: str
     used_at: float
@@ -41,9 +41,8 @@ def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None)
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:
     """Returns which workspaces to retire so that at most so many are left, the longest unused first.
 
-    For its memory alone the last one used is never retired: it would be opened again for the next question. Where too few
-    are idle the result is what can be done: the caps are soft for busy workspaces, which are looked at again when they
-    become idle.
+    The workspace used last is never retired for memory alone: it would be opened again for the next question. The caps are
+    soft for busy workspaces: where too few are idle, fewer are retired, and the caller asks again when one becomes idle.
     """
     count = len(residents)
     memory = sum(resident.memory for resident in residents)

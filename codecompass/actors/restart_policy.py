@@ -1,6 +1,6 @@
 """When a crashed workspace is started again, and when it is given up: pure, from the times of its crashes.
 
-Five crashes within a minute are too many. The pause grows with each, so that a crash at start does not spin. Unlike the
+More than five crashes within a minute are too many. The pause grows with each, so that a crash at start does not spin. Unlike the
 supervisors this is modelled on, giving up does not escalate: one broken workspace must not take the others along.
 """
 
@@ -17,7 +17,7 @@ FIRST_PAUSE_SECONDS: Final = 0.05 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 5 * SECONDS
 
 PROBE_SECONDS: Final = 60 * SECONDS
-"""A workspace that was given up is tried once more by the first request after this."""
+"""A workspace that was given up is started once more by the first request after this."""
 
 
 class Restart(Struct, frozen=True):
@@ -27,11 +27,11 @@ class Restart(Struct, frozen=True):
 
 
 class GiveUp(Struct, frozen=True):
-    """Too many crashes: answer with an error until somebody helps."""
+    """Too many crashes: answer with an error until a rebuild is forced or PROBE_SECONDS have passed."""
 
 
 def after_crash(crashes: Sequence[float], now: float) -> Restart | GiveUp:
-    """Returns what to do about the last of `crashes` (seconds on any monotonic clock, oldest first, the newest is now)."""
+    """Returns what to do after a crash. `crashes` are seconds on any monotonic clock, oldest first; the last one is `now`."""
     recent = [time for time in crashes if now - time <= WITHIN_SECONDS]
     if len(recent) > MAX_RESTARTS:
         return GiveUp()

@@ -1,7 +1,8 @@
 """The supervisor of all workspaces: starts an actor for each one that is asked for, restarts it when it crashes, retires it.
 
-A factory supervisor, one for one: children are of one kind, come at run time, and fall alone. It owns the mailboxes, so what
-is queued survives a restart. Deduplication of first requests needs no lock: the first one makes the child, the next find it.
+A dynamic supervisor, one for one: children are of one kind, are added at run time, and are restarted alone. It owns the
+mailboxes, so queued messages survive a restart. Concurrent first requests need no lock: the first makes the child, the others
+find it.
 
     route(project) -> handle          synchronous: insert or touch, make room
     retire(child)                     synchronous: idle, eviction and shutdown all come through here
@@ -28,19 +29,19 @@ from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
 from codecompass.actors.workbench import Workbench
-from codecompass.actors.workspace import Surroundings, WorkspaceSettings, crashed_error, run_workspace
+from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
 from codecompass.protocol.replies import Reply
 from codecompass.store.registry import Project
 from codecompass.units import GIB, SECONDS
 
 MAX_LIVE: Final = 32
-"""Workspaces that are live at a time: each holds about 10 open files and one inotify instance, of 128 a user has."""
+"""Live workspaces at a time: each holds about 10 open files and one of the user's 128 inotify instances."""
 
 MAX_MEMORY: Final = 2 * GIB
 
 KEPT_JOBS: Final = 64
-"""Jobs of this process that can still be asked for by their id."""
+"""Jobs of this process that can still be found by their id."""
 
 ROUTE_ATTEMPTS: Final = 3
 """A workspace can be retired between routing and asking. Each attempt finds a newer child."""
@@ -57,7 +58,7 @@ class SupervisorSettings(Struct, frozen=True, kw_only=True):
 
 
 class _Handle:
-    """See `handle.WorkspaceHandle`."""
+    """The WorkspaceHandle of one child, or of its successor where it was retired meanwhile."""
 
     def __init__(self, supervisor: "WorkspaceSupervisor", child: Child) -> None:
         self._supervisor = supervisor
@@ -120,12 +121,12 @@ class WorkspaceSupervisor:
         return _Handle(self, self.child(project))
 
     def observe(self) -> tuple[WorkspaceObservation, ...]:
-        """Returns all live workspaces, the most recently used first."""
+        """Returns the observations of all live workspaces, the most recently used first."""
         children = sorted(self._live.values(), key=lambda child: -child.used_at)
         return tuple(child.observe() for child in children)
 
     def find(self, project_id: str) -> WorkspaceObservation | None:
-        """Returns a live workspace."""
+        """Returns the observation of a workspace, None if it is not live."""
         child = self._live.get(project_id)
         return None if child is None else child.observe()
 
@@ -134,7 +135,7 @@ class WorkspaceSupervisor:
         return self._jobs.get(job_id)
 
     async def evict(self, project_id: str) -> bool:
-        """Retires a workspace and returns once it has let go of its index. False where it is busy; it then stays."""
+        """Retires a workspace and returns once it has closed its index. False where it is busy; it then stays."""
         child = self._live.get(project_id)
         if child is not None:
             if not child.is_idle:
@@ -147,7 +148,7 @@ class WorkspaceSupervisor:
         return True
 
     async def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Retires all workspaces; whatever has not ended by then is cancelled."""
+        """Retires all workspaces; those that have not ended after `seconds` are cancelled."""
         self._is_stopping = True
         for child in list(self._live.values()):
             self._retire(child, "shutdown")
@@ -159,7 +160,7 @@ class WorkspaceSupervisor:
     # for the handles
 
     def child(self, project: Project) -> Child:
-        """Returns the live child of a project, made and used now."""
+        """Returns the live child of a project, started if there was none, and marks it as used."""
         if self._is_stopping:
             raise WorkspaceBusy("the server is stopping. Connect again.")
         child = self._live.get(project.project_id)
@@ -177,8 +178,8 @@ class WorkspaceSupervisor:
     # lifecycle
 
     def trim(self, room_for: int = 0) -> None:
-        """Retires idle workspaces over the caps, and as many more as shall have room."""
-        # What was retired has not given its memory back before it has ended.
+        """Retires idle workspaces over the caps; `room_for` is how many are about to be added."""
+        # A retired workspace frees its memory only when it has ended.
         memory = 0 if self._draining else self._memory()
         if len(self._live) + room_for <= self._settings.max_live and memory <= self._settings.max_memory:
             return
@@ -190,7 +191,7 @@ class WorkspaceSupervisor:
             self.n_evicted += 1
 
     def _retire(self, child: Child, reason: str) -> None:
-        """Takes a child out of the table and lets it end. One step without a checkpoint: nothing comes in between."""
+        """Takes a child out of the table and lets it end. One step without a checkpoint, so it is atomic."""
         if self._live.get(child.project.project_id) is not child:
             return
         del self._live[child.project.project_id]
@@ -204,7 +205,7 @@ class WorkspaceSupervisor:
     async def _supervise(self, child: Child) -> None:
         try:
             if child.predecessor is not None:
-                # Two owners would race for the files of one index.
+                # Two owners of one index would race for its files.
                 await child.predecessor.terminated.wait()
                 child.predecessor = None
             with structlog.contextvars.bound_contextvars(workspace=str(child.project.root)):
@@ -229,7 +230,7 @@ class WorkspaceSupervisor:
         try:
             if child.lifecycle == "starting":
                 child.move("running")
-            surroundings = Surroundings(
+            context = ActorContext(
                 project=lambda: child.project,
                 mailbox=child.mailbox,
                 settings=self._settings.workspace,
@@ -237,7 +238,7 @@ class WorkspaceSupervisor:
                 retire=lambda reason: self._retire(child, reason),
                 remember=self._remember,
             )
-            await run_workspace(surroundings, await self._make_workbench(child.project))
+            await run_workspace(context, await self._make_workbench(child.project))
         except* Exception as group:  # noqa: BLE001 (the restart boundary, the only one)
             crash = group
         if crash is None:
@@ -270,7 +271,7 @@ class WorkspaceSupervisor:
         return False
 
     async def _serve_failed(self, child: Child) -> bool:
-        """Answers at once until somebody forces a rebuild, or one request after the pause tries. False once it is retired."""
+        """Answers with an error until a rebuild is forced, or until the first request after PROBE_SECONDS. False once retired."""
         probe_at = trio.current_time() + PROBE_SECONDS
         while True:
             try:
@@ -316,7 +317,7 @@ async def open_supervisor(
 ) -> AsyncIterator[WorkspaceSupervisor]:
     """Gives a supervisor; all its workspaces have ended when the block is left. `memory` returns the process's size in bytes."""
     async with trio.open_nursery() as outer:
-        # A nursery of its own task: stopping cancels the workspaces, and not whoever stands in the block.
+        # A nursery of its own task: stopping cancels the workspaces, and not the caller's block.
         nursery = await outer.start(_hold_nursery)
         supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory)
         try:

@@ -1,9 +1,9 @@
-"""What has changed in a workspace's tree, as far as anybody has seen: owner of the change log and of the watcher.
+"""What has changed in a workspace's tree, as far as it has been seen: owner of the watcher, and sole writer of the change log.
 
-    watcher --drain--> ChangeLog <--take, landed, put back-- jobs
-                          ^--look-- questions
+    watcher --drain--> ChangeLog <--take, landed, put_back-- jobs
+                          ^--check_tree-- questions
 
-Where the watcher is exact, draining it is proof. Without one, or with one that may be late, a look at every file is.
+Where the watcher is exact, draining it is proof. Without one, or with one that may be late, a comparison of every file is.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +13,7 @@ import structlog
 import trio
 
 from codecompass.actors.job_model import JobReport
-from codecompass.actors.watching.changes import ChangeLog
+from codecompass.actors.watching.changes import ChangeLog, Pending
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.scan.files import Stamp
@@ -26,40 +26,32 @@ DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 """An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""
 
 AUDIT_SECONDS: Final = 10 * MINUTES
-"""A look at 20,000 files costs 0.2 s of CPU."""
-
+"""Between two comparisons of every file. One of 20,000 files costs 0.2 s of CPU."""
 
 REPLACE_WATCHER_SECONDS: Final = 30 * SECONDS
 
 SILENT_SECONDS: Final = 1 * SECONDS
-"""Between two questions whether a file system answers again: they cost nothing while a thread waits for it anyway."""
+"""Between two attempts to watch a file system that does not answer: they cost nothing while a thread waits for it anyway."""
 
 
-Look = Literal["exact", "same", "inexact"]
-"""How the change log was brought up to now: by the watcher, which proves it; by comparing every file, which found the index to
-hold the tree; or by neither, so that what is not in the log may have changed all the same."""
+CheckResult = Literal["watched", "unchanged", "unknown"]
+"""How the change log was brought up to now: `watched` by the watcher, so that it is complete; `unchanged` by comparing every
+file, and the index holds the tree; `unknown` by neither, so that files that are not in the log may have changed."""
 
 
-class _Check:
-    """A look at every file that is going on, shared by all who came before it began."""
-
-    def __init__(self) -> None:
-        self.done = trio.Event()
-        self.found_same = False
-
-
-class _Drain:
-    """A drain of the watcher that is wanted, shared by all who came before it began."""
+class _Comparison:
+    """A comparison of every file, shared by all questions that came before it began."""
 
     def __init__(self) -> None:
         self.done = trio.Event()
+        self.found_unchanged = False
 
 
-class Tracking:
-    """`changes` is written here and by the jobs of the same workspace; `nursery` is that of the workspace's incarnation."""
+class ChangeTracker:
+    """`nursery` is that of the workspace's incarnation; `announce` is called when watching begins or ends."""
 
     def __init__(self, bench: Workbench, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
-        self.changes: Final = ChangeLog()
+        self._changes: Final = ChangeLog()
         self._bench = bench
         self._nursery = nursery
         self._announce = announce
@@ -71,9 +63,9 @@ class Tracking:
         self._is_due = False
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
-        self._checking: _Check | None = None
+        self._comparing: _Comparison | None = None
         self._using = trio.Lock()
-        self._wanted_drain: _Drain | None = None
+        self._next_drain: trio.Event | None = None
         self._pause = REPLACE_WATCHER_SECONDS
 
     @property
@@ -81,100 +73,134 @@ class Tracking:
         """Whether draining the watcher proves that nothing else has changed."""
         return self._watcher is not None and not self._is_updating and self._watcher.is_exact
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the index holds all changes that were seen."""
+        return self._changes.is_current
+
+    @property
+    def seen(self) -> int:
+        """The position of the newest change that was seen."""
+        return self._changes.seen
+
+    @property
+    def covered(self) -> int:
+        """The position up to which the index holds all changes."""
+        return self._changes.covered
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Changed files that are known by name and that no job has taken."""
+        return self._changes.files
+
     def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
-        """Takes down that something changed in these directories, or anywhere (None); `files` are those known by name."""
-        self.changes.note(directories, files)
-        if not self.changes.is_current:
+        """Records that something changed in these directories, or anywhere (None); `files` are those known by name."""
+        self._changes.note(directories, files)
+        if not self._changes.is_current:
             self._noted.set()
 
     async def wait_noted(self) -> None:
-        """Returns once something was taken down that no job covers."""
+        """Returns once a change was recorded that no job covers."""
         await self._noted.wait()
         self._noted = trio.Event()
 
     def note_again(self) -> None:
         """Lets the next `wait_noted` return at once if something is still not covered."""
-        if not self.changes.is_current:
+        if not self._changes.is_current:
             self._noted.set()
+
+    # for jobs
+
+    def take(self) -> Pending:
+        """Returns all pending changes, for a job that starts now."""
+        return self._changes.take()
+
+    def put_back(self, taken: Pending) -> None:
+        """Records that a job did not index the changes it took: they are pending again."""
+        self._changes.put_back(taken)
+
+    def landed(self, taken: Pending, report: JobReport) -> None:
+        """Records that a job has published the changes it took; from now on the watcher watches what its scan found."""
+        self._changes.landed(taken)
+        self._scanned = (report.directories, report.repositories)
+        self._linked = report.linked
+        self._is_due = True
+        self._waiting.cancel()
+
+    # for questions
 
     async def drain(self) -> None:
         """Brings the change log up to what the watcher knows now; waits while its watches are being set."""
         if self._watcher is None:
             return
-        wanted = self._wanted_drain
-        if wanted is None:
-            wanted = self._wanted_drain = _Drain()
-            # Not in the task of a question, which may be cancelled: what was drained must not be lost with it.
+        drained = self._next_drain
+        if drained is None:
+            # One drain for all that ask before it begins.
+            drained = self._next_drain = trio.Event()
+            # Not in the task of a question, which may be cancelled: the changes drained must not be lost with it.
             self._nursery.start_soon(self._drain)
-        await wanted.done.wait()
+        await drained.wait()
 
     async def _drain(self) -> None:
         async with self._using:
-            wanted, self._wanted_drain = self._wanted_drain, None
+            drained, self._next_drain = self._next_drain, None
             watcher = self._watcher
             try:
                 if watcher is not None:
                     try:
-                        changes = await self._bench.drain(watcher) if watcher.looks_at_tree else watcher.drain()
-                    except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+                        changes = await self._bench.drain(watcher) if watcher.touches_tree else watcher.drain()
+                    except Exception as error:  # noqa: BLE001 (without a watcher each question compares every file)
                         self._lose_watcher(error)
                     else:
                         # Rules decide about files anywhere, and a branch is switched by writing many: a whole scan sees both.
                         is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
                         self.note(None if is_anywhere else changes.directories, changes.files)
             finally:
-                if wanted is not None:
-                    wanted.done.set()
+                if drained is not None:
+                    drained.set()
 
-    async def look(self) -> Look:
-        """Brings the change log up to now: from the watcher where that is exact, else by looking at every file.
+    async def check_tree(self) -> CheckResult:
+        """Brings the change log up to now: from the watcher where that is exact, else by comparing every file.
 
-        Where the watcher is not, and a job is due anyway, nothing is looked at.
+        Where the watcher is not exact and changes are pending, a job is due anyway: nothing is compared.
         """
         if self.is_exact:
             await self.drain()
             if self._linked:
-                # These can be written through a name that nobody watches.
+                # These can be written through a name that is not watched.
                 written = await self._bench.written_links(self._linked)
                 self.note(frozenset(path.rpartition("/")[0] for path in written), written)
-            return "exact"
-        if self.changes.is_current:
-            # A check that began before this question may have passed what has changed since.
-            running = self._checking
+            return "watched"
+        if self._changes.is_current:
+            # A comparison that began before this question may have passed a file that has changed since.
+            running = self._comparing
             if running is not None:
                 await running.done.wait()
-            if self._checking is None or self._checking is running:
-                self._checking = _Check()
-                self._nursery.start_soon(self._check, self._checking)
-            check = self._checking
-            await check.done.wait()
-            return "same" if check.found_same else "inexact"
-        return "inexact"
+            if self._comparing is None or self._comparing is running:
+                self._comparing = _Comparison()
+                self._nursery.start_soon(self._compare, self._comparing)
+            comparison = self._comparing
+            await comparison.done.wait()
+            return "unchanged" if comparison.found_unchanged else "unknown"
+        return "unknown"
 
-    async def _check(self, check: _Check) -> None:
+    async def _compare(self, comparison: _Comparison) -> None:
         try:
             if await self._bench.differs():
                 self.note(None)
             else:
-                check.found_same = True
+                comparison.found_unchanged = True
         finally:
-            if self._checking is check:
-                self._checking = None
-            check.done.set()
+            if self._comparing is comparison:
+                self._comparing = None
+            comparison.done.set()
 
     # watching
-
-    def watch(self, report: JobReport) -> None:
-        """Has the watcher watch what the newest scan went through, and nothing else any more."""
-        self._scanned = (report.directories, report.repositories)
-        self._linked = report.linked
-        self._is_due = True
-        self._waiting.cancel()
 
     async def keep_watch(self, follow: Callable[[], Awaitable[None]]) -> None:
         """The only task that waits for the watcher and changes what it watches; runs `follow` for as long as there is one.
 
-        While there is none each question looks by itself. One that has failed is replaced after a while.
+        While there is none each question compares every file. One that has failed is replaced after a pause.
         """
         while True:
             try:
@@ -185,7 +211,7 @@ class Tracking:
                     nursery.start_soon(self._audit)
                     await self._watch(watcher)
                     nursery.cancel_scope.cancel()
-            except Exception as error:  # noqa: BLE001 (without a watcher each question looks by itself)
+            except Exception as error:  # noqa: BLE001 (without a watcher each question compares every file)
                 self._lose_watcher(error)
             finally:
                 self._watcher = None
@@ -211,7 +237,7 @@ class Tracking:
             await self.drain()
 
     def _lose_watcher(self, error: Exception) -> None:
-        """From now on nothing is known that nobody has looked at."""
+        """From now on only a comparison of every file tells what has changed."""
         is_silent = isinstance(error, FileSystemUnresponsive)
         if not is_silent:
             self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
@@ -221,7 +247,7 @@ class Tracking:
         self.note(None)
 
     async def _audit(self) -> None:
-        """Looks at everything now and then: a write through a second name of a file is an event for no watcher."""
+        """Has everything compared now and then: a write through a second name of a file is an event for no watcher."""
         while True:
             await trio.sleep(AUDIT_SECONDS)
             self.note(None)

@@ -1,7 +1,7 @@
-"""Reads the indexes of the live workspaces whole, in the background, and compares their checksums: one at a time, slowly.
+"""Verifies the indexes of the live workspaces in the background: reads every byte and compares the checksums, one at a time.
 
-Each file once in a process, and again after a day; a new generation costs its new files. What is damaged is marked on disk: the
-next question, of any process, finds that and has the index built anew.
+Reads each file once in a process and again after a day; a new generation costs its new files. A damaged file is marked on disk:
+the next question, in any process, finds the mark and has the index rebuilt.
 """
 
 import time
@@ -17,7 +17,7 @@ from codecompass.store.verification import Compared, verify_index
 from codecompass.units import MIB, SECONDS
 
 ROUND_SECONDS: Final = 20 * SECONDS
-"""Between two rounds; one without a new file costs opening each index."""
+"""Between two rounds. A round without a new file costs opening each index."""
 
 BYTES_PER_SECOND: Final = 16 * MIB
 """2 % of a core, and little of a disk."""
@@ -34,7 +34,7 @@ class Verifier:
         self._log = structlog.get_logger(__name__)
 
     async def work(self) -> None:
-        """Goes round for ever."""
+        """Verifies all live indexes, again and again."""
         while True:
             await trio.sleep(ROUND_SECONDS)
             live = self._live()
@@ -43,11 +43,11 @@ class Verifier:
                 await self.verify(project_id)
 
     async def verify(self, project_id: str) -> None:
-        """Reads what has not been compared yet of one index. Whatever is found is logged."""
+        """Verifies the files of one index that were not verified before. Logs what it finds; raises nothing of it."""
         compared = self._compared.setdefault(project_id, Compared())
         layout = self._home.project(project_id)
         try:
-            # Only reads: where a disk does not answer, nobody has to wait for it.
+            # It only reads, so a disk that does not answer need not be waited for.
             await trio.to_thread.run_sync(
                 verify_index, layout, project_id, _slowly, compared, limiter=self._limiter, abandon_on_cancel=True
             )

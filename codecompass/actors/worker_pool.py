@@ -32,19 +32,19 @@ F_SETPIPE_SZ: Final = 1031
 
 SILENCE_FACTOR: Final = 6.0
 SILENCE_MINIMUM_SECONDS: Final = 30.0
-"""A worker ends itself by CPU time. One that is silent for this much longer is stopped or stuck in the kernel: kill it."""
+"""A worker ends itself by CPU time. One that is silent for this many times longer is stopped or stuck in the kernel: kill it."""
 
 SLOW_READ_SECONDS: Final = 2.0
-"""Reading a file takes milliseconds; what takes so long waits for a disk or a network."""
+"""Reading a file takes milliseconds; a read that takes this long waits for a disk or a network."""
 
 EXIT_SECONDS: Final = 2.0
 """A worker whose output has ended is gone within this, or is killed."""
 
 ATTEMPTS: Final = 3
-"""Workers that end over one file before it is taken for the cause."""
+"""Workers that die at one file before the file is taken for the cause."""
 
 FRUITLESS_DEATHS: Final = 20
-"""So many workers in a row that end without a single answer: it is the installation that does not work, not the files."""
+"""When this many workers in a row end without a single answer, the installation is broken, not the files."""
 
 
 class BatchResult(Struct, frozen=True):
@@ -100,7 +100,7 @@ class _Worker:
             raise _WorkerDied(was_silent=False) from error
 
     async def _frames_in_time(self, silence_seconds: float, tokens: trio.CapacityLimiter | None) -> list[memoryview]:
-        """Raises TooSlowError after so much silence."""
+        """Raises TooSlowError after `silence_seconds` without a frame."""
         with trio.fail_after(silence_seconds):
             if tokens is not None:
                 with trio.move_on_after(SLOW_READ_SECONDS):
@@ -113,7 +113,7 @@ class _Worker:
                     tokens.total_tokens -= 1
 
     async def _frames(self) -> list[memoryview]:
-        """Returns the bodies of all frames that are here, at least one: waiting for each alone costs more than reading it."""
+        """Returns the bodies of all frames that have arrived, at least one: waiting for each alone costs more than reading it."""
         await self._fill(LENGTH.size)
         await self._fill(LENGTH.size + self._length(0))
         read = memoryview(bytes(self._buffer))
@@ -143,12 +143,12 @@ class _Worker:
     async def end(self) -> None:
         """Kills the process and reaps it. Safe to call for one that is gone."""
         with trio.CancelScope(shield=True):
-            # One that has just ended by itself keeps its own exit status, which tells why.
+            # A worker that is about to end by itself keeps its own exit status, which says why.
             with trio.move_on_after(EXIT_SECONDS):
                 if self.ended:
                     await self.process.wait()
             self.process.kill()
-            # One that waits for a file system in the kernel is gone when that answers; nobody waits with it.
+            # A worker that hangs in a file system ends when that answers; do not wait for it.
             with trio.move_on_after(EXIT_SECONDS):
                 await self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
@@ -177,7 +177,7 @@ class WorkerPool:
         worker. Cancelling kills the worker.
 
         Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, InternalError where workers end
-        whatever they are given, so that a broken installation fails and does not make an index without files.
+        on every batch, so that a broken installation fails instead of making an index without files.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
@@ -247,7 +247,7 @@ class WorkerPool:
         return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent)
 
     async def _living(self) -> _Worker:
-        """Returns a worker. One that ended while it had nothing to do was ended by somebody else, and is no file's fault."""
+        """Returns a living worker, an idle one or a new one. A worker that ended while idle is no file's fault."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.returncode is None:
@@ -275,9 +275,9 @@ class WorkerPool:
         return _Worker(process)
 
     async def warm_up(self) -> None:
-        """Starts all workers, so that the first batches do not wait the tenth of a second that a process needs to come up.
+        """Starts all workers ahead of the first batch: each needs a tenth of a second to start.
 
-        For whoever has something else to do before the first batch. Where workers cannot be started, a batch will say so.
+        Where workers cannot be started, the first batch raises why.
         """
         with suppress(InternalError):
             while len(self._idle) + self._tokens.borrowed_tokens < self.size:

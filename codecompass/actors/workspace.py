@@ -1,11 +1,20 @@
-"""The actor of one workspace: sole owner of what it knows of its index, its jobs and its freshness.
+"""The actor of one workspace: sole owner of what is known of its index, its changes and its jobs.
 
-    mailbox --> loop --> one task a question --> questions.py --.
-                 |-----> at most one index job -> job_runner.py -+-> workbench
-                 |-----> watcher --> changes --> tracking.py ---'
+    mailbox --> loop --> one task a question
+                 |-----> at most one index job
+                 `-----> the watcher
 
 The loop never awaits work: it takes a message, starts a task or changes state, and goes back to the mailbox. All tasks run
 in the nursery of one incarnation; a crash of the loop ends them all and the supervisor starts the next incarnation.
+
+The actor is made of parts. Each knows those below it alone; each piece of state has one part that writes it:
+
+    questions.py     no state: makes one question wait for what it needs
+    freshness.py     no state: lets changes land before an answer, and by themselves
+    job_runner.py    the job that runs and the one that waits (one each: job_run.py), the last one, the pause after a failure
+    tracking.py      the log of changes and the watcher
+    known_index.py   what is known of the index on disk
+    workbench.py     no state of the workspace: threads, disk, worker processes
 """
 
 from collections.abc import Callable
@@ -18,11 +27,12 @@ from msgspec import Struct
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
+from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.mailbox import Envelope, Mailbox
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.questions import Questions
-from codecompass.actors.tracking import Tracking
+from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.protocol.requests import FreshnessPolicy
@@ -30,7 +40,7 @@ from codecompass.store.registry import Project
 from codecompass.units import MINUTES
 
 CRASH_RETRY_MS = 1000
-"""What a caller is told to wait whose question was lost in a crash: a restart takes a twentieth of it."""
+"""The wait that is recommended when a question was lost in a crash: a restart takes a twentieth of it."""
 
 
 class WorkspaceSettings(Struct, frozen=True, kw_only=True):
@@ -42,7 +52,7 @@ class WorkspaceSettings(Struct, frozen=True, kw_only=True):
     idle: float = 15 * MINUTES
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class ActorContext(Struct, frozen=True, kw_only=True):
     """What an incarnation gets from its supervisor. None of the functions waits."""
 
     project: Callable[[], Project]
@@ -53,7 +63,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     remember: Callable[[JobView], None]
 
 
-async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
+async def run_workspace(context: ActorContext, bench: Workbench) -> None:
     """Runs one incarnation: returns once the mailbox is closed and everything taken from it is answered. Closes `bench`.
 
     Raises what is a defect; everything that can be answered is answered.
@@ -61,8 +71,8 @@ async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
     try:
         async with trio.open_nursery() as nursery:
             # The nursery goes to the parts of the actor: what they start ends with this incarnation.
-            await _WorkspaceActor(surroundings, bench, nursery).run()
-            # What was taken is answered; nothing else is worth finishing. A job resumes where it last published.
+            await _WorkspaceActor(context, bench, nursery).run()
+            # All questions are answered; nothing else is worth finishing. A job resumes where it last published.
             nursery.cancel_scope.cancel()
     finally:
         with trio.CancelScope(shield=True):
@@ -70,34 +80,37 @@ async def run_workspace(surroundings: Surroundings, bench: Workbench) -> None:
 
 
 class _WorkspaceActor:
-    """One incarnation: its loop, and what the parts below have in common."""
+    """One incarnation: its loop, and the parts it is made of."""
 
-    def __init__(self, surroundings: Surroundings, bench: Workbench, nursery: trio.Nursery) -> None:
-        self._project = surroundings.project
-        self._mailbox = surroundings.mailbox
-        self._settings = settings = surroundings.settings
-        self._publish = surroundings.publish
-        self._retire = surroundings.retire
+    def __init__(self, context: ActorContext, bench: Workbench, nursery: trio.Nursery) -> None:
+        self._project = context.project
+        self._mailbox = context.mailbox
+        self._settings = settings = context.settings
+        self._publish = context.publish
+        self._retire = context.retire
         self._nursery = nursery
         self._log = structlog.get_logger(__name__)
         self._opened = trio.Event()
         self._in_flight = 0
         self._answered = trio.Event()
-        self._tracking = Tracking(bench, nursery, self._announce)
+        self._index = KnownIndex(bench)
+        self._changes = ChangeTracker(bench, nursery, self._announce)
         self._jobs = JobRunner(
-            project=surroundings.project,
+            project=context.project,
             bench=bench,
-            tracking=self._tracking,
+            index=self._index,
+            changes=self._changes,
             nursery=nursery,
-            remember=surroundings.remember,
+            remember=context.remember,
             announce=self._announce,
         )
-        self._freshness = Freshness(self._tracking, self._jobs)
+        self._freshness = Freshness(self._changes, self._jobs)
         self._questions = Questions(
             bench,
+            self._index,
             self._jobs,
             self._freshness,
-            project=surroundings.project,
+            project=context.project,
             policy=settings.freshness_policy,
             freshness_wait=settings.freshness_wait,
             first_answer_wait=settings.first_answer_wait,
@@ -107,14 +120,14 @@ class _WorkspaceActor:
     async def run(self) -> None:
         """Serves the mailbox until it is closed, then waits until everything that was taken is answered."""
         self._nursery.start_soon(self._open)
-        self._nursery.start_soon(self._tracking.keep_watch, self._freshness.follow)
+        self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
         await self._loop()
         while self._in_flight:
             await self._answered.wait()
 
     async def _open(self) -> None:
         try:
-            await self._jobs.inspect_index()
+            await self._index.inspect()
         except CodeCompassError as error:
             self._log.warning("not_opened", error=error.message)
         self._opened.set()
@@ -128,14 +141,14 @@ class _WorkspaceActor:
                     try:
                         self._take(envelope)
                     except BaseException:
-                        # Whoever takes an envelope out answers it, also on the way down.
+                        # An envelope that was taken out must be answered, even in a crash.
                         if not envelope.is_answered:
                             envelope.answer(crashed_error())
                         raise
                     continue
             except trio.EndOfChannel:
                 break
-            # Looking and retiring in one step without a checkpoint: nothing can be posted in between.
+            # Check and retirement are one step without a checkpoint: nothing can be posted in between.
             if self._is_idle:
                 self._retire("idle")
 
@@ -150,7 +163,7 @@ class _WorkspaceActor:
                 self._nursery.start_soon(self._serve, envelope, envelope.message)
             case StartJob():
                 try:
-                    envelope.answer(self._jobs.order(envelope.message))
+                    envelope.answer(self._jobs.start(envelope.message))
                 except CodeCompassError as error:
                     envelope.answer(error)
             case CancelJob():
@@ -185,8 +198,9 @@ class _WorkspaceActor:
                 self._answered = trio.Event()
 
     def _announce(self) -> None:
-        """Publishes what others may see. Called after each transition."""
-        project, jobs, meta = self._project(), self._jobs, self._jobs.index.meta
+        """Publishes an observation. Called after each transition."""
+        project, jobs, index = self._project(), self._jobs, self._index.on_disk
+        meta = index.meta
         self._publish(
             WorkspaceObservation(
                 project_id=project.project_id,
@@ -195,7 +209,7 @@ class _WorkspaceActor:
                 lifecycle="running",
                 indexing_status=self._questions.indexing_status,
                 freshness_status=self._freshness.status,
-                schema_status=jobs.index.schema_status,
+                schema_status=index.schema_status,
                 warm_status="warm" if self._opened.is_set() else "warming",
                 ref="" if meta is None else meta.ref,
                 generation=0 if meta is None else meta.generation,
@@ -204,8 +218,8 @@ class _WorkspaceActor:
                 last_indexed_at=None if meta is None else meta.published_at,
                 active_job=jobs.active,
                 last_job=jobs.last,
-                interruption=jobs.index.interruption,
-                is_watched=self._tracking.is_exact,
+                interruption=index.interruption,
+                is_watched=self._changes.is_exact,
                 is_working=jobs.is_running,
             )
         )

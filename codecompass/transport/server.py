@@ -19,7 +19,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
-from codecompass.actors.background import keep_at
+from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
@@ -158,13 +158,13 @@ class Server:
 
     async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
-        await keep_at("start", self._begin)
+        await run_again_after_failure("start", self._begin)
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
-                nursery.start_soon(keep_at, "prewarm", self._prewarm)
-            nursery.start_soon(keep_at, "storage care", self.storage_cleanup.work)
-            nursery.start_soon(keep_at, "survey", self._keep_surveying)
-            nursery.start_soon(keep_at, "verification", self._verifier.work)
+                nursery.start_soon(run_again_after_failure, "prewarm", self._prewarm)
+            nursery.start_soon(run_again_after_failure, "storage care", self.storage_cleanup.work)
+            nursery.start_soon(run_again_after_failure, "survey", self._keep_surveying)
+            nursery.start_soon(run_again_after_failure, "verification", self._verifier.work)
 
     async def _begin(self) -> None:
         try:

@@ -178,7 +178,7 @@ async def test_a_caller_with_less_time_is_answered_in_it(autojump_clock):
 
 
 async def test_what_was_taken_up_by_asking_is_answered_with_its_text_and_marked(autojump_clock):
-    """Seed 002, user story 1, scenario 2, however small it is."""
+    """The text of an unknown workspace is answered at once, however small it is."""
     async with stage(is_auto=True, text=3, symbols=0.5) as workspace:
         _answer, seconds = await workspace.ask(SEARCH)
 

@@ -65,7 +65,7 @@ class World:
 class FakeWatcher:
     """Reports every edit of its project; exact for some projects."""
 
-    looks_at_tree = False
+    touches_tree = False
 
     def __init__(self, world: World, project: Project, *, is_exact: bool) -> None:
         self.is_exact = False

@@ -1,5 +1,5 @@
-"""What has changed in a tree: bounded sets of paths (too much becomes "everything"), and a log of them by position since the
-index was built. Pure bookkeeping, no clock, no disk.
+"""Change sets: bounded sets of paths (too many become "everything"), and a log of them by position since the index was built.
+Pure bookkeeping, no clock, no disk.
 """
 
 from typing import Final
@@ -7,13 +7,13 @@ from typing import Final
 from msgspec import Struct
 
 MAX_FILES: Final = 20_000
-"""Names of changed files that are kept. Those beyond are judged by their times alone."""
+"""Names of changed files that are kept. Any further files are compared by their times alone."""
 
 
 class Pending(Struct, frozen=True):
-    """What a job has to look at: `directories` relative to the root, None for all of them. Covers up to `position`.
+    """Changes that a job has to index: `directories` relative to the root, None for all of them. Covers up to `position`.
 
-    `files` are those that an event named: they are read even where their times say that they are as they were.
+    `files` are those that an event named: they are read even where their times have not changed.
     """
 
     position: int
@@ -37,11 +37,11 @@ class ChangeLog:
 
     @property
     def files(self) -> frozenset[str]:
-        """Those that are pending and known by name."""
+        """Pending files that are known by name."""
         return self._files
 
     def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
-        """Takes down that something changed in these directories, or anywhere (None); `files` are those known by name."""
+        """Records that something changed in these directories, or anywhere (None); `files` are those known by name."""
         if directories is not None and not directories:
             return
         self.seen += 1
@@ -52,18 +52,18 @@ class ChangeLog:
             self._directories |= directories
 
     def take(self) -> Pending:
-        """Returns all that is pending, for a job that starts now. What comes later is pending anew."""
+        """Returns all pending changes, for a job that starts now. None are pending afterwards."""
         taken = Pending(self.seen, self._directories, self._files)
         self._directories = frozenset()
         self._files = frozenset()
         return taken
 
     def landed(self, taken: Pending) -> None:
-        """Takes down that a job has published what it took."""
+        """Records that a job has published the changes it took."""
         self.covered = max(self.covered, taken.position)
 
     def put_back(self, taken: Pending) -> None:
-        """Takes down that a job did not: all it took is pending again."""
+        """Records that a job did not publish the changes it took: they are pending again."""
         self._remember(taken.files)
         if taken.directories is None or self._directories is None:
             self._directories = None
@@ -80,7 +80,7 @@ MAX_DIRECTORIES: Final = 1024
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What may have changed, never less than what has.
+    """What may have changed: never less than what has changed.
 
     `directories` are relative to the root (empty for the root itself): in each of them something was created, written,
     moved, deleted or given other attributes, or the directory itself was. One that is gone is among them.
@@ -144,7 +144,7 @@ class ChangeCollector:
         self._directories.clear()
 
     def take(self) -> Changes:
-        """Returns what has gathered and begins anew."""
+        """Returns what was gathered, and starts over."""
         is_everything = bool(self._reason)
         changes = Changes(
             directories=frozenset(self._directories),

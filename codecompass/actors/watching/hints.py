@@ -1,7 +1,7 @@
-"""A watcher that hears of changes late and says so: macOS, through watchfiles (FSEvents).
+"""A watcher that hears of changes late: macOS, through watchfiles (FSEvents).
 
-Its thread collects events for a while before it delivers, and FSEvents itself promises neither an order nor a time. So it
-says when to look, never that there is nothing to see. Works wherever watchfiles does, which is how it is tested.
+Its thread collects events for a while before it delivers them, and FSEvents itself promises neither an order nor a time. So it
+says when a comparison is worth it, never that nothing has changed. Works wherever watchfiles does, which is how it is tested.
 """
 
 import os
@@ -33,7 +33,7 @@ class HintWatcher:
     """A `TreeWatcher` that is never exact. Made by `open_hint_watcher`."""
 
     is_exact = False
-    looks_at_tree = False
+    touches_tree = False
 
     def __init__(self, root: str) -> None:
         self.limitation = _LIMITATION
@@ -45,7 +45,7 @@ class HintWatcher:
         self._settings = os.path.relpath(project_file(Path(root)), root)
 
     def drain(self) -> Changes:
-        """Returns what has been delivered; always everything, once nothing is delivered any more."""
+        """Returns what has been delivered; "everything" once watching has failed."""
         self._arrived = trio.Event()
         if self._failure:
             self._changes.add_everything(self._failure)
@@ -58,7 +58,7 @@ class HintWatcher:
             await self._arrived.wait()
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
-        """Does nothing: the whole tree is watched, what never counts is passed over."""
+        """Does nothing: the whole tree is watched, and events of directories that are never indexed are dropped."""
         await trio.lowlevel.checkpoint()
 
     def deliver(self, paths: Iterable[str]) -> None:
@@ -69,7 +69,7 @@ class HintWatcher:
             self._arrived.set()
 
     def fail(self, reason: str) -> None:
-        """Takes note that nothing more will be delivered."""
+        """Records that nothing more will be delivered."""
         self.limitation = self._failure = reason
         _log.warning("watching_ended", root=self._root, reason=reason)
         self._changes.add_everything(reason)
@@ -86,7 +86,7 @@ class HintWatcher:
             if components[-1] in RULE_NAMES or path in (self._settings, os.path.dirname(self._settings)):
                 self._changes.add_effects(rules=True)
             self._changes.add("/".join(components[:-1]))
-            # Whether it is a directory, and was, is not told.
+            # FSEvents does not say whether it is or was a directory.
             self._changes.add(path)
 
 
@@ -122,7 +122,7 @@ def _listen(root: str, watcher: HintWatcher, token: trio.lowlevel.TrioToken, sto
             token.run_sync_soon(watcher.deliver, tuple(path for _, path in changes))
     except trio.RunFinishedError:
         return
-    except Exception as error:  # noqa: BLE001  the thread has nobody above it; whoever waits is told
+    except Exception as error:  # noqa: BLE001  nothing above this thread would see it; the watcher reports it
         try:
             token.run_sync_soon(watcher.fail, f"watching has ended: {error}")
         except trio.RunFinishedError:

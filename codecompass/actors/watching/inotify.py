@@ -1,4 +1,4 @@
-"""The exact watcher of Linux: after `drain` nothing is unknown that was finished before it.
+"""The exact watcher of Linux: `drain` returns every change that was finished before it.
 
     events --> WatchTable.read --> the directory they are in --> ChangeCollector --> Changes
                                    \\--> directories that came or went --> watches
@@ -9,7 +9,7 @@ shows and later loses is corrected by an event further on. Where the map from wa
 (events were lost, the root is another one, mounts have changed) the watcher is in *trouble*: it says "everything" until
 `update` has set the watches anew. What it cannot be exact about for longer is a *limitation*.
 
-Not seen by inotify, hence by nobody here: writes through a second name (hard link) that lies outside the watched
+inotify does not report: writes through a second name (hard link) that lies outside the watched
 directories, and writes through a shared mapping for as long as the mapping lasts. docs/adr/0005 has the experiments.
 """
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from codecompass.actors.watching.watcher import Run
 
 SLICE_DIRECTORIES: Final = 512
-"""So many watches are set between two looks at cancellation: 2 to 4 ms."""
+"""Watches that are set between two checks for cancellation: 2 to 4 ms."""
 
 MAX_ADOPTED: Final = 512
 """New directories that are watched while events are read, which takes 10 us for each. Beyond that the scan that follows finds
 them, and `update` watches them."""
 
 MAX_MOVED: Final = 64
-"""Directories that may be moved away within one reading; each costs a look at every watched path."""
+"""Directories that may be moved away within one reading; each costs a pass over all watched paths."""
 
 _CREATE: Final = int(flags.CREATE)
 _MOVED_TO: Final = int(flags.MOVED_TO)
@@ -63,7 +63,7 @@ class InotifyWatcher:
     Owns two descriptors, hence `close`. Raises OSError when the kernel has no inotify instance to give.
     """
 
-    looks_at_tree = True
+    touches_tree = True
 
     def __init__(self, root: str, *, max_watches: int, run: "Run" = trio.to_thread.run_sync) -> None:
         self._run = run
@@ -83,25 +83,25 @@ class InotifyWatcher:
         self._n_moved = 0
         self._gone: set[str] = set()
         self._settings_directory = project_file(Path()).parent.name
-        self._get_into_trouble("watching has just begun")
+        self._set_trouble("watching has just begun")
 
     @property
     def is_exact(self) -> bool:
-        """Whether the last `drain` was a barrier: what it did not name is as it was."""
+        """Whether the last `drain` was a barrier: what it did not name has not changed."""
         return not self._limitation and not self._trouble
 
     @property
     def limitation(self) -> str:
-        """Why it cannot be exact in this place, with the remedy; nothing where it can."""
+        """Why it cannot be exact in this place, with the remedy; empty where it can."""
         return self._limitation
 
     def drain(self) -> Changes:
         """Returns what happened up to now and begins anew. Does not wait; costs a few microseconds when nothing did."""
         self._read()
         if not self._trouble and self._identity != self._identity_of_root():
-            self._get_into_trouble("the root was moved, deleted or replaced")
+            self._set_trouble("the root was moved, deleted or replaced")
         if not self._trouble and self._mounts.has_changed():
-            self._get_into_trouble("file systems were mounted or unmounted in the workspace")
+            self._set_trouble("file systems were mounted or unmounted in the workspace")
         if self._trouble:
             self._changes.add_everything(self._trouble)
         return self._changes.take()
@@ -144,7 +144,7 @@ class InotifyWatcher:
         if self._point_keys() - had_points:
             self._changes.add_effects(rules=True, head=True)
         if "" not in self._table:
-            self._get_into_trouble("the root is gone")
+            self._set_trouble("the root is gone")
         elif is_anew:
             self._changes.add_everything("the watches were set anew")
 
@@ -177,7 +177,7 @@ class InotifyWatcher:
                 break
 
     def _add(self, key: str) -> bool:
-        """Watches a directory if it is there. Returns whether to go on: not where there are no more watches to be had."""
+        """Watches a directory if it is there. Returns whether to go on: not once the system has no more watches."""
         try:
             self._table.add(key)
         except OSError as error:
@@ -197,7 +197,7 @@ class InotifyWatcher:
             self._limitation = reason
 
     def _watch_points(self) -> None:
-        # What lies behind HEAD depends on what it says, so look again once it is watched.
+        # Which places matter depends on what HEAD says: compute them again once HEAD is watched.
         before: tuple[WatchPoint, ...] = ()
         for _ in range(3):
             found = watch_points(self._root, self._repositories)
@@ -230,14 +230,14 @@ class InotifyWatcher:
                 return
             self._take(event)
         if self._gone and not self._trouble:
-            self._look_for_returned()
+            self._adopt_returned()
         if self._are_points_old and not self._trouble:
             self._watch_points()
 
     def _take(self, event: Event) -> None:
         mask = event.mask
         if mask & _OVERFLOW:
-            self._get_into_trouble("events were lost: more happened than the kernel's queue holds")
+            self._set_trouble("events were lost: more happened than the kernel's queue holds")
             return
         for key in self._table.keys(event.wd):
             effects = self._points.get(key)
@@ -259,10 +259,10 @@ class InotifyWatcher:
 
     def _take_in_tree(self, directory: str, mask: int, name: str) -> None:
         if mask & _UNMOUNT:
-            self._get_into_trouble("a file system in the workspace was unmounted")
+            self._set_trouble("a file system in the workspace was unmounted")
             return
         if mask & (_IGNORED | _OF_ITSELF) and not directory:
-            self._get_into_trouble("the root was moved, deleted or replaced")
+            self._set_trouble("the root was moved, deleted or replaced")
             return
         self._changes.add(directory)
         if not name:
@@ -283,7 +283,7 @@ class InotifyWatcher:
         elif mask & _DELETE:
             self._drop(path)
         elif mask & _ATTRIB:
-            # One that could not be watched when it appeared may have been opened to us.
+            # A directory that was not readable when it appeared may be readable now.
             if path in self._wanted and path not in self._table:
                 self._adopt(path)
         elif mask & (_CREATE | _MOVED_TO) and self._may_be_entered(path, name):
@@ -303,7 +303,7 @@ class InotifyWatcher:
             return
         self._n_moved += 1
         if self._n_moved > MAX_MOVED:
-            self._get_into_trouble(f"more than {MAX_MOVED} directories were moved")
+            self._set_trouble(f"more than {MAX_MOVED} directories were moved")
             return
         prefix = path + "/"
         self._drop(path)
@@ -318,7 +318,7 @@ class InotifyWatcher:
             directory = pending.pop()
             self._n_adopted += 1
             if self._n_adopted > MAX_ADOPTED or len(self._table) >= self._max_watches + len(self._points):
-                self._get_into_trouble("many directories were created")
+                self._set_trouble("many directories were created")
                 return
             self._changes.add(directory)
             if not self._add(directory) or directory not in self._table:
@@ -338,7 +338,7 @@ class InotifyWatcher:
         """Whether a scan enters a new directory here, or may."""
         return path in self._wanted or (name != ".git" and name not in builtin.ALWAYS and is_utf8(name))
 
-    def _look_for_returned(self) -> None:
+    def _adopt_returned(self) -> None:
         # An exchange of two names (renameat2) ends with one of them moved away and yet there.
         for path in sorted(self._gone):
             if path not in self._table and self._is_directory(path):
@@ -358,7 +358,7 @@ class InotifyWatcher:
             return None
         return (status.st_dev, status.st_ino)
 
-    def _get_into_trouble(self, reason: str) -> None:
+    def _set_trouble(self, reason: str) -> None:
         self._trouble = reason
         self._changes.add_everything(reason)
 

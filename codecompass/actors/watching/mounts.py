@@ -47,7 +47,7 @@ class MountTable:
 
     def has_changed(self) -> bool:
         """Whether a mount that the root depends on came or went since this was last asked. Costs 1 us when nothing did."""
-        # The question is also the acknowledgement, so it comes before the reading: a change in between is seen next time.
+        # Polling also acknowledges the change, so it comes before the reading: a change in between is seen next time.
         if self._descriptor < 0 or not self._poll.poll(0):
             return False
         before = self._mounts
@@ -55,7 +55,7 @@ class MountTable:
         return self._mounts != before
 
     def shortfall(self, directories: Container[str]) -> str:
-        """Returns why changes in these directories (relative to the root) may go unreported, nothing where they cannot."""
+        """Returns why changes in these directories (relative to the root) may go unreported; empty where they cannot."""
         if not self._mounts:
             return "the file system cannot be told, so changes may go unreported"
         for mount in self._mounts:

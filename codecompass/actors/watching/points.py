@@ -1,6 +1,6 @@
-"""Where else to look: the places outside the scanned directories that say which files count, and where HEAD is.
+"""What else to watch: places outside the scanned directories that decide which files are indexed, and where HEAD is.
 
-Follows what a scan reads (`scan/rules.py`) and what `read_head` reads. Looks at a handful of small files.
+Corresponds to what a scan (`scan/rules.py`) and `read_head` read. Reads a handful of small files.
 """
 
 import os
@@ -34,7 +34,7 @@ class WatchPoint(Struct, frozen=True):
 
 
 def watch_points(root: str, repositories: Iterable[str]) -> tuple[WatchPoint, ...]:
-    """Returns the places that matter for the workspace at `root` (absolute). Some may not exist (yet).
+    """Returns these places for the workspace at `root` (absolute). Some may not exist (yet).
 
     `repositories` are the tops of the work trees inside, relative to the root, as a scan names them.
     """
@@ -72,7 +72,7 @@ def _root_points(root: str) -> Iterator[WatchPoint]:
 
 
 def _index_points(top: str) -> Iterator[WatchPoint]:
-    """What says which files the repository at `top` tracks and excludes."""
+    """Places that decide which files the repository at `top` tracks and excludes."""
     repository = git_repository.repository_at(top)
     if repository is None:
         # A repository that is being made: its HEAD is written some time after the directory.

@@ -33,7 +33,7 @@ file whose first name is gone can still be written under its second, and the eve
 class WatchTable:
     """The watches of one instance. Owns a descriptor.
 
-    Raises OSError (EMFILE: fs.inotify.max_user_instances) when there is none to be had.
+    Raises OSError (EMFILE: fs.inotify.max_user_instances) when the system has no more instances.
     """
 
     def __init__(self, root: str) -> None:
@@ -59,7 +59,7 @@ class WatchTable:
         return frozenset(self._watches)
 
     def keys(self, watch: int) -> tuple[str, ...]:
-        """Returns what a watch stands for, nothing for one that is not ours any more."""
+        """Returns what a watch stands for; empty for one that was removed."""
         return self._keys.get(watch, ())
 
     def add(self, key: str) -> bool:
@@ -78,7 +78,7 @@ class WatchTable:
         return True
 
     def remove(self, key: str) -> None:
-        """Forgets a key, and ends its watch where it stood for nothing else. Unknown keys are passed over."""
+        """Forgets a key, and ends its watch where it stood for nothing else. Unknown keys are ignored."""
         watch = self._watches.pop(key, None)
         if watch is None:
             return
@@ -98,7 +98,7 @@ class WatchTable:
             self.remove(key)
 
     def forget(self, watch: int) -> None:
-        """Takes note that the kernel has ended a watch."""
+        """Records that the kernel has ended a watch."""
         for key in self._keys.pop(watch, ()):
             del self._watches[key]
 

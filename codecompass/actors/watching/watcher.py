@@ -1,14 +1,14 @@
-"""Knowing what has changed in a workspace without looking at all of it.
+"""Watchers: what has changed in a workspace, without a scan of all of it.
 
-A watcher begins by saying "everything": what happened before it watched is not known to it. From then on
+A watcher begins with "everything", as it does not know what happened before it watched. From then on
 
     changes = watcher.drain()              # first: what comes later is in the next drain
     result = scan(..)                      # or only of changes.directories
     await watcher.update(result.directories, result.repositories)
     watcher.drain().is_empty and watcher.is_exact    # then the scan still holds at this moment
 
-`update` after each scan keeps the watched directories those that count, and reports those that it has only now begun to
-watch. Where a watcher is not exact, an empty drain proves nothing: it saves no look at the tree, but it says when to look.
+`update` after each scan sets the watches to the directories of that scan, and reports those that were not watched before.
+Where a watcher is not exact, an empty drain proves nothing: only a comparison does, and the watcher says when it is worth one.
 """
 
 import errno
@@ -49,14 +49,14 @@ class TreeWatcher(Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the last `drain` was a barrier: what it did not name is as it was. False until the first `update`."""
+        """Whether the last `drain` was a barrier: what it did not name has not changed. False until the first `update`."""
 
     @property
     def limitation(self) -> str:
-        """Why it cannot be exact in this place, with the remedy where there is one; nothing where it can."""
+        """Why it cannot be exact in this place, with the remedy where there is one; empty where it can."""
 
     @property
-    def looks_at_tree(self) -> bool:
+    def touches_tree(self) -> bool:
         """Whether `drain` makes system calls into the watched file system, which may never answer."""
 
     def drain(self) -> Changes:
@@ -64,7 +64,7 @@ class TreeWatcher(Protocol):
         watcher lost track, every further one says so until `update`."""
 
     async def wait_change(self) -> None:
-        """Returns once there is something to drain; never, where that cannot be told. Safe to cancel."""
+        """Returns once there is something to drain; never where the watcher cannot tell. Safe to cancel."""
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
         """Watches these directories (relative to the root, as a scan lists them) and no others."""
@@ -73,7 +73,7 @@ class TreeWatcher(Protocol):
 class UnwatchedTree:
     """Stands in where watching is impossible: everything may have changed, always."""
 
-    looks_at_tree = False
+    touches_tree = False
 
     def __init__(self, reason: str) -> None:
         self.limitation = reason
@@ -104,40 +104,40 @@ async def open_tree_watcher(
     """Yields the best watcher that this system has for `root`, and ends it afterwards.
 
     With the directories of an earlier scan, or of the manifest, the watches are set before this returns, and one scan
-    after the first drain is enough; without them a second one is needed. Never fails for want of watches: the watcher
-    says its limitation, and the log once. A root that does not exist is an "everything". `run` runs in a thread what looks
-    at the tree; what it raises where the file system does not answer passes.
+    after the first drain is enough; without them a second one is needed. Never fails for lack of watches: the watcher
+    has a limitation then, which is logged once. A root that does not exist gives "everything". `run` runs what touches the
+    tree in a thread, and raises where the file system does not answer.
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
-    known = frozenset(directories)
-    if sys.platform == "linux":
-        from codecompass.actors.watching.inotify import InotifyWatcher
-
-        try:
-            # In a thread, because the first one of a process looks for the C library, which runs a program.
-            watcher = await trio.to_thread.run_sync(
-                lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run)
-            )
-        except OSError as error:
-            unwatched = UnwatchedTree(_refusal(error))
-            _log_limitation(real_root, unwatched)
-            yield unwatched
-            return
-        try:
-            if known:
-                await watcher.update(known, repositories)
-            _log_limitation(real_root, watcher)
-            yield watcher
-        finally:
-            # The kernel takes up to 5 us for each watch.
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(watcher.close)
-    else:
+    if sys.platform != "linux":
         from codecompass.actors.watching.hints import open_hint_watcher
 
         async with open_hint_watcher(real_root) as hints:
             _log_limitation(real_root, hints)
             yield hints
+        return
+    from codecompass.actors.watching.inotify import InotifyWatcher
+
+    try:
+        # In a thread, because the first one of a process searches for the C library, which runs a program.
+        watcher = await trio.to_thread.run_sync(
+            lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run)
+        )
+    except OSError as error:
+        unwatched = UnwatchedTree(_refusal(error))
+        _log_limitation(real_root, unwatched)
+        yield unwatched
+        return
+    try:
+        known = frozenset(directories)
+        if known:
+            await watcher.update(known, repositories)
+        _log_limitation(real_root, watcher)
+        yield watcher
+    finally:
+        # The kernel takes up to 5 us for each watch.
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(watcher.close)
 
 
 def _allowed_watches(max_watches: int) -> int:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.background import ungrouped
+from codecompass.actors.background import collapse_groups
 from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
@@ -116,7 +116,7 @@ async def ask_index(call: Call) -> Outcome:
         names_project=call.routed.names_project,
         tell_job=awaited.tell,
     )
-    with ungrouped():
+    with collapse_groups():
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_follow, awaited, call.caller)
             reply = await workspace.ask(query, request_id=call.caller.request_id)

@@ -1,7 +1,7 @@
 import structlog
 import trio
 
-from codecompass.actors.background import LONGEST_PAUSE_SECONDS, keep_at
+from codecompass.actors.background import LONGEST_PAUSE_SECONDS, run_again_after_failure
 
 
 class Failing:
@@ -21,7 +21,7 @@ async def test_a_failing_chore_is_done_again_after_growing_pauses(autojump_clock
     chore = Failing(9)
 
     with structlog.testing.capture_logs() as logs:
-        await keep_at("sweeping", chore)
+        await run_again_after_failure("sweeping", chore)
 
     pauses = [after - before for before, after in zip(chore.begun_at, chore.begun_at[1:], strict=False)]
     assert [round(pause) for pause in pauses] == [1, 2, 4, 8, 16, 32, 60, 60, LONGEST_PAUSE_SECONDS]
@@ -31,13 +31,13 @@ async def test_a_failing_chore_is_done_again_after_growing_pauses(autojump_clock
 async def test_a_chore_that_returns_is_done():
     chore = Failing(0)
 
-    await keep_at("sweeping", chore)
+    await run_again_after_failure("sweeping", chore)
 
     assert len(chore.begun_at) == 1
 
 
 async def test_a_cancelled_chore_ends(autojump_clock):
     with trio.move_on_after(5) as scope:
-        await keep_at("waiting", trio.sleep_forever)
+        await run_again_after_failure("waiting", trio.sleep_forever)
 
     assert scope.cancelled_caught
