@@ -5,7 +5,6 @@ Roots come on top: the server asks the client for them through the bridge.
 """
 
 import os
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -100,8 +99,3 @@ def _project(rules: RoutingRules) -> tuple[str | None, str]:
         return str(marked), "current directory"
     is_taken = rules.project_from_cwd and rules.cwd not in rules.never
     return (str(rules.cwd), "current directory") if is_taken else (None, "")
-
-
-def root_uri(path: str) -> str:
-    """Returns the `file:` URI of an absolute path."""
-    return Path(path).as_uri()

@@ -41,7 +41,6 @@ RESOURCES_UNSUBSCRIBE: Final = "resources/unsubscribe"
 PROMPTS_LIST: Final = "prompts/list"
 PROMPTS_GET: Final = "prompts/get"
 COMPLETE: Final = "completion/complete"
-SET_LEVEL: Final = "logging/setLevel"
 LISTEN: Final = "subscriptions/listen"
 TASKS_GET: Final = "tasks/get"
 TASKS_UPDATE: Final = "tasks/update"
@@ -84,7 +83,6 @@ SERVER_GONE: Final = 1502
 META_REVISION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
-META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS_TOKEN: Final = "progressToken"
@@ -109,9 +107,6 @@ MAX_NAME_LENGTH: Final = 1000
 MAX_URI_LENGTH: Final = 3 * MAX_PATH_LENGTH + 100
 """Of a path of MAX_PATH_LENGTH bytes with each of them percent-encoded, and what stands before it."""
 
-MAX_STATE_LENGTH: Final = 10_000
-"""Of what a client carries for us from one call to the next."""
-
 MAX_ARGUMENTS: Final = 100
 """Arguments of one call, and answers to what we asked."""
 
@@ -127,5 +122,4 @@ MAX_OPENING_BYTES: Final = 65_536
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Uri = Annotated[str, Meta(max_length=MAX_URI_LENGTH)]
-State = Annotated[str, Meta(max_length=MAX_STATE_LENGTH)]
 Text = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)]

@@ -182,7 +182,7 @@ class ClientSession:
 
     def _admit(self, request: Request, envelope: Envelope, delivery: Delivery) -> _Admitted:
         """Enters the request into the table, so that a cancellation that comes next finds it. Raises Fault."""
-        method = find_method(self._core, request.method, is_modern=envelope.is_modern)
+        method = find_method(request.method, is_modern=envelope.is_modern)
         if method is None:
             raise method_not_found(request.method)
         if self._is_draining or self._core.stopping.is_set():
