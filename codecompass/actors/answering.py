@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
-from codecompass.protocol.replies import ActiveJob, Reply
+from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
     FindRelatedSymbols,
@@ -17,6 +17,7 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
+from codecompass.protocol.state_replies import ActiveJob
 from codecompass.protocol.times import iso_time
 from codecompass.query.settings import QuerySettings
 from codecompass.settings import AnswerForm, Settings

@@ -18,7 +18,7 @@ from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects.known import Known, KnownProject
 from codecompass.projects.storage_care import StorageState
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
-from codecompass.protocol.replies import (
+from codecompass.protocol.state_replies import (
     Grammars,
     HealthJob,
     HealthProject,
