@@ -176,7 +176,7 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
             last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
         ),
         job=job,
-        # The log of jobs knows of all processes; the workspace knows what it was when it looked last.
+        # The job log knows of all processes; the workspace knows only what it saw when it last read the log.
         interruption=seen.interruption if entry is None else entry.interruption,
         is_damaged=schema == "corrupt_manifest",
     )
@@ -189,7 +189,7 @@ def _of_disk(known: KnownProject) -> _Standing:
     if job is not None:
         state = "indexing"
     elif not known.exists:
-        # A directory that is gone is not the server's failure, and nobody will ever repair it from here.
+        # A directory that is gone is not the server's failure, and cannot be repaired from here.
         state = "stale"
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"

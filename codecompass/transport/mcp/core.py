@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, Struct
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.mcp.protocol import (
     ANNOTATED_REVISION,
+    MAX_MESSAGE_BYTES,
     META_SERVER,
     STRUCTURED_REVISION,
     TASKS_EXTENSION,
@@ -18,7 +19,6 @@ from codecompass.transport.mcp.protocol import (
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.tasks import TaskTable
 from codecompass.transport.mcp.wire import Tool, ToolAnnotations
-from codecompass.units import MIB
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
     frame to a client that may not read, `grace` for what is in flight when the connection ends or the server stops.
     """
 
-    frame_bytes: int = 4 * MIB
+    frame_bytes: int = MAX_MESSAGE_BYTES
     working: int = 32
     in_flight: int = 256
     listening: int = 16

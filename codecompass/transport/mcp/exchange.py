@@ -53,11 +53,11 @@ class Exchange:
         return self._out
 
     def after_answer(self, action: Callable[[], None]) -> None:
-        """Runs `action` once the response has been sent; never where there is none."""
+        """Runs `action` once the response has been sent; never without a response."""
         self._afterwards.append(action)
 
     def run_afterwards(self) -> None:
-        """For the session."""
+        """Runs these actions. Called by the session alone."""
         for action in self._afterwards:
             action()
 

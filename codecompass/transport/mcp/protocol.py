@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH, MAX_QUERY_LENGTH
+from codecompass.units import MIB
 
 Era = Literal["handshake", "modern"]
 
@@ -98,8 +99,11 @@ MODERN_ONLY_METHODS: Final = frozenset({DISCOVER, LISTEN})
 """Methods that mean nothing without the `_meta` of the modern era: a client that forgot it is told so."""
 
 
+MAX_MESSAGE_BYTES: Final = 4 * MIB
+"""Of one message of a client, on every transport."""
+
 MAX_ID_LENGTH: Final = 1000
-"""Ids and tokens are echoed and kept: one that is longer is no id of a client in its right mind."""
+"""Of ids and tokens, which are echoed and kept."""
 
 MAX_NAME_LENGTH: Final = 1000
 """Of names of tools, prompts, arguments and clients, of cursors and of the ids that we give."""

@@ -1,6 +1,6 @@
 """ClientSession: one client, any transport. A message comes in as bytes, what it leads to goes out as frames.
 
-    bytes --read--> Response      -> whoever asked the client
+    bytes --read--> Response      -> the task that asked the client
                      Notification  -> cancel, roots
                      Request       -> envelope -> method -> admitted -> task -> result | fault -> Outgoing
 
@@ -92,7 +92,7 @@ class _Admitted(Struct, frozen=True):
 class ClientSession:
     """One client's conversation, or one exchange of a client that keeps none.
 
-    With a `nursery` requests run beside each other, and those who asked for it are told of jobs on `stream` between
+    With a `nursery` requests run beside each other, and clients that asked for it are told of jobs on `stream` between
     requests; the owner of the nursery ends the session by cancelling it. Without one `receive` returns after the answer.
     """
 

@@ -99,7 +99,7 @@ class PromptSource(Protocol):
         """Those that `prompts/list` shows."""
 
     async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
-        """Returns the prompt filled in, None where there is none of that name. Raises Fault for a missing argument."""
+        """Returns the prompt filled in, None for an unknown name. Raises Fault for a missing argument."""
 
 
 class CompletionSource(Protocol):

@@ -39,7 +39,7 @@ class JobWatch:
         self._seen = job.state
 
     async def wait_change(self) -> bool:
-        """As Watch says. Several changes at once are one."""
+        """Returns True after a change, False once the job has ended. Several changes at once are one."""
         if self._seen.has_ended:
             return False
         self._seen = await self._job.wait_change(self._seen)

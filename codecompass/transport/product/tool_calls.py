@@ -77,7 +77,7 @@ class SessionCaller:
         return root_paths(response)
 
     def take_hint(self) -> bool:
-        """True the first time in a session; never where there is none, nor for the client that the hint recommends."""
+        """Returns True the first time in a session; never without a session, nor for the client that the hint recommends."""
         exchange = self._exchange
         return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 

@@ -42,7 +42,7 @@ THE_TEN = {
     "find_related_symbols",
     "get_code_context",
 }
-"""As seed 000 names them."""
+"""Clients know them by these names."""
 
 REPLIES = {
     "search_code": SearchCodeReply,
