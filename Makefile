@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 REPO ?= .
 TESTS ?=
+JOBS ?= auto
 
 .PHONY: demo test suite hosts lint bench soak format clean
 
@@ -18,11 +19,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: $(VENV)/.ready  ## index a repository (REPO=/path, by default this one), search it, say what to do next
 	@$(BIN)/python bench/demo.py '$(REPO)'
 
-test: $(VENV)/.ready  ## everything that CI runs: types, style, tests (TESTS='-k name' narrows)
+test: $(VENV)/.ready  ## everything that CI runs: types, style, tests on all cores (TESTS='-k name' narrows, JOBS=0 runs one at a time)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
 
 suite: $(VENV)/.suite $(VENV)/.clients  ## Node, the official conformance suite and clients, which `make test` runs where they are
 

@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(options: argparse.Namespace, results: Results) -> Iterator[Figure]:
     parts = PARTS if options.only is None else (options.only,)
-    plan = Plan(cold_runs=1, unchanged_runs=2, update_rounds=2) if options.quick else Plan()
+    plan = Plan(cold_runs=1, unchanged_runs=1, update_rounds=1) if options.quick else Plan()
     queries = 20 if options.quick else 100
     if {"indexing", "latency", "serving"} & set(parts):
         with TemporaryDirectory(prefix="codecompass-bench-") as directory:

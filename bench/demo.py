@@ -16,13 +16,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.known import HOSTS
+from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.identity import canonical_root, project_id
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import role_of
-from codecompass.store.facts import FileRow, SymbolRow
 from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.rows import FileRow, SymbolRow
 
 LOOKED_AT: Final = 300
 """Files that the questions are chosen from: those with most definitions."""

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from bench import job, others
+from bench import job, other_programs
 from bench.corpus import Tree, copy_of
 from bench.edits import edit_files, editable, undo
 from bench.figures import Figure, figure, written
@@ -70,10 +70,10 @@ def cold_run(tree: Tree, home: Path) -> ColdRun:
 
     ctags goes first, so that the files are in memory for all.
     """
-    ctags = others.ctags_usage(tree.root)
+    ctags = other_programs.ctags_usage(tree.root)
     shutil.rmtree(job.layout_for(tree.root, home).root, ignore_errors=True)
     usage, done = index(tree.root, home)
-    return ColdRun(usage=usage, job=done, floor=others.floor_run(tree.root, home), ctags=ctags)
+    return ColdRun(usage=usage, job=done, floor=other_programs.floor_run(tree.root, home), ctags=ctags)
 
 
 def measure_tree(tree: Tree, home: Path, plan: Plan, *, cold_runs: int, edited: Sequence[str] | None = None) -> TreeRuns:
@@ -86,7 +86,7 @@ def measure_tree(tree: Tree, home: Path, plan: Plan, *, cold_runs: int, edited: 
     unchanged, status = [], []
     for _ in range(plan.unchanged_runs):
         unchanged.append(index(tree.root, home)[0])
-        git = others.git_status_usage(tree.root)
+        git = other_programs.git_status_usage(tree.root)
         status += [] if git is None else [git]
     warm, of_its_own = _measure_updates(tree, home, plan, edited)
     return TreeRuns(

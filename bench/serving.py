@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     idle_seconds: float = IDLE_SECONDS
 
 
-QUICK: Final = Plan(starts=2, edits=5, update_rounds=1, queries=20, ends=2, idle_seconds=1.0)
+QUICK: Final = Plan(starts=1, edits=2, update_rounds=1, queries=20, ends=1, idle_seconds=0.1)
 
 
 class StartRuns(Struct, frozen=True, kw_only=True):

@@ -20,9 +20,6 @@ from bench.measure import memory_of
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
 
-FILES: Final = 100
-"""Files of each project: enough to have an index of several segments, few enough to be made quickly."""
-
 MAX_LIVE: Final = 8
 DEADLINE_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.002
@@ -37,9 +34,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     questions: int = 300
     cold: int = 10
     starts: int = 7
+    files: int = 100
+    """Files of each project: enough to have an index of several segments, few enough to be made quickly."""
 
 
-QUICK: Final = Plan(active=10, registered=20, rounds=2, questions=40, cold=2, starts=2)
+QUICK: Final = Plan(active=9, registered=12, rounds=2, questions=20, cold=1, starts=1, files=20)
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -52,7 +51,8 @@ class Held(Struct, frozen=True, kw_only=True):
 
 class SwitchRuns(Struct, frozen=True, kw_only=True):
     """Milliseconds. `same` and `live` are questions to one and to several live workspaces in turn; `routed` is an answer from
-    memory for a workspace that is named, `unrouted` the same for none; `disk` opens an index, `cold` builds one of FILES files.
+    memory for a workspace that is named, `unrouted` the same for none; `disk` opens an index, `cold` builds one of
+    `files` files.
     """
 
     same: tuple[float, ...]
@@ -64,6 +64,7 @@ class SwitchRuns(Struct, frozen=True, kw_only=True):
     held: tuple[Held, ...]
     registered: int
     active: int
+    files: int
 
 
 class WarmsetRuns(Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ class _Answer(Struct, frozen=True):
 
 def measure(home: Path, plan: Plan) -> tuple[SwitchRuns, WarmsetRuns]:
     """Makes the projects below `home`, measures, and leaves what it made to whoever removes `home`."""
-    projects = [_project(home / "projects" / f"p{number:03}", number) for number in range(plan.active + plan.cold)]
+    projects = [_project(home / "projects" / f"p{number:03}", number, plan.files) for number in range(plan.active + plan.cold)]
     store = home / "switching"
     for project in projects[: plan.active]:
         indexing.index(project, store)
@@ -132,6 +133,7 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
         held=tuple(held),
         registered=plan.registered,
         active=plan.active,
+        files=plan.files,
     )
 
 
@@ -147,9 +149,9 @@ def _warmset(projects: Sequence[Path], store: Path, plan: Plan) -> WarmsetRuns:
     return WarmsetRuns(**{name: tuple(values) for name, values in times.items()})
 
 
-def _project(root: Path, number: int) -> Path:
+def _project(root: Path, number: int, files: int) -> Path:
     shutil.rmtree(root, ignore_errors=True)
-    for source in synthetic.source_files(SEED + number, FILES):
+    for source in synthetic.source_files(SEED + number, files):
         path = root / source.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source.text)

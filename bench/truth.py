@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from bench import others
+from bench import other_programs
 from bench.corpus import make_repository, trees_in
 from bench.definitions import CTAGS_PARSER, PYTHON, Definition, ctags_definitions, python_definitions
 from bench.indexing import index
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--examples", type=int, default=3, help="examples of each class of disagreement")
     options = parser.parse_args(arguments)
     wanted = SYMBOL_LANGUAGES if options.languages is None else tuple(options.languages.split(","))
-    ctags = others.ctags()
+    ctags = other_programs.ctags()
     if ctags is None:
         print("Universal Ctags is not installed: Python alone can be compared", file=sys.stderr)
     with TemporaryDirectory(prefix="codecompass-truth-") as directory:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: counts, sizes, durations, times."""
+"""Numbers as text for people: counts, sizes, durations, times."""
 
 import time
 from typing import Final

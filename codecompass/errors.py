@@ -1,7 +1,7 @@
-"""The errors that a user or an agent can meet: one tree, each with its protocol code and what to do next.
+"""The errors that a user or an agent can get, each with its protocol code and a message that says what to do next.
 
-Raised by the layer that knows; turned into an exit code (`cli`) or a protocol error (`transport`) in one place. The codes
-are the registry of the protocol and never change their meaning.
+Raised where they are detected; turned into an exit code (`cli`) or a protocol error (`transport`) in one place. Codes are part of
+the protocol and never change their meaning.
 """
 
 from typing import ClassVar, Final
@@ -9,12 +9,12 @@ from typing import ClassVar, Final
 from msgspec import Struct
 
 REBUILD: Final = "Rebuild it: index_repo with force: true (on the command line: codecompass index --force)"
-"""What helps where an index cannot be read. Messages reach agents, who have tools and no shell, and people, who have both:
-the tool comes first, and what only a person can do says so."""
+"""The remedy where an index cannot be read. Messages reach agents, which have tools and no shell, and people: they name the tool
+first, then the command."""
 
 
 class CodeCompassError(Exception):
-    """Base of all errors that are somebody's to fix. `message` says what is wrong and what to do next.
+    """Base of all errors that are reported. `message` says what is wrong and what to do next.
 
     `data` holds the values of the message for programs; its keys are part of the protocol.
     """
@@ -29,7 +29,7 @@ class CodeCompassError(Exception):
 
 
 class InvalidInput(CodeCompassError):
-    """A parameter is missing, of the wrong type or out of its list. `data` names the field and what is allowed."""
+    """A parameter is missing, of the wrong type or not allowed. `data` names the field and what is allowed."""
 
     code = "invalid_input"
 
@@ -41,19 +41,19 @@ class InvalidStrategy(CodeCompassError):
 
 
 class InvalidMaxTokens(CodeCompassError):
-    """`max_tokens` is below 1, or below what an answer without any code takes (`data.minimum`)."""
+    """`max_tokens` is below 1, or below the size of an answer without any code (`data.minimum`)."""
 
     code = "invalid_max_tokens"
 
 
 class ProjectNotFound(CodeCompassError):
-    """No project is meant, or the one meant is not registered."""
+    """No project is named, or the named one is not registered or does not exist any more."""
 
     code = "project_not_found"
 
 
 class WorkspaceNotRegistered(CodeCompassError):
-    """A directory that is not known, where unknown ones are not taken up by themselves."""
+    """The directory is not registered, and the server does not register it by itself."""
 
     code = "workspace_not_registered"
 
@@ -66,7 +66,7 @@ class IndexInProgress(CodeCompassError):
 
 
 class SyncInProgress(CodeCompassError):
-    """A job that brings this index up to date stands in the way of a forced one. `data.job_id` names it."""
+    """A running job on this index excludes a forced one. `data.job_id` names it."""
 
     code = "sync_in_progress"
     is_retryable = True
@@ -80,7 +80,7 @@ class IndexNotReady(CodeCompassError):
 
 
 class IndexStale(CodeCompassError):
-    """The working tree has changes that the index has not, and the caller asked for `strict` freshness."""
+    """The working tree has changed since the index was built, and the caller asked for `strict` freshness."""
 
     code = "index_stale"
     is_retryable = True
@@ -93,7 +93,7 @@ class IndexIncompatible(CodeCompassError):
 
 
 class IndexDamaged(CodeCompassError):
-    """Files of the index cannot be read although its versions fit. The remedy is a rebuild; the source is untouched."""
+    """Files of the index cannot be read although its versions fit. The remedy is a rebuild."""
 
     code = "index_incompatible"
 
@@ -105,7 +105,7 @@ class StoreNewer(CodeCompassError):
 
 
 class RefNotIndexed(CodeCompassError):
-    """`ref` names something else than the working tree's branch."""
+    """`ref` is not the branch of the working tree."""
 
     code = "ref_not_indexed"
 
@@ -129,25 +129,25 @@ class FileNotFound(CodeCompassError):
 
 
 class FileUnreadable(CodeCompassError):
-    """The file is there but cannot be read."""
+    """The file exists but cannot be read."""
 
     code = "file_unreadable"
 
 
 class PermissionDenied(CodeCompassError):
-    """The store cannot be created or written. `data.path` and `data.suggested_action`; the old index is left as it is."""
+    """The store cannot be created or written; the old index stays. `data` has `path` and `suggested_action`."""
 
     code = "permission_denied"
 
 
 class WorkspaceNotAllowed(CodeCompassError):
-    """A path outside the allowed roots. Says the same whether or not the path exists."""
+    """The path is outside the allowed roots. The message is the same whether or not it exists."""
 
     code = "workspace_not_allowed"
 
 
 class WorkspaceLimitExceeded(CodeCompassError):
-    """No workspace can make room for another one. `data.limit` is the setting's value."""
+    """No workspace can be evicted to make room. `data.limit` is the setting's value."""
 
     code = "workspace_limit_exceeded"
     is_retryable = True
@@ -161,7 +161,7 @@ class WorkspaceBusy(CodeCompassError):
 
 
 class FileSystemUnresponsive(CodeCompassError):
-    """The file system of a workspace does not answer. `data.path` is where, `data.retry_after_ms` when to call again."""
+    """The file system of a workspace does not answer. `data` has `path` and `retry_after_ms`."""
 
     code = "workspace_busy"
     is_retryable = True
@@ -174,7 +174,7 @@ class WorkspaceFailed(CodeCompassError):
 
 
 class Cancelled(CodeCompassError):
-    """The work was cancelled by whoever asked for it."""
+    """The caller cancelled the work."""
 
     code = "cancelled"
 
@@ -187,13 +187,13 @@ class DeadlineExceeded(CodeCompassError):
 
 
 class InternalError(CodeCompassError):
-    """Something unexpected. A defect: the log has the details."""
+    """An unexpected exception, so a defect of this program; the log has the details."""
 
     code = "internal_error"
 
 
 def error_of(code: str, message: str, **data: object) -> CodeCompassError:
-    """Returns the error that a code stands for, where only that was kept of one. Of several with one code, the first."""
+    """Returns an error of the class with this code, the first of several. For errors of which only code and message were kept."""
     known = next((kind for kind in CodeCompassError.__subclasses__() if kind.code == code), InternalError)
     return known(message, **data)
 
@@ -207,5 +207,5 @@ class ErrorBody(Struct, frozen=True, omit_defaults=True):
 
 
 def error_body(error: CodeCompassError) -> ErrorBody:
-    """Returns what goes on the wire for `error`."""
+    """Returns the `error` object for `error`."""
     return ErrorBody(code=error.code, message=error.message, data=error.data or None)

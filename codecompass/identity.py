@@ -1,7 +1,7 @@
-"""Identities: the project's id from its root, and the ids of symbols and results that a client may keep.
+"""The ids of projects, from their roots, and of symbols and results, which a client may keep.
 
 All are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit or a time, so an
-unchanged file keeps its ids over a branch switch.
+unchanged file keeps its ids over a switch of branches.
 """
 
 import os
@@ -15,7 +15,7 @@ ProjectId = NewType("ProjectId", str)
 
 
 def canonical_root(path: str | os.PathLike[str]) -> Path:
-    """Returns the real, absolute path. Does not require that it exists."""
+    """Returns the real, absolute path, whether or not it exists."""
     return Path(os.path.realpath(path))
 
 
@@ -25,25 +25,25 @@ def project_id(root: Path) -> ProjectId:
 
 
 def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, ordinal: int) -> str:
-    """Returns the identity of one definition in one file: changes when it moves to another line."""
+    """Returns the id of one definition in one file; it changes when the definition moves to another line."""
     return _join_hash("symbol:v1", project, path, kind, str(line_start), name, str(ordinal))
 
 
 def id_prefix(symbol_id: str) -> int:
     """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes.
 
-    They leave one symbol in 65,536 to be compared whole, and cost 1 % of an index where the whole id would cost 4 %.
+    One symbol in 65,536 has the same prefix and is compared in full. Prefixes take 1 % of an index, full ids would take 4 %.
     """
     return int(symbol_id[:4], 16) - 0x8000
 
 
 def symbol_stable_id(language: str, kind: str, qualified_name: str, signature: str) -> str:
-    """Returns an identity that survives moves within and between files. Two symbols of a project may share it."""
+    """Returns an id that stays when the symbol moves within or between files. Two symbols of a project may share it."""
     return _join_hash("stable_id:v1", language, kind, qualified_name, signature)
 
 
 def result_id(project: str, path: str, line_start: int, line_end: int) -> str:
-    """Returns the identity of a piece of text without a symbol."""
+    """Returns the id of a range of lines without a symbol."""
     return _join_hash("result:v1", project, path, str(line_start), str(line_end))
 
 
@@ -53,7 +53,7 @@ def content_hash(content: bytes) -> bytes:
 
 
 def _join_hash(*parts: str) -> str:
-    # NUL cannot occur in a path or a name, so no two lists of parts give the same input.
+    # Paths and names contain no NUL, so different lists of parts give different inputs.
     return _short_hash("\0".join(parts).encode("utf-8", "surrogatepass"))
 
 

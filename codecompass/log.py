@@ -1,9 +1,11 @@
-"""The logger: structlog to stderr, and to nothing else. stdout belongs to answers and protocol frames.
+"""The log: structlog to stderr, never to stdout, which carries answers and protocol frames.
 
-`configure` is called once, before anything logs: structlog's own default would print to stdout.
+`configure` is called once, before anything logs: structlog's default would print to stdout.
 """
 
 import logging
+import os
+import select
 import sys
 from typing import Final, TextIO
 
@@ -20,7 +22,7 @@ LEVELS: Final[dict[LogLevel, int]] = {
 def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool = True, stream: TextIO | None = None) -> None:
     """Sends everything of at least `level` to `stream` (stderr): lines for people on a terminal, else JSON lines.
 
-    Libraries that use the standard `logging` are shown from `warning` on, in the same place.
+    Libraries that use the standard `logging` are shown from `warning` on.
     """
     import structlog
 
@@ -46,7 +48,7 @@ def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool 
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        # One write a line: what else is written to the descriptor comes between lines, not into them.
+        # One write() a line: other output to the descriptor comes between lines, not into them.
         logger_factory=structlog.WriteLoggerFactory(target),
         cache_logger_on_first_use=False,
     )
@@ -60,32 +62,32 @@ def level_for(level: LogLevel, verbosity: int) -> LogLevel:
 
 
 class Logger:
-    """structlog's logger, loaded with the first event that is shown: it takes a third of the time to the first answer.
+    """structlog's logger, imported with the first event that is shown: the import takes a third of the time to a first answer.
 
-    For modules that are there before that answer. Until `configure` is called the default level holds.
+    For modules that are imported before that answer. Until `configure` is called the default level holds.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def info(self, event: str, **values: object) -> None:
-        """Logs what is worth knowing while looking for something."""
+        """Logs an ordinary event."""
         self._log("info", event, values)
 
     def warning(self, event: str, **values: object) -> None:
-        """Logs what is not as it should be."""
+        """Logs something that should not be so."""
         self._log("warning", event, values)
 
     def error(self, event: str, **values: object) -> None:
-        """Logs what has failed."""
+        """Logs a failure."""
         self._log("error", event, values)
 
     def exception(self, event: str, **values: object) -> None:
-        """Logs what has failed, with the trace of the exception that is being handled."""
+        """Logs a failure, with the traceback of the exception that is being handled."""
         self._log("error", event, {"exc_info": True, **values})
 
     def _log(self, level: LogLevel, event: str, values: dict[str, object]) -> None:
-        # Another thread may be loading it right now: then it is there, but empty.
+        # Another thread may be importing it right now: then the module exists without its attributes.
         is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
         if is_configured is None or not is_configured():
             if LEVELS[level] < LEVELS[LogSettings().level]:
@@ -99,3 +101,52 @@ class Logger:
 def get_logger(name: str) -> Logger:
     """Returns the logger of a module, `__name__`."""
     return Logger(name)
+
+
+PIECE_BYTES: Final = select.PIPE_BUF
+"""A writable pipe takes this much without blocking (POSIX)."""
+
+
+class LogStream:
+    """Writes text to a descriptor, which it does not close; never blocks and never fails.
+
+    A host may start a server with a pipe for stderr and never read it, or close it. Text that does not fit is dropped, and the
+    next line that fits is preceded by the number of lines lost.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._n_dropped = 0
+
+    def write(self, text: str) -> int:
+        """Writes as much as fits. Returns the length of `text`."""
+        data = text.encode(errors="backslashreplace")
+        if self._n_dropped and text.strip():
+            data = f"({self._n_dropped} log lines were lost: nobody read them)\n".encode() + data
+        try:
+            while data:
+                if not self._is_writable():
+                    self._n_dropped += text.count("\n")
+                    break
+                data = data[os.write(self._descriptor, data[:PIECE_BYTES]) :]
+            else:
+                self._n_dropped = 0
+        except OSError:
+            pass  # closed, or a full disk: there is nowhere left to report it
+        return len(text)
+
+    def flush(self) -> None:
+        """Does nothing: there is no buffer."""
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return os.isatty(self._descriptor)
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def _is_writable(self) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return bool(poll.poll(0))

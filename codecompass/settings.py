@@ -1,9 +1,9 @@
-"""Every tunable of the program: typed, with unit and default, read once at the start and passed down.
+"""All settings of the program: typed, with unit and default, read once at the start and passed down.
 
     flag > CODECOMPASS_<SECTION>_<KEY> > --config FILE > <project>/.codecompass/config.toml > user file > default
 
-The environment is read here and nowhere else. What is not a known key is an error that names the nearest one: a setting
-that silently does nothing is worse than none. How files and variables become values is in `settings_sources.py`.
+The environment is read here and nowhere else. An unknown key is an error that names the nearest one: a setting with a wrong name
+must not silently do nothing. How files and variables become values is in `settings_sources.py`.
 """
 
 import os
@@ -37,11 +37,11 @@ MAX_ITEMS: Final = 1_000
 Text = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
 
 PathText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, extra={"is_path": True})]
-"""A path. `~` is the home directory; a relative one is relative to the file that says it, or to the cwd."""
+"""A path. `~` is the home directory. Relative to the directory of the configuration file, or to the current directory."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):
-    """What is taken into an index, and how hard the machine works for it."""
+    """What is indexed, and how much of the machine indexing takes."""
 
     max_file_size: Annotated[int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})] = 1 * MIB
     exclude: Annotated[
@@ -77,7 +77,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
 
 
 class QuerySettings(Struct, frozen=True, kw_only=True):
-    """What an answer looks like where the question leaves it open."""
+    """The defaults of requests, and the limits of answers."""
 
     freshness_policy: Annotated[
         FreshnessPolicy,
@@ -113,7 +113,7 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
-    """How `serve-mcp` listens, and which workspaces it takes."""
+    """How `serve-mcp` listens, which workspaces it serves and which it keeps in memory."""
 
     transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
     port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
@@ -179,7 +179,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
-    """Where the data lies."""
+    """The data directory, its size and its registry."""
 
     data_dir: Annotated[
         PathText,
@@ -204,14 +204,14 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
-    """What is logged. Always to stderr."""
+    """What is logged, to stderr."""
 
     level: Annotated[LogLevel, Meta(description="Least severity that is logged; -v and -vv lower it.")] = "warning"
     format: Annotated[LogFormat, Meta(description="auto is text on a terminal, else JSON lines.")] = "auto"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """All of it. Built by `settings_sources.load_settings`; a plain `Settings()` is the defaults."""
+    """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
     index: IndexSettings = IndexSettings()
     query: QuerySettings = QuerySettings()
@@ -221,10 +221,10 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 PROJECT_SECTIONS: Final = frozenset({"index", "query"})
-"""What a project's own file may set. It comes with a clone: it must not open ports, widen roots or move the store."""
+"""What a project's own file may set. It may come from a clone, so it must not open ports, widen roots or move the store."""
 
 USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
-"""What it may not set of these sections: how hard the machine works is the user's to say."""
+"""Keys of these sections that it may not set: the user decides how much of the machine indexing takes."""
 
 LOWERED_KEYS: Final = frozenset(
     {
@@ -236,11 +236,11 @@ LOWERED_KEYS: Final = frozenset(
         "query.timeout_ms",
     }
 )
-"""Limits of what a project may cost. Its own file may lower them below what the user's file or the default says, never raise
-them; a higher value is left out, and said."""
+"""Limits of what a project may cost. Its own file may lower them below the user's file or the default, never raise them; a higher
+value is not used, which is reported."""
 
 EXCLUDE, INCLUDE = "index.exclude", "index.include"
-"""Lists of a project's own file that come before the user's patterns: what the user leaves out stays out."""
+"""Lists of a project's own file that are put before the user's patterns, so that what the user leaves out stays out."""
 
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
@@ -249,25 +249,25 @@ SHORT_VARIABLES: Final[Mapping[str, str]] = {
     "CODECOMPASS_ANSWERS": "server.answers",
     "WORKFLOW_MCP_URL": "server.active_project_url",
 }
-"""Variables that set a key under a shorter name, or under one that other programs know too (seed 003)."""
+"""Variables that set a key under a shorter name, or under one that other programs use too."""
 
 NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
-"""Variables with the prefix that say something else than a setting."""
+"""Variables with the prefix that are not settings."""
 
 
 class Setting(Struct, frozen=True):
-    """One key of the configuration, as `config show` and the checks need it. `type` is what msgspec converts to.
-
-    `is_utf8` is for paths that are given to libraries which know only those.
-    """
+    """One key of the configuration, for `config show` and the checks."""
 
     key: str
+    """Section and name, with a dot."""
     type: object
+    """The annotation that msgspec converts to."""
     default: object
     description: str
     unit: str
     is_path: bool
     is_utf8: bool
+    """Whether a path must be UTF-8, for libraries that open no others."""
 
     @property
     def variable(self) -> str:
@@ -276,7 +276,7 @@ class Setting(Struct, frozen=True):
 
 
 def known_settings() -> tuple[Setting, ...]:
-    """Returns every key there is, in the order of the sections and fields above."""
+    """Returns all keys, in the order of the sections and fields above."""
     return tuple(
         _setting(section.name, field)
         for section in msgspec.structs.fields(Settings)
@@ -285,7 +285,7 @@ def known_settings() -> tuple[Setting, ...]:
 
 
 def read_environment() -> Mapping[str, str]:
-    """Returns the process's environment as it is now."""
+    """Returns a copy of the environment of the process."""
     return dict(os.environ)
 
 
@@ -295,8 +295,8 @@ def wants_color(environment: Mapping[str, str]) -> bool:
 
 
 def user_file() -> Path:
-    """Returns where the user's own configuration is looked for; it need not exist."""
-    import platformdirs  # 15 ms that a help text need not wait for
+    """Returns the path of the user's own configuration, which need not exist."""
+    import platformdirs  # takes 15 ms, which help does not need
 
     return Path(platformdirs.user_config_dir("codecompass", appauthor=False)) / "config.toml"
 
@@ -315,7 +315,7 @@ def require_utf8(path: str, source: str) -> None:
 
 
 def project_file(root: Path) -> Path:
-    """Returns where the configuration of the project at `root` is looked for; it need not exist."""
+    """Returns the path of the configuration of the project at `root`, which need not exist."""
     return root / ".codecompass" / "config.toml"
 
 

@@ -1,7 +1,7 @@
-"""Flags, variables and files -> one `Settings`, and for each value where it came from.
+"""Loads the settings from flags, variables and files, and keeps the origin of each value.
 
-Each layer becomes a flat table of dotted keys first; each value is checked against the type of its field alone, so that
-an error can name the file or variable, the key and what was expected. Raises InvalidInput for all of these.
+Each layer becomes a flat table of dotted keys first. Each value is checked by itself against the type of its field, so that an
+InvalidInput can name the file or variable, the key and what was expected.
 """
 
 import difflib
@@ -39,18 +39,18 @@ from codecompass.units import KIB
 Layer = Literal["flag", "environment", "config file", "project file", "user file", "default"]
 
 MAX_FILE_BYTES: Final = 64 * KIB
-"""A configuration beyond this is some other file. All of ours with every key set have 3 kB."""
+"""A larger file is no configuration; one with every key set has 3 kB."""
 
 MAX_KEY_PARTS: Final = 8
 MAX_DOTS: Final = 10
-"""Dots before the `=` of one line, or in the brackets of a table: no key has more than two parts, and reading one is quadratic
-in them."""
+"""Dots in the key of one line or the name of a table. Our keys have two parts, and tomllib takes quadratic time in the number of
+parts."""
 
 MAX_SHOWN: Final = 100
 """Characters of a wrong value, or of a wrong key, that an error repeats."""
 
 _NO_KEY: Final = re.compile(r"\"[^\"\n]*+\"|'[^'\n]*+'|[#=][^\n]*+")
-"""Strings, comments and what is behind a key."""
+"""Strings, comments and values: what is no key."""
 
 RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}
 RENAMED_KEYS: Final = {
@@ -58,13 +58,13 @@ RENAMED_KEYS: Final = {
     "index.parallelism": "index.workers",
     "debug.ranking_reasons": "query.ranking_explain_level",
 }
-"""Older spellings. Where a layer has both, the newer one counts."""
+"""Older spellings of keys. Where a layer has both, the newer one counts."""
 
 LEGACY_REASONS: Final = {True: "full", False: "off", "true": "full", "false": "off"}
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """Where to look. `flags` holds dotted keys. A missing `config_file` is an error, the other files are optional."""
+    """Where settings come from. `flags` holds dotted keys. A missing `config_file` is an error, the other files are optional."""
 
     environment: Mapping[str, str]
     flags: Mapping[str, object] = {}
@@ -74,7 +74,7 @@ class Sources(Struct, frozen=True, kw_only=True):
 
 
 class EffectiveValue(Struct, frozen=True):
-    """What holds for one key. `where` is the file or the variable, empty for flags and defaults."""
+    """The value of one key. `where` is the file or the variable, empty for flags and defaults."""
 
     key: str
     value: object
@@ -85,9 +85,9 @@ class EffectiveValue(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, each value's origin in the order of the fields, and what looked odd but harmless.
+    """The settings, and each value with its origin in the order of the fields.
 
-    `refused` says in sentences which values of the project's own file are not used.
+    `warnings` are sentences about unknown variables, `refused` about values of the project's own file that are not used.
     """
 
     settings: Settings
@@ -103,7 +103,7 @@ class _Found(Struct, frozen=True):
 
 
 def load_settings(sources: Sources) -> Loaded:
-    """Returns what holds, the strongest layer first (see `settings`). Raises InvalidInput."""
+    """Returns the settings; the layers are in the order of `settings.py`. Raises InvalidInput."""
     known = {setting.key: setting for setting in known_settings()}
     variables, warnings = _from_environment(sources.environment, known)
     layers = [
@@ -131,7 +131,7 @@ def load_settings(sources: Sources) -> Loaded:
 
 
 def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], known: Mapping[str, Setting]) -> tuple[str, ...]:
-    """Takes out of `project` what a project's own file may not say, for what the user says; returns that in sentences."""
+    """Removes from `project` what a project's own file may not set, and returns a sentence on each value."""
     refused = list(_put_behind_the_users(project, user))
     for key, found in list(project.items()):
         theirs = user[key].value if key in user else known[key].default
@@ -145,8 +145,8 @@ def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], know
 
 
 def _put_behind_the_users(project: dict[str, _Found], user: Mapping[str, _Found]) -> Iterator[str]:
-    """What the user leaves out stays out: of patterns the last one counts, so the user's come last, and a project's `include`
-    becomes what it is in an ignore file, a pattern with `!` before them."""
+    """Puts the project's patterns before the user's, so that what the user leaves out stays out: the last match counts. The
+    project's `include` becomes patterns with `!`."""
     theirs = user.get(EXCLUDE)
     own = project.get(EXCLUDE) or project.get(INCLUDE)
     if theirs is None or own is None:
@@ -228,7 +228,7 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
 
 def _read(path: Path, *, is_required: bool) -> bytes | None:
     try:
-        # Not blocking: a pipe of this name in a cloned project must not stop us.
+        # O_NONBLOCK: opening a pipe of this name, in a cloned project, would wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_required:
@@ -250,7 +250,7 @@ def _read(path: Path, *, is_required: bool) -> bytes | None:
 
 
 def _flattened(tables: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Yields the keys and values; a table too deep to be one of ours is itself a value."""
+    """Yields dotted keys and values. A table deeper than MAX_KEY_PARTS is yielded as a value."""
     pending: list[tuple[str, object, int]] = [(name, value, 1) for name, value in reversed(list(tables.items()))]
     while pending:
         name, value, n_parts = pending.pop()
@@ -323,7 +323,7 @@ def _bare(annotation: object) -> object:
 
 
 def _absolute(text: str, base: Path | None, source: str) -> str:
-    """A relative path is relative to `base`, None for the current directory, which need not exist for any other."""
+    """Returns the absolute path. A relative one is relative to `base`, None for the current directory, which may be gone."""
     if not text:
         return ""
     path = Path(text).expanduser()
@@ -339,7 +339,7 @@ def _absolute(text: str, base: Path | None, source: str) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """The known name most like `word`, whole or by its last part. There always is one."""
+    """Returns the known name that is most similar to `word`, as a whole or by its last part."""
 
     word = word[:MAX_SHOWN]
 

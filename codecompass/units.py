@@ -1,4 +1,4 @@
-"""Units, so that a number in a setting says what it is."""
+"""Units of bytes and seconds, so that constants say what they are."""
 
 from typing import Final
 

@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from codecompass.units import GIB
 from tests.support.workspace import TestWorkspace
+
+MAX_PROCESSES = 8
+"""Tests at a time, each with a server or two: beyond that it is memory that runs out."""
 
 MAX_DATA_BYTES = 4 * GIB
 """A defect that takes memory without end fails its test; without a bound it would take the machine."""
@@ -30,6 +34,13 @@ def pytest_configure() -> None:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than the cores: every few tests wait for something."""
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(n_cores + 1, MAX_PROCESSES)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-scale", type=int, default=1, help="multiplies the seeds of the slow tests (CI: 1)")
 
@@ -37,6 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def soak_scale(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--soak-scale"))
+
+
+@pytest.fixture
+def repetitions(soak_scale: int) -> Callable[[int, int], int]:
+    """Gives `repetitions(in_ci, soaked)`: how often a random test repeats itself in CI, and for each unit of the scale else."""
+    return lambda in_ci, soaked: in_ci if soak_scale == 1 else soaked * soak_scale
 
 
 @pytest.fixture

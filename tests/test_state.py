@@ -1,4 +1,4 @@
-"""What the actors rest on, read from the source: a loop that awaits nothing, bounded queues, no state of modules."""
+"""What the actors rest on, read from the source: bounded queues, no state of modules."""
 
 import ast
 from collections.abc import Iterator
@@ -16,28 +16,10 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
         yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))
 
 
-def function(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    (found,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name]
-    return found
-
-
 def called(node: ast.Call) -> str:
     """Returns the last name of what is called."""
     target = node.func.value if isinstance(node.func, ast.Subscript) else node.func
     return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
-
-
-def test_the_loop_of_a_workspace_awaits_its_mailbox_and_nothing_else():
-    tree = dict(modules())["actors/workspace.py"]
-
-    awaited = [ast.unparse(node.value) for node in ast.walk(function(tree, "_loop")) if isinstance(node, ast.Await)]
-
-    assert awaited == ["self._mailbox.receive()"]
-    assert isinstance(function(tree, "_take"), ast.FunctionDef), "what the loop does with a message cannot wait"
-
-
-def test_retiring_a_workspace_is_one_step():
-    assert isinstance(function(dict(modules())["actors/supervisor.py"], "_retire"), ast.FunctionDef)
 
 
 def test_every_channel_between_tasks_is_bounded():

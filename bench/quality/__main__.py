@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.corpus import OUT
-from bench.quality import halves, report
+from bench.quality import report, resampling
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
-from bench.quality.disguise import hidden, renamed
 from bench.quality.harness import Mode, Tool, WorkTree, ask, ask_ripgrep, ask_semble, build, find_trees
+from bench.quality.renamed_trees import hidden, renamed
 from codecompass.query.retrieval import SIGNALS
 
 SETS = ("search", "nav")
@@ -136,7 +136,7 @@ class _Run:
 def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
     judged = report.judge_searches(truths, answers)
     print(f"\nsearch_code, mode {options.mode}; {report.latency_line(answers)}\n\n{report.search_table(judged)}")
-    print(f"\n{halves.halves_line(judged, report.search_figure)}")
+    print(f"\n{resampling.halves_line(judged, report.search_figure)}")
     path = options.published or _data(options.truth, "published_by_repo.json")
     if path.is_file():
         published = read_published(path)
@@ -173,13 +173,15 @@ def _report_ablations(truths: Sequence[Truth], answers: Sequence[Answer], run: _
     judged = report.judge_searches(truths, answers)
     without = {signal: report.judge_searches(truths, run.answers_without(signal, truths, options.mode)) for signal in SIGNALS}
     print(f"\nNDCG@10 without each signal, mode {options.mode}:\n\n{report.ablation_table(judged, without)}")
-    print(f"\nShare of random halves of the repositories in which each signal earns:\n\n{halves.earning_table(judged, without)}")
+    print(
+        f"\nShare of random halves of the repositories in which each signal earns:\n\n{resampling.earning_table(judged, without)}"
+    )
 
 
 def _report_lookups(truths: Sequence[Truth], answers: Sequence[Answer], options: argparse.Namespace) -> None:
     judged = report.judge_lookups(truths, answers)
     print(f"\nlocate_symbol, whole repositories; {report.latency_line(answers)}\n\n{report.lookup_table(judged)}")
-    print(f"\nsuccess@1 in {halves.halves_line(judged, report.lookup_figure)}")
+    print(f"\nsuccess@1 in {resampling.halves_line(judged, report.lookup_figure)}")
     if options.misses:
         print(f"\nworst lookups:\n{report.misses_table(judged, options.misses)}")
     if options.diff is not None:

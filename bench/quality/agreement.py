@@ -19,9 +19,9 @@ from bench.job import layout_for
 from codecompass.errors import IndexNotReady
 from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.requests import SearchCode
+from codecompass.query.options import QueryOptions
 from codecompass.query.search import find
-from codecompass.query.settings import QuerySettings
-from codecompass.query.source import chunk_lines
+from codecompass.query.source_lines import chunk_lines
 from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.text import Narrowing
 
@@ -81,8 +81,8 @@ def compare(snapshot: Snapshot, root: Path, ripgrep: str, seed: int, count: int)
 def our_lines(snapshot: Snapshot, pattern: Pattern) -> set[Line]:
     """Returns all the lines that the search gives."""
     request = SearchCode(query=pattern.text, mode=pattern.mode)
-    hits = find(snapshot, request, EVERYTHING, QuerySettings(max_matched_lines=EVERYTHING, counted_lines=EVERYTHING))
-    return {(shown.place.place.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+    hits = find(snapshot, request, EVERYTHING, QueryOptions(max_matched_lines=EVERYTHING, counted_lines=EVERYTHING))
+    return {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
 
 
 def ripgrep_lines(ripgrep: str, root: Path, pattern: Pattern, snapshot: Snapshot) -> set[Line]:

@@ -19,7 +19,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
-from codecompass.query import QuerySettings, locate_symbol, search_code
+from codecompass.query import QueryOptions, locate_symbol, search_code
 from codecompass.query.retrieval import SIGNALS
 from codecompass.store.index import Snapshot, WorkspaceIndex
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--prefix", default="", help="what stands before every path of an answer, with its slash")
     parser.add_argument("--without", choices=SIGNALS, action="append", default=[], help="a signal that does not rank")
     options = parser.parse_args(arguments)
-    settings = QuerySettings(without_signals=frozenset(options.without))
+    settings = QueryOptions(without_signals=frozenset(options.without))
     root = canonical_root(options.tree)
     index = WorkspaceIndex(layout_for(root, options.home), project_id(root))
     state = AnswerState(workspace=str(root), project_id=project_id(root), ref="live")
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _ask(
-    snapshot: Snapshot, tool: str, query: str, state: AnswerState, settings: QuerySettings
+    snapshot: Snapshot, tool: str, query: str, state: AnswerState, settings: QueryOptions
 ) -> SearchCodeReply | LocateSymbolReply:
     if tool == "search_code":
         return search_code(snapshot, SearchCode(query=query, limit=LIMIT), state, settings)

@@ -1,15 +1,17 @@
 """Pure steps between a question and its answer, shared by the server and the command line. No event loop in here."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
+from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
     FindRelatedSymbols,
+    FreshnessPolicy,
     GetCodeContext,
     GetFileOutline,
     GetSymbolHierarchy,
@@ -17,16 +19,14 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
-from codecompass.protocol.state_replies import ActiveJob
-from codecompass.protocol.times import iso_time
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.index import Snapshot
-from codecompass.store.job_log import JobProgress
+from codecompass.store.registry import Project
+from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
     # The command line asks without an event loop.
-    from codecompass.actors.job_model import JobState
     from codecompass.actors.messages import QueryRequest
 
 RETRY_AFTER_MS = 1000
@@ -37,7 +37,7 @@ def query(
     snapshot: Snapshot,
     request: "QueryRequest",
     state: AnswerState,
-    settings: QuerySettings,
+    settings: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
     """Answers `request` from a snapshot. Raises what the functions of `query` raise."""
@@ -63,7 +63,7 @@ def needs_symbols(request: AnyRequest) -> bool:
     return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
 
 
-def not_ready(job: "JobState | None", *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
+def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
     """Returns the refusal of a question that an index was not ready for in time: how far it is, and what to do.
 
     One that is built anew because it did not fit (`schema_status`) is an IndexIncompatible, as seed 001 has it; a first one
@@ -106,9 +106,9 @@ def require_ref(wanted: str | None, current: str) -> None:
         )
 
 
-def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
+def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     """Returns what the configuration says to a query whose reply is made for this form of answer."""
-    return QuerySettings(
+    return QueryOptions(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,
         max_result_bytes=settings.query.max_response_bytes,
@@ -118,37 +118,22 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QuerySettings:
     )
 
 
-def active_job(job: "JobState") -> ActiveJob:
-    """Returns a job of this process as the protocol shows it."""
-    return ActiveJob(
-        job_id=job.job_id,
-        progress_token=job.progress_token,
-        mode=job.mode,
-        status=job.status,
-        files_scanned=job.progress.files_scanned,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        estimated_completion_pct=job.progress.percentage,
-        started_at=iso_time(job.started_at or job.created_at),
-    )
+TOUCH_SECONDS: Final = 1 * MINUTES
+"""A project used more recently than this is not noted as used again: a question should not write."""
 
 
-def job_progress(job: "JobState") -> JobProgress:
-    """Returns the counters that the log keeps."""
-    report = job.report
-    if report is None:
-        return JobProgress(
-            percentage=job.progress.percentage,
-            files_scanned=job.progress.files_scanned,
-            files_total=job.progress.files_total,
-            files_indexed=job.progress.files_indexed,
-            symbols_extracted=job.progress.symbols_extracted,
-        )
-    return JobProgress(
-        percentage=100,
-        files_scanned=report.files_scanned,
-        files_total=report.files_changed,
-        files_indexed=report.files_changed,
-        symbols_extracted=report.counts.symbols_written,
-        source_bytes=report.source_bytes,
-    )
+def is_touch_due(project: Project, now: float) -> bool:
+    """Whether the registry should note that `project` was used `now`, in seconds since the epoch."""
+    return now - project.last_used_at > TOUCH_SECONDS
+
+
+def freshness_policy(request: AnyRequest, default: FreshnessPolicy) -> FreshnessPolicy:
+    """Returns what to do where files have changed: what the request says, else the default."""
+    policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
+    return policy or default
+
+
+def timeout_seconds(request: AnyRequest, default: float) -> float:
+    """Returns how long the caller wants to wait, for changes to be indexed or for the search itself; both in seconds."""
+    milliseconds: int | None = getattr(request, "timeout_ms", None)
+    return default if milliseconds is None else milliseconds * MILLISECONDS

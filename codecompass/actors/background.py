@@ -1,19 +1,23 @@
-"""Background work that nobody waits for, and the one error that matters of a nursery's group. A failure costs that round of
-the work, never the server.
+"""What keeps a failure small: background work is run again, a panic of a library becomes an error of ours, and a nursery's
+group of errors the one that matters.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 import structlog
 import trio
 
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, InternalError
 from codecompass.units import SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def keep_at(name: str, chore: Callable[[], Awaitable[None]]) -> None:
@@ -50,3 +54,20 @@ def ungrouped() -> Iterator[None]:
 def innermost(error: BaseException) -> BaseException:
     """Returns the first error of a group of groups; one that is no group as it is."""
     return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:
+    """Returns `work` with a panic in one of the libraries as an InternalError: it is no Exception and would end the server."""
+
+    @wraps(work)
+    def run(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return work(*arguments, **options)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            raise InternalError(
+                f"a library failed unexpectedly ({error}). The log has the details; ask in another way."
+            ) from error
+
+    return run

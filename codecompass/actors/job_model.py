@@ -1,101 +1,83 @@
-"""An index job as others see it: its four stages with their shares of 100 per cent, and one slot with its newest state. A slow
-reader skips states and never slows the job.
+"""A job of this process: its states, what it did, and the object through which others follow it. A slow reader skips states
+and never slows the job.
 """
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
+import msgspec
 import trio
 from msgspec import Struct
 
+from codecompass.jobs import Job, JobMode, JobOutcome, Progress, RecordedProgress
+
 if TYPE_CHECKING:
     # A session knows jobs before anything of the store is loaded.
-    from codecompass.actors.indexing import JobReport
-    from codecompass.store.job_log import JobMode, JobStatus
+    from codecompass.scan.files import Stamp
+    from codecompass.store.writer import WriteCounts
 
 
-Stage = Literal["discovery", "parsing", "indexing", "finalizing"]
+class JobReport(Struct, frozen=True, kw_only=True):
+    """What a job that has published did."""
 
-
-class Progress(Struct, frozen=True, kw_only=True):
-    """A moment of a job. Counts are of files unless named otherwise; `percentage` never falls within a job."""
-
-    stage: Stage
-    files_scanned: int = 0
-    files_total: int = 0
-    files_parsed: int = 0
-    files_indexed: int = 0
-    symbols_extracted: int = 0
+    mode: JobMode
+    generation: int
+    ref: str
+    commit: str
+    file_count: int
+    """Files of the index, as `symbol_count` are its symbols and `source_bytes` the size of its files."""
+    symbol_count: int
+    source_bytes: int
+    files_scanned: int
+    """Files that the scan saw: all, or those of the changed directories."""
+    files_changed: int
+    """Files that are new, removed or of another content; a file with new times alone is not counted."""
+    counts: "WriteCounts"
+    quarantined: tuple[str, ...]
+    """Paths of files whose parse ended a worker process."""
+    duration_seconds: float
+    directories: frozenset[str] = frozenset()
+    """What a watcher has to watch: directories that hold or may come to hold files of the index, '' for the root."""
+    repositories: tuple[str, ...] = ()
+    """Top directories of git repositories, to be watched as well."""
+    linked: Mapping[str, "Stamp"] = {}
+    """Stamps of files with several names: a watcher may miss a write through another name."""
+    is_partial_scan: bool = False
+    warnings: tuple[str, ...] = ()
+    """Sentences of the scan for people."""
 
     @property
-    def percentage(self) -> int:
-        """0..100: discovery to 10, parsing to 70, indexing to 95, finalizing to 99."""
-        match self.stage:
-            case "discovery":
-                return min(10, self.files_scanned // 1000)
-            case "parsing":
-                return 10 + _share(self.files_parsed, self.files_total, 60)
-            case "indexing":
-                return 70 + _share(self.files_indexed, self.files_total, 25)
-            case "finalizing":
-                return 95
-
-    @property
-    def message(self) -> str:
-        """The message for people, in the words of the protocol."""
-        match self.stage:
-            case "discovery":
-                return f"Scanning files: {self.files_scanned} discovered"
-            case "parsing":
-                return (
-                    f"Parsing files: {self.files_parsed}/{self.files_total} ({_share(self.files_parsed, self.files_total, 100)}%)"
-                )
-            case "indexing":
-                return f"Indexing: {self.files_indexed}/{self.files_total} files, {self.symbols_extracted} symbols"
-            case "finalizing":
-                return "Finalizing index..."
+    def outcome(self) -> JobOutcome:
+        """What the registry records of it."""
+        progress = RecordedProgress(
+            percentage=100,
+            files_scanned=self.files_scanned,
+            files_total=self.files_changed,
+            files_indexed=self.files_changed,
+            symbols_extracted=self.counts.symbols_written,
+            source_bytes=self.source_bytes,
+        )
+        return JobOutcome(progress=progress, mode=self.mode, ref=self.ref, changed_files=self.files_changed)
 
 
-def _share(part: int, total: int, of: int) -> int:
-    return of if total <= 0 else min(of, part * of // total)
+class JobState(Job, frozen=True, kw_only=True):
+    """A moment of a job of this process."""
 
-
-_ENDED: Final = frozenset({"published", "failed", "interrupted", "cancelled"})
-
-
-class JobState(Struct, frozen=True, kw_only=True):
-    """A moment of a job. Times are seconds since 1970; `report` is there once it is published, `error` where it failed.
-
-    `error_code` is the protocol's code of that error; a defect is an `internal_error`.
-    """
-
-    job_id: str
-    project_id: str
     project_name: str
     root: str
-    mode: "JobMode"
-    status: "JobStatus"
-    cause: str
-    created_at: float
-    started_at: float | None = None
-    finished_at: float | None = None
     progress: Progress = Progress(stage="discovery")
-    error: str = ""
-    error_code: str = ""
-    report: "JobReport | None" = None
+    report: JobReport | None = None
+    """There once the job has published."""
 
     @property
-    def progress_token(self) -> str:
-        """The token by which clients that opted in follow the job."""
-        return f"index-job-{self.job_id}"
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether this is the job's last state."""
-        return self.status in _ENDED
+    def outcome(self) -> JobOutcome:
+        """What the registry records at its end."""
+        done = JobOutcome(progress=self.progress.recorded()) if self.report is None else self.report.outcome
+        return msgspec.structs.replace(done, mode=self.mode, error=self.error, error_code=self.error_code)
 
 
 class JobView:
-    """A job to look at."""
+    """A job to follow."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -108,7 +90,7 @@ class JobView:
         return self._state
 
     async def wait_change(self, seen: JobState) -> JobState:
-        """Returns the newest state as soon as it is not `seen`. A job that has ended changes no more: returns at once."""
+        """Returns the newest state as soon as it is not `seen`; at once if the job has ended, as it changes no more then."""
         while self._state is seen and not self._state.has_ended:
             await self._changed.wait()
         return self._state
@@ -120,13 +102,34 @@ class JobView:
 
 
 class OwnedJob(JobView):
-    """A job as its workspace holds it."""
+    """A job as its workspace holds it: the only one that may change its state."""
 
     def update(self, state: JobState) -> None:
-        """Shows a new state, and wakes those who watch."""
+        """Shows a new state, and wakes those who follow the job."""
         assert not self._state.has_ended, "a job that has ended changes no more"
         self._state = state
         self._changed.set()
         self._changed = trio.Event()
         if state.has_ended:
             self._ended.set()
+
+
+class ProgressMeter:
+    """How far a running job is. Tells each step; drops one that would go back, as a late report of a scan's thread does."""
+
+    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
+        self._on_progress = on_progress
+        self.progress = Progress(stage="discovery")
+
+    def advance(self, **changes: object) -> None:
+        """Changes these fields of `progress`."""
+        progress = msgspec.structs.replace(self.progress, **changes)
+        if progress.percentage < self.progress.percentage:
+            return
+        self.progress = progress
+        if self._on_progress is not None:
+            self._on_progress(progress)
+
+    def begin_pass(self, files_total: int) -> None:
+        """Counts from zero for another pass over files. Tells nothing."""
+        self.progress = msgspec.structs.replace(self.progress, files_total=files_total, files_parsed=0, files_indexed=0)

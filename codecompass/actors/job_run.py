@@ -52,15 +52,15 @@ class JobRun:
         """Keeps the log of jobs informed until cancelled. A log that cannot be written must not stop a job."""
         await self._shown.wait()
         try:
-            await bench.journal_begin(self.job.state)
+            await bench.record_queued(self.job.state)
             self._has_entry = True
             # It runs once it has the writer lock, and until then another process's job may: that is not to be called lost.
             while (state := self.job.state).status == "queued":
                 await self.job.wait_change(state)
-            await bench.journal_start(self.job.state)
+            await bench.record_running(self.job.state)
             while True:
                 await trio.sleep(JOURNAL_SECONDS)
-                await bench.journal_progress(self.job.state)
+                await bench.record_progress(self.job.state)
         except CodeCompassError as error:
             self._log.warning("job_not_noted", job_id=self.job.state.job_id, error=error.message)
 
@@ -70,7 +70,7 @@ class JobRun:
             return
         try:
             if not self._has_entry:
-                await bench.journal_begin(self.job.state)
-            await bench.journal_end(final)
+                await bench.record_queued(self.job.state)
+            await bench.record_end(final)
         except Exception as error:  # noqa: BLE001 (the log of jobs must not stop a job)
             self._log.warning("job_not_noted", job_id=final.job_id, error=str(error))

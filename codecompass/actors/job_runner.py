@@ -14,14 +14,15 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.background import innermost, ungrouped
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, JobView, OwnedJob, Progress
+from codecompass.actors.index_answers import IndexOnDisk
+from codecompass.actors.job_model import JobReport, JobState, JobView, OwnedJob
 from codecompass.actors.job_run import JobRun
 from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.tracking import Tracking
-from codecompass.actors.workbench import Order, Standing, Workbench
+from codecompass.actors.workbench import JobOrder, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, FileSystemUnresponsive, IndexInProgress, InternalError
-from codecompass.store.job_log import FinalStatus, JobMode, new_job_id
+from codecompass.jobs import FinalStatus, JobMode, Progress
+from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -56,7 +57,7 @@ class JobRunner:
         remember: Callable[[JobView], None],
         announce: Callable[[], None],
     ) -> None:
-        self.standing = Standing(schema_status="not_indexed", schema_version=0)
+        self.index = IndexOnDisk(schema_status="not_indexed", schema_version=0)
         self.last: JobState | None = None
         self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
@@ -105,9 +106,9 @@ class JobRunner:
         """Returns once a job has ended, be it to make way for the next one, or the first index is there to be read."""
         await self._progressed.wait()
 
-    async def look(self) -> None:
-        """Learns how the index lies on disk. Raises what `Workbench.look` raises."""
-        self.standing = await self._bench.look()
+    async def inspect_index(self) -> None:
+        """Learns how the index lies on disk. Raises what `Workbench.inspect_index` raises."""
+        self.index = await self._bench.inspect_index()
 
     def order(self, message: StartJob) -> JobTicket:
         """Starts the job that is asked for or joins one that does the same. Raises IndexInProgress where neither can be."""
@@ -150,7 +151,7 @@ class JobRunner:
 
     def rebuild(self, damage: CodeCompassError) -> JobView:
         """Gives up the index that was found damaged. Returns the job that builds it anew, begun now or earlier."""
-        self.standing = Standing(schema_status="corrupt_manifest", damage=damage.message)
+        self.index = IndexOnDisk(schema_status="corrupt_manifest", damage=damage.message)
         self._tracking.note(None)
         for run in (self._running, self._next):
             if run is not None and run.force:
@@ -161,7 +162,7 @@ class JobRunner:
 
     def _launch(self, cause: str, *, force: bool, is_explicit: bool) -> OwnedJob:
         project = self._project()
-        is_full = force or self.standing.meta is None
+        is_full = force or self.index.meta is None
         job = OwnedJob(
             JobState(
                 job_id=new_job_id(),
@@ -201,7 +202,7 @@ class JobRunner:
                         nursery.start_soon(self._see_first, published)
                         report = await self._index(run, published.set)
                         nursery.cancel_scope.cancel()
-                await self.look()
+                await self.inspect_index()
                 assert run.taken is not None
                 self._changes.landed(run.taken)
                 self._failures = 0
@@ -238,11 +239,11 @@ class JobRunner:
         while True:
             await self._tracking.drain()
             run.taken = self._changes.take()
-            run.is_rebuild = run.force or bool(self.standing.damage)
-            order = Order(
+            run.is_rebuild = run.force or bool(self.index.damage)
+            order = JobOrder(
                 job_id=job.state.job_id,
                 force=run.is_rebuild,
-                directories=None if run.is_rebuild or self.standing.meta is None else run.taken.directories,
+                directories=None if run.is_rebuild or self.index.meta is None else run.taken.directories,
                 files=run.taken.files,
                 # Whoever made an unknown workspace known waits for the answer and for no more than it takes.
                 text_first=self._project().is_auto_discovered,
@@ -254,36 +255,36 @@ class JobRunner:
                 self._changes.put_back(run.taken)
                 run.taken = None
                 await self._bench.wait_unlocked()
-                if self.standing.damage:
-                    await self.look()
+                if self.index.damage:
+                    await self.inspect_index()
 
     async def _see_first(self, published: trio.Event) -> None:
         """Takes in the first generation as soon as it is there, while the job goes on: its own, or another process's."""
         began = trio.current_time()
         # Of a damaged index the description may still be readable.
-        while self.standing.meta is None and not self.standing.damage:
+        while self.index.meta is None and not self.index.damage:
             if published.is_set():
                 await trio.sleep(FIRST_LOOK_SECONDS)
             else:
                 with trio.move_on_after(FIRST_LOOK_SECONDS):
                     await published.wait()
             try:
-                standing = await self._bench.look()
+                index = await self._bench.inspect_index()
             except CodeCompassError as error:
                 self._log.info("not_looked", error=error.message)
                 continue
-            if self.standing.meta is None and standing.meta is not None:
-                self.standing = standing
+            if self.index.meta is None and index.meta is not None:
+                self.index = index
                 self.text_ready_at = trio.current_time()
                 self.text_seconds = self.text_ready_at - began
                 self._progress()
 
     async def _end(self, run: JobRun, seconds: float) -> None:
         final = run.ending or _ended(run.job.state, "cancelled", error=Cancelled("the server stopped before the job had ended"))
-        if final.status == "published" and self.standing.interruption is not None:
+        if final.status == "published" and self.index.interruption is not None:
             # A success makes up for what was interrupted, also where nothing was left to do: the log has to hold it.
             run.show()
-            self.standing = replace(self.standing, interruption=None)
+            self.index = replace(self.index, interruption=None)
         # Before anybody can see the end: who then asks for the log finds the job in it.
         await run.end_journal(self._bench, final)
         run.job.update(final)
@@ -303,7 +304,7 @@ class JobRunner:
             self._failures += not isinstance(run.failure, FileSystemUnresponsive)
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
-        elif self.standing.damage and not run.is_rebuild:
+        elif self.index.damage and not run.is_rebuild:
             # It began before the damage was known, and touched nothing of what is damaged.
             self._launch("the index is damaged", force=True, is_explicit=True)
         elif self._is_wanted and not self._changes.is_current:

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob
+from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
-from codecompass.store.job_log import Interruption
 from codecompass.store.registry import Project
 
 Lifecycle = Literal["starting", "running", "restarting", "failed", "draining", "stopped"]

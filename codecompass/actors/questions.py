@@ -13,12 +13,13 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.answering import needs_symbols, not_ready
+from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
 from codecompass.actors.freshness import Freshness
+from codecompass.actors.index_answers import View
 from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.messages import Query
-from codecompass.actors.workbench import View, Workbench
+from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
     Cancelled,
     CodeCompassError,
@@ -77,7 +78,7 @@ class Questions:
     @property
     def indexing_status(self) -> IndexingStatus:
         """What an answer says of the work on the index."""
-        jobs, meta = self._jobs, self._jobs.standing.meta
+        jobs, meta = self._jobs, self._jobs.index.meta
         if jobs.active is not None or (jobs.is_running and (meta is None or meta.completeness == "partial")):
             return "indexing"
         if meta is not None:
@@ -91,8 +92,7 @@ class Questions:
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
             return await self._bench.answer(query, self._view(freshness, "best_effort"))
-        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
-        wait = self._first_answer_wait if timeout_ms is None else min(self._first_answer_wait, timeout_ms * MILLISECONDS)
+        wait = min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
         view = await self._ready(query, began + wait)
         try:
             return await self._bench.answer(query, view)
@@ -105,8 +105,8 @@ class Questions:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises what keeps the
         question from being answered."""
         jobs, request = self._jobs, query.request
-        policy: FreshnessPolicy = getattr(request, "freshness_policy", None) or self._policy
-        is_bootstrap = jobs.standing.meta is None
+        policy = freshness_policy(request, self._policy)
+        is_bootstrap = jobs.index.meta is None
         if is_bootstrap:
             await self._bootstrap(query, deadline)
         # Who has made an unknown workspace known by asking gets what its text says, marked as such.
@@ -126,12 +126,11 @@ class Questions:
 
     def _patience(self, query: Query) -> float:
         """For how long the caller wants to wait for changes to land, in seconds."""
-        timeout_ms: int | None = getattr(query.request, "timeout_ms", None)
-        return self._freshness_wait if timeout_ms is None else timeout_ms * MILLISECONDS
+        return timeout_seconds(query.request, self._freshness_wait)
 
     @property
     def _lacks_symbols(self) -> bool:
-        meta = self._jobs.standing.meta
+        meta = self._jobs.index.meta
         return meta is not None and meta.completeness == "partial"
 
     async def _bootstrap(self, query: Query, deadline: float) -> None:
@@ -140,19 +139,19 @@ class Questions:
         Raises IndexNotReady where that is not so in time, StoreNewer, and what the job that would have made it failed of.
         """
         jobs = self._jobs
-        if jobs.standing.is_newer:
+        if jobs.index.is_newer:
             raise StoreNewer(
                 "the index was written by a newer codecompass. Upgrade this program, or set CODECOMPASS_HOME to another place.",
                 remediation="upgrade codecompass",
             )
-        jobs.want("first use" if jobs.standing.schema_status == "not_indexed" else "the index on disk does not fit")
+        jobs.want("first use" if jobs.index.schema_status == "not_indexed" else "the index on disk does not fit")
         self._tell_job(query)
         with trio.move_on_at(deadline):
-            while jobs.standing.meta is None and jobs.is_running:
+            while jobs.index.meta is None and jobs.is_running:
                 await jobs.wait_progress()
         self._require_hope()
-        if jobs.standing.meta is None:
-            raise not_ready(jobs.active, has_text=False, schema_status=jobs.standing.schema_status)
+        if jobs.index.meta is None:
+            raise not_ready(jobs.active, has_text=False, schema_status=jobs.index.schema_status)
 
     async def _wait_symbols(self, query: Query, deadline: float) -> None:
         """Waits until the symbols of all files are there. Raises IndexNotReady where they are not in time."""
@@ -198,8 +197,8 @@ class Questions:
         """Builds anew what is damaged or gone, and waits for it. Another process may have replaced it already."""
         self._log.error("index_damaged", cause=error.message)
         if not isinstance(error, IndexDamaged):
-            await self._jobs.look()
-            if self._jobs.standing.meta is not None:
+            await self._jobs.inspect_index()
+            if self._jobs.index.meta is not None:
                 return
         job = self._jobs.rebuild(error)
         self._tell_job(query)
@@ -209,12 +208,12 @@ class Questions:
     def _require_hope(self) -> None:
         """Raises what the last job failed of where there is no index and nobody makes one."""
         jobs = self._jobs
-        if jobs.standing.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+        if jobs.index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
             raise _failed_error(jobs.last, jobs.failure)
 
     def _view(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> View:
         return View(
-            standing=self._jobs.standing,
+            index=self._jobs.index,
             freshness=freshness,
             # Said as it was when the text had come, also where the rest of a small workspace was as quick.
             indexing="indexing" if is_first else self.indexing_status,

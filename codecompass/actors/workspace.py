@@ -114,7 +114,7 @@ class _WorkspaceActor:
 
     async def _open(self) -> None:
         try:
-            await self._jobs.look()
+            await self._jobs.inspect_index()
         except CodeCompassError as error:
             self._log.warning("not_opened", error=error.message)
         self._opened.set()
@@ -186,7 +186,7 @@ class _WorkspaceActor:
 
     def _announce(self) -> None:
         """Publishes what others may see. Called after each transition."""
-        project, jobs, meta = self._project(), self._jobs, self._jobs.standing.meta
+        project, jobs, meta = self._project(), self._jobs, self._jobs.index.meta
         self._publish(
             WorkspaceObservation(
                 project_id=project.project_id,
@@ -195,7 +195,7 @@ class _WorkspaceActor:
                 lifecycle="running",
                 indexing_status=self._questions.indexing_status,
                 freshness_status=self._freshness.status,
-                schema_status=jobs.standing.schema_status,
+                schema_status=jobs.index.schema_status,
                 warm_status="warm" if self._opened.is_set() else "warming",
                 ref="" if meta is None else meta.ref,
                 generation=0 if meta is None else meta.generation,
@@ -204,7 +204,7 @@ class _WorkspaceActor:
                 last_indexed_at=None if meta is None else meta.published_at,
                 active_job=jobs.active,
                 last_job=jobs.last,
-                interruption=jobs.standing.interruption,
+                interruption=jobs.index.interruption,
                 is_watched=self._tracking.is_exact,
                 is_working=jobs.is_running,
             )

@@ -2,29 +2,37 @@
 
 not indexed                -> index it first
 files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say what is stale
-another process is writing -> wait for it as long as a query of the server does, then answer from what is published
+another process is writing -> wait for it as long as a server's query does, then answer from what is published
 nothing can be written     -> answer from what is published, and say why it is not brought up to date
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from codecompass.actors.answering import needs_symbols, not_ready, query_settings, require_ref
+from codecompass.actors.answering import (
+    freshness_policy,
+    is_touch_due,
+    needs_symbols,
+    not_ready,
+    query_settings,
+    require_ref,
+    timeout_seconds,
+)
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.terminal import printable
-from codecompass.cli.workspace import asked, choose
+from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
-from codecompass.protocol.requests import AnyRequest
+from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
@@ -32,13 +40,10 @@ from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
-from codecompass.units import MILLISECONDS, MINUTES
+from codecompass.units import MILLISECONDS
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
-
-TOUCH_SECONDS: Final = 1 * MINUTES
-"""A project used more recently than this is not noted as used again: a question should not write."""
 
 
 class Question(Struct, frozen=True):
@@ -46,7 +51,7 @@ class Question(Struct, frozen=True):
 
     snapshot: Snapshot
     state: AnswerState
-    settings: QuerySettings
+    settings: QueryOptions
     is_expired: Callable[[], bool]
     changed: Collection[str] = ()
 
@@ -68,9 +73,9 @@ def answer(
     arguments: Mapping[str, object],
     query: Callable[[RequestT, Question], ReplyT],
 ) -> Answer[ReplyT]:
-    """Returns what `query` says to the request that `arguments` make.
+    """Returns what `query` replies to the request that `arguments` decode to.
 
-    Raises InvalidInput for arguments that make none, before anything is indexed.
+    Raises InvalidInput for arguments that do not decode, before anything is indexed, and what `choose` and `query` raise.
     """
     options = invocation.options
     decoded = decode(request_type.tool, {**arguments, "project_id": options.project_id})
@@ -78,24 +83,24 @@ def answer(
     assert isinstance(request, request_type)
     with invocation.registry() as registry:
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
-        project = asked(registry, choice)
+        project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":
             _index_first(invocation, registry, project, index.layout, settings)
-        policy = getattr(request, "freshness_policy", None) or settings.query.freshness_policy
+        policy = freshness_policy(request, settings.query.freshness_policy)
         refusal = ""
         try:
             drift, status = _fresh_enough(invocation, registry, project, index, settings, request, policy)
         except _NotWritable as error:
             drift, status, refusal = error.drift, "stale", cannot_update(error.cause)
-        if time.time() - project.last_used_at > TOUCH_SECONDS:
-            # A note for those who look for room: not worth failing a question on a full disk.
+        if is_touch_due(project, time.time()):
+            # Only evictions read it: not worth failing a question on a full disk.
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)
     try:
         with index.snapshot() as snapshot:
-            # Nothing has changed: the content is what HEAD names now, though the index was made when it had another name.
+            # Nothing has changed, so the content is that of the current branch, though it was indexed on another one.
             ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
             require_ref(request.ref, ref)
             changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
@@ -134,7 +139,7 @@ def _index_first(invocation: Invocation, registry: Registry, project: Project, l
         else:
             terminal.note(summary(job), "dim")
             return
-        # Somebody else was first. What they publish is as good; if they go away without, it is our turn.
+        # Another process indexes it already. If it ends without an index, it is our turn.
         while is_locked(layout) and compatibility(layout).status == "not_indexed" and time.monotonic() < gives_up_at:
             time.sleep(OTHERS_POLL_SECONDS)
         if compatibility(layout).status != "not_indexed":
@@ -142,7 +147,7 @@ def _index_first(invocation: Invocation, registry: Registry, project: Project, l
 
 
 class _NotWritable(Exception):
-    """There are changes, and the disk refuses to take them in."""
+    """Files have changed, and the index cannot be written."""
 
     def __init__(self, drift: Drift, cause: PermissionDenied) -> None:
         super().__init__(cause.message)
@@ -157,10 +162,10 @@ def _fresh_enough(
     index: WorkspaceIndex,
     settings: Settings,
     request: AnyRequest,
-    policy: str,
+    policy: FreshnessPolicy,
 ) -> tuple[Drift | None, FreshnessStatus]:
     """Returns how the tree differs from the index, None where a job has just taken it all in. Raises _NotWritable."""
-    timeout_ms = getattr(request, "timeout_ms", None) or settings.query.freshness_wait_ms
+    freshness_wait = timeout_seconds(request, settings.query.freshness_wait_ms * MILLISECONDS)
     began = time.monotonic()
     while True:
         with index.snapshot() as snapshot:
@@ -170,7 +175,7 @@ def _fresh_enough(
             if policy == "strict":
                 raise stale_error(snapshot, drift)
             lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(request)
-        gives_up_at = began + (settings.query.first_answer_wait_ms if lacks_symbols else timeout_ms) * MILLISECONDS
+        gives_up_at = began + (settings.query.first_answer_wait_ms * MILLISECONDS if lacks_symbols else freshness_wait)
         if policy == "best_effort":
             return drift, "syncing" if is_locked(index.layout) else "stale"
         try:
@@ -178,7 +183,7 @@ def _fresh_enough(
         except PermissionDenied as error:
             raise _NotWritable(drift, error) from error
         except IndexInProgress:
-            # Somebody takes changes in already, perhaps ours: let them land, for as long as a question may take.
+            # Another process indexes changes already, perhaps these ones: wait for it as long as the question may take.
             while is_locked(index.layout):
                 if time.monotonic() > gives_up_at:
                     if lacks_symbols:
@@ -190,6 +195,5 @@ def _fresh_enough(
 
 
 def _deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
-    milliseconds = getattr(request, "timeout_ms", None) or settings.query.timeout_ms
-    ends = time.monotonic() + milliseconds * MILLISECONDS
+    ends = time.monotonic() + timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS)
     return lambda: time.monotonic() > ends

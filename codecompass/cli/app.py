@@ -1,4 +1,4 @@
-"""The command line as a whole: which commands there are, and the options in front of them."""
+"""The list of commands, and the options in front of them."""
 
 import asyncclick
 

@@ -1,4 +1,4 @@
-"""Makes a command of a function: the options that all commands have, the boundary where errors become exit codes."""
+"""Makes a command out of a function: adds the options of all commands, and turns errors into exit codes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec
@@ -35,7 +35,7 @@ LENGTHS: Final[Mapping[str, int]] = {
 """Characters that an argument or an option may have, by its name; MAX_LENGTH, that of a path, for all others."""
 
 MAX_VALUES: Final = 1_000
-"""Values of one that may be given several times."""
+"""Values of an option that may be given several times."""
 
 COMMON_PARAMETERS: Final = frozenset({*_EVERYWHERE, *_PROJECT, "help"})
 
@@ -109,7 +109,7 @@ def check_lengths(context: asyncclick.Context, parameters: Mapping[str, object])
         values = value if isinstance(value, tuple) else (value,)
         bound = LENGTHS.get(parameter.name or "", MAX_LENGTH)
         is_one_text = isinstance(value, tuple) and isinstance(parameter, asyncclick.Argument)
-        # The words of an argument are one text with blanks between.
+        # The words of an argument make one text, joined by blanks.
         longest = sum(len(each) + 1 for each in values if isinstance(each, str)) - 1 if is_one_text else 0
         longest = max([longest, *(len(each) for each in values if isinstance(each, str))])
         if longest > bound:
@@ -124,7 +124,7 @@ def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | N
         code = function(invocation) or failure.DONE
         invocation.terminal.out.flush()
     except BrokenPipeError:
-        # Whoever read our output has enough.
+        # The reader of our output, such as `head`, has closed it.
         invocation.terminal.abandon_output()
         return failure.BROKEN_PIPE
     except BaseException as error:
@@ -138,7 +138,7 @@ def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | N
 
 
 def _reported(error: CodeCompassError, invocation: Invocation) -> int:
-    """Reports `error`, on stderr alone where it is stdout that cannot be written."""
+    """Reports `error`; on stderr alone where stdout cannot be written."""
     terminal, options = invocation.terminal, invocation.options
     try:
         code = failure.report(error, terminal, as_json=options.as_json, verbosity=options.verbosity)

@@ -1,10 +1,10 @@
-"""What an index job would take in, without an index: the same scan, and the same look at each file's content."""
+"""What an index job would index: the same scan and the same checks of each file's content, without writing an index."""
 
 import os
 from pathlib import Path
 
 from codecompass.actors.index_limits import index_limits
-from codecompass.cli.output import IndexPlan, LeftOutFile, PlannedFile
+from codecompass.cli.json_output import IndexPlan, LeftOutFile, PlannedFile
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.walk import scan
 from codecompass.settings import IndexSettings

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors as people and programs read them."""
+"""How a command ends: exit codes, and errors as text or JSON."""
 
 import os
 import re
@@ -31,10 +31,10 @@ NOT_FOUND: Final = 3
 
 BROKEN_PIPE: Final = 141
 INTERRUPTED: Final = 130
-"""What a shell reports for a program that ended by SIGPIPE and SIGINT."""
+"""What a shell reports for a program that SIGPIPE or SIGINT ended."""
 
 MAX_MESSAGE_LENGTH: Final = 1_000
-"""Characters of what is said of a wrong command line."""
+"""Characters of a message about a wrong command line."""
 
 COMMANDS: Final = {
     "search_code": "search",
@@ -44,13 +44,13 @@ COMMANDS: Final = {
     "sync_repo": "sync",
     "index_status": "status",
 }
-"""The command that does what a tool does."""
+"""The command for each tool that has one."""
 
 _TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
 _WITH_COMMAND: Final = re.compile(
     rf"(?:call |run )?\b(?:{'|'.join(COMMANDS)})\b(?:(?!\. )[^()])*? \(on the command line: ([^)]*)\)", re.IGNORECASE
 )
-"""A remedy in both forms: `index_repo with force: true (on the command line: codecompass index --force)`."""
+"""A remedy for agents and for people: `index_repo with force: true (on the command line: codecompass index --force)`."""
 
 _WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
 _NOT_FOUND: Final = (
@@ -64,7 +64,7 @@ _NOT_FOUND: Final = (
 
 
 def exit_code(error: CodeCompassError) -> int:
-    """Returns the exit code that says what kind of failure it was."""
+    """Returns the exit code for the kind of error."""
     if isinstance(error, _WRONG_USAGE):
         return WRONG_USAGE
     return NOT_FOUND if isinstance(error, _NOT_FOUND) else FAILED
@@ -75,7 +75,7 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
     if verbosity > 1:
         terminal.note("".join(traceback.format_exception(error)).rstrip(), "dim")
     if as_json:
-        from codecompass.cli.output import ErrorReport
+        from codecompass.cli.json_output import ErrorReport
         from codecompass.protocol.encode import encode
 
         terminal.json(encode(ErrorReport(error=error_body(error))))
@@ -86,7 +86,7 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
 
 
 def as_commands(text: str) -> str:
-    """Returns `text`, written for callers of tools, with the commands that do the same in their place."""
+    """Returns `text`, which names tools, with the names of commands in their place."""
     text = _WITH_COMMAND.sub(r"\1", text)
     return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 
@@ -95,10 +95,10 @@ def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: 
     """Writes what is wrong with the command line and returns the exit code."""
     message = " ".join(message.split())  # asyncclick lists choices on lines of their own
     if len(message) > MAX_MESSAGE_LENGTH:
-        # It repeats a value, and what is to be done stands at the end.
+        # The middle repeats a value of the user; the remedy is at the end.
         message = f"{message[: MAX_MESSAGE_LENGTH // 2]}…{message[-MAX_MESSAGE_LENGTH // 2 :]}"
     if as_json:
-        from codecompass.cli.output import ErrorReport
+        from codecompass.cli.json_output import ErrorReport
         from codecompass.protocol.encode import encode
 
         terminal.json(encode(ErrorReport(error=ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()))))
@@ -110,9 +110,9 @@ def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: 
 
 
 def as_known(error: BaseException) -> CodeCompassError | None:
-    """Returns the error to report for whatever ended a command; None for what is none of ours (an interrupt).
+    """Returns the error to report for an exception that ended a command; None for an interrupt or exit.
 
-    A group of errors (from concurrent tasks) is as good as its first known member: the others are its consequences.
+    Of a group, from concurrent tasks, it is the first that is not an InternalError: the others are mostly its consequences.
     """
     if isinstance(error, CodeCompassError):
         return error
@@ -123,7 +123,7 @@ def as_known(error: BaseException) -> CodeCompassError | None:
             return None
         return next((member for member in known if not isinstance(member, InternalError)), known[0])
     if isinstance(error, FileNotFoundError) and error.filename is None and working_directory() is None:
-        # What a relative path becomes where there is no directory that it could be relative to.
+        # A relative path was used where the current directory does not exist.
         return ProjectNotFound(GONE_DIRECTORY)
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""

@@ -1,4 +1,4 @@
-"""Commands that teach: help with examples, loaded one by one, so that help needs neither the index nor an event loop."""
+"""Help with examples, and commands that are imported one by one, so that help needs neither the index nor an event loop."""
 
 import difflib
 import inspect
@@ -13,7 +13,7 @@ from msgspec import Struct
 MAX_WIDTH: Final = 100
 
 MEANT: Final = 0.65
-"""How alike an unknown command and a known one must be: `serach` and `search` are, `frobnicate` and `locate` are not."""
+"""Least similarity for a suggestion, as difflib counts it: `serach` gets `search`, `frobnicate` gets nothing."""
 
 
 class Example(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Example(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A command in the list of commands, and where it is: an attribute of a module that is loaded when it is needed."""
+    """A command in the list of commands: an attribute of a module that is imported when it is needed."""
 
     name: str
     section: str
@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True):
 
 
 class HelpFormatter(asyncclick.HelpFormatter):
-    """Headings in bold; colour codes are dropped again where the output is no terminal."""
+    """Writes headings in bold; asyncclick strips colour codes where the output is no terminal."""
 
     def write_heading(self, heading: str) -> None:
         """Writes a heading."""
@@ -46,7 +46,7 @@ class HelpFormatter(asyncclick.HelpFormatter):
 
 
 class Context(asyncclick.Context):
-    """A context whose help looks as above."""
+    """A context that uses this formatter."""
 
     formatter_class = HelpFormatter
 
@@ -84,7 +84,7 @@ class TeachingCommand(asyncclick.Command):
 
 
 class LazyGroup(asyncclick.Group):
-    """A group that knows its commands by name and loads a module only when its command runs or shows its help."""
+    """A group that imports the module of a command only when the command runs or shows its help."""
 
     context_class = Context
 
@@ -105,7 +105,7 @@ class LazyGroup(asyncclick.Group):
         return list(self.entries)
 
     def get_command(self, ctx: asyncclick.Context, cmd_name: str) -> asyncclick.Command | None:
-        """Returns the command, loaded, or None."""
+        """Returns the command, imported now if need be; None where there is none."""
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
@@ -115,7 +115,7 @@ class LazyGroup(asyncclick.Group):
     async def resolve_command(
         self, ctx: asyncclick.Context, args: list[str]
     ) -> tuple[str | None, asyncclick.Command | None, list[str]]:
-        """Finds the command that the arguments begin with; for an unknown one, says which was meant."""
+        """Returns the command that the arguments begin with. For an unknown one the error suggests a similar name."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=MEANT)
@@ -139,7 +139,7 @@ class LazyGroup(asyncclick.Group):
             formatter.write_dl(records, col_max=26)
 
     def shell_complete(self, ctx: asyncclick.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Returns the names that begin like `incomplete`, without loading a module."""
+        """Returns the names that begin with `incomplete`, without importing a command."""
         found = [CompletionItem(e.name, help=e.summary) for e in self.entries.values() if e.name.startswith(incomplete)]
         return found + asyncclick.Command.shell_complete(self, ctx, incomplete)
 

@@ -2,6 +2,7 @@
 the user names them.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -10,16 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from codecompass.cli.terminal import Terminal
+from codecompass.cli.terminal import Terminal, printable, working_directory
 from codecompass.settings import Settings, read_environment, require_utf8, user_file
 from codecompass.settings_sources import Loaded, Sources, load_settings
 
 if TYPE_CHECKING:
     from codecompass.store.layout import HomeLayout
     from codecompass.store.registry import Registry
-import os
-
-from codecompass.cli.terminal import printable, working_directory
 
 
 class GlobalOptions(Struct, frozen=True, kw_only=True):
@@ -32,7 +30,7 @@ class GlobalOptions(Struct, frozen=True, kw_only=True):
     project_id: str | None = None
 
     def merged(self, later: "GlobalOptions") -> "GlobalOptions":
-        """Returns both together; what stands after the command's name counts."""
+        """Returns both together; those after the command's name win."""
         return GlobalOptions(
             verbosity=self.verbosity + later.verbosity,
             config=later.config or self.config,
@@ -43,7 +41,7 @@ class GlobalOptions(Struct, frozen=True, kw_only=True):
 
 
 class Invocation:
-    """One run of one command. Settings are read when first asked for."""
+    """One run of one command. Settings are read when first used."""
 
     def __init__(self, options: GlobalOptions) -> None:
         self.options = options
@@ -52,7 +50,7 @@ class Invocation:
         self._said: set[str] = set()
 
     def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
-        """Returns the settings for a project, or those that need none. Raises InvalidInput."""
+        """Returns the settings with their origins, without a project's file for None. Raises InvalidInput."""
         config = self.options.config
         return load_settings(
             Sources(
@@ -66,14 +64,14 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings that no project's file can change."""
+        """The settings without those of any project's own file."""
         loaded = self.load()
         for warning in loaded.warnings:
             self.terminal.warn(warning)
         return loaded.settings
 
     def settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`. What its own file may not set is said once."""
+        """Returns the settings of the project at `root`. Warns once of what its own file may not set."""
         loaded = self.load(root)
         for refusal in loaded.refused:
             if refusal not in self._said:
@@ -82,7 +80,7 @@ class Invocation:
         return loaded.settings
 
     def logged_settings_for(self, root: Path) -> Settings:
-        """As `settings_for`, for a server: what a project's own file may not set is logged."""
+        """Returns the settings of the project at `root`, for a server: logs what its own file may not set."""
         import structlog
 
         loaded = self.load(root)
@@ -92,7 +90,7 @@ class Invocation:
 
     @cached_property
     def home(self) -> "HomeLayout":
-        """Where all data lies."""
+        """The data directory."""
         from codecompass.store.layout import HomeLayout, default_home
 
         configured = self.settings.storage.data_dir
@@ -102,7 +100,7 @@ class Invocation:
 
     @contextmanager
     def registry(self) -> Iterator["Registry"]:
-        """Gives the registry, with the jobs of processes that are gone noted as interrupted."""
+        """Opens the registry, and marks the jobs of processes that have ended as interrupted."""
         from codecompass.store.job_log import JobLog
         from codecompass.store.registry import open_registry
 
@@ -112,7 +110,7 @@ class Invocation:
 
 
 def path_in_project(path: str, root: Path) -> str:
-    """Returns the path relative to the project of a file named from here; one that is not here stays as it is."""
+    """Returns a path, relative to the current directory, as one relative to the project; unchanged where no such file exists."""
     here = working_directory()
     full = os.path.realpath(os.path.join(here or "/", os.path.expanduser(path)))
     if os.path.isabs(path) or os.path.exists(full):
@@ -123,7 +121,7 @@ def path_in_project(path: str, root: Path) -> str:
 
 
 def shown_path(root: Path, path: str) -> str:
-    """Returns a path of the project as the user can open it from where they stand."""
+    """Returns a path of the project relative to the current directory if that is in the project, else absolute."""
     here = working_directory()
     full = os.path.join(root, path)
     if here is None:

@@ -1,4 +1,4 @@
-"""Runs an index job to its end from the command line: an event loop for it, its entry in the log, its progress bar."""
+"""Runs an index job to its end from the command line, with an event loop, an entry in the log of jobs and a progress bar."""
 
 import time
 from functools import partial
@@ -8,34 +8,37 @@ from typing import TYPE_CHECKING, Final
 from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import FinishedJob
+from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
 from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.protocol.times import iso_time
 from codecompass.settings import IndexSettings
-from codecompass.store.job_log import FinalStatus, Job, JobLog, JobMode, JobProgress, new_job_id
+from codecompass.store.job_log import JobLog, JobRecord, new_job_id
 from codecompass.store.registry import Project, Registry
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.indexing import JobReport
-    from codecompass.actors.job_model import Progress
+    from codecompass.actors.job_model import JobReport
 
 LOG_SECONDS: Final = 0.5
-"""How often the log of jobs learns how far the job is; others poll it about as often."""
+"""How often progress is written to the log of jobs; other processes poll it about as often."""
 
 OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
+"""How often the writer lock of another process is checked."""
+
 OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
+"""How long `index` and `sync` wait for another process that writes the index."""
 
 STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
 
 
 def run_job(invocation: Invocation, registry: Registry, project: Project, *, force: bool = False, cause: str) -> FinishedJob:
-    """Brings the index of `project` up to its tree, and returns what that took.
+    """Brings the index of `project` up to date, and returns the finished job.
 
     Raises IndexInProgress where another process writes the index, PermissionDenied where the store cannot be written,
-    StoreNewer where a newer program wrote it. Interrupted, it drops what was not published and passes the interrupt on.
+    StoreNewer where a newer program wrote it. An interrupt discards what was not published, and is raised again.
     """
     import trio
 
@@ -67,7 +70,7 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
 
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
-    """Does what `run_job` does, after whoever else is writing the index. Raises IndexInProgress after ten minutes of that."""
+    """Does what `run_job` does, once no other process writes the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
     from codecompass.store.lock import is_locked
 
     layout = invocation.home.project(project.project_id)
@@ -102,9 +105,9 @@ def summary(job: FinishedJob) -> str:
 
 
 class _LogEntry:
-    """The job's entry in the log. It begins with the first report, which comes from inside the writer lock.
+    """The job's entry in the log. It is created by the first report of progress, which is made under the writer lock.
 
-    A job that is refused, because another one is writing, thus leaves no trace: it never was one.
+    So a job that is refused because another process writes the index leaves no entry.
     """
 
     def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
@@ -112,8 +115,8 @@ class _LogEntry:
         self._jobs, self._project_id, self._mode, self._cause = jobs, project_id, mode, cause
         self._written_at: float | None = None
 
-    def note(self, progress: "Progress") -> None:
-        """Takes the state of the job; writes it down now and then."""
+    def note(self, progress: Progress) -> None:
+        """Writes the state of the job, at most once in LOG_SECONDS."""
         now = time.monotonic()
         if self._written_at is None:
             self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
@@ -121,37 +124,16 @@ class _LogEntry:
         elif now - self._written_at < LOG_SECONDS:
             return
         self._written_at = now
-        counters = JobProgress(
-            percentage=progress.percentage,
-            files_scanned=progress.files_scanned,
-            files_total=progress.files_total,
-            files_indexed=progress.files_indexed,
-            symbols_extracted=progress.symbols_extracted,
-        )
-        self._jobs.update(self.job_id, counters)
+        self._jobs.update(self.job_id, progress.recorded())
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
-        """Notes an end without success."""
+        """Writes an end without success."""
         if self._written_at is not None:
-            self._jobs.finish(self.job_id, status, error=error, error_code=error_code)
+            self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
-    def publish(self, report: "JobReport") -> Job:
-        """Notes success."""
-        return self._jobs.finish(
-            self.job_id,
-            "published",
-            progress=JobProgress(
-                percentage=100,
-                files_scanned=report.files_scanned,
-                files_total=report.files_changed,
-                files_indexed=report.files_changed,
-                symbols_extracted=report.counts.symbols_written,
-                source_bytes=report.source_bytes,
-            ),
-            mode=report.mode,
-            ref=report.ref,
-            changed_files=report.files_changed,
-        )
+    def publish(self, report: "JobReport") -> JobRecord:
+        """Writes success, and returns the entry."""
+        return self._jobs.finish(self.job_id, "published", report.outcome)
 
 
 async def _run(
@@ -166,7 +148,7 @@ async def _run(
     from codecompass.actors.indexing import IndexJob
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
-    def watch(progress: "Progress") -> None:
+    def watch(progress: Progress) -> None:
         display.show(progress)
         entry.note(progress)
 
@@ -182,7 +164,7 @@ async def _run(
         ).run()
 
 
-def _finished(project: Project, job: Job, report: "JobReport") -> FinishedJob:
+def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:
     return FinishedJob(
         job_id=job.job_id,
         project_id=project.project_id,

@@ -1,7 +1,7 @@
 """The entry point of the command line.
 
-asyncclick parses inside a coroutine that never waits for anything, so it is driven here by hand: help and wrong usage need
-no event loop. A command that needs one starts it by itself.
+asyncclick parses in a coroutine that never waits, so it is run here without an event loop. A command that needs a loop starts
+one itself.
 """
 
 import os
@@ -26,11 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A path or a line of code may hold what this terminal's encoding cannot show.
+            # A path or a line of code may have characters that the terminal's encoding has not.
             stream.reconfigure(errors="backslashreplace")
     color = None if wants_color(environment) else False
     try:
-        code = _driven(build_app().main(given, prog_name=PROGRAM, standalone_mode=False, color=color))
+        code = _run_without_loop(build_app().main(given, prog_name=PROGRAM, standalone_mode=False, color=color))
         sys.stdout.flush()
     except asyncclick.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -43,11 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return failure.FAILED
         return failure.INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # Help is written by asyncclick, which exits when nobody reads it any more.
+        # asyncclick writes the help, and exits where its reader has closed the pipe.
         Terminal(environment).abandon_output()
         return failure.BROKEN_PIPE
     except OSError as error:
-        # Help again: it is outside the boundary that commands have.
+        # Writing the help failed, which `run_guarded` does not cover.
         known = failure.as_known(error)
         if known is None:
             raise
@@ -58,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing_streams() -> None:
-    """Gives the process the standard streams that it was started without, before anything else takes their numbers."""
+    """Opens standard streams that the process was started without, before other files get their descriptors."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
 
 
-def _driven(coroutine: Coroutine[Any, Any, Any]) -> object:
+def _run_without_loop(coroutine: Coroutine[Any, Any, Any]) -> object:
     try:
         coroutine.send(None)
     except StopIteration as stop:

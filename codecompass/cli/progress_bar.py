@@ -1,18 +1,18 @@
-"""The progress of long work on stderr, for whoever watches. Draws nothing where nobody does."""
+"""The progress of an index job on the last line of stderr, where that is a terminal."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from codecompass.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from codecompass.actors.job_model import Progress
+from codecompass.jobs import Progress
 
 REFRESH_SECONDS: Final = 0.1
+BAR_COLUMNS: Final = 40
 
-_WORDS: Final = {
+_STAGES: Final = {
     "discovery": "Scanning files",
     "parsing": "Reading and parsing",
     "indexing": "Adding symbols",
@@ -23,55 +23,49 @@ _WORDS: Final = {
 class ProgressDisplay(Protocol):
     """What shows the progress of a job."""
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: Progress) -> None:
         """Takes the latest state; may leave it out."""
 
 
-class _Nothing:
+class _NoDisplay:
     def show(self, progress: "Progress") -> None:
-        """Nobody watches."""
+        """Shows nothing: stderr is no terminal."""
+
+
+class _Bar:
+    """Drawn when a report comes, not by a thread: a bar that moves by itself would hide that nothing happens."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._began_at = time.monotonic()
+        self._drawn_at = -math.inf
+
+    def show(self, progress: "Progress") -> None:
+        now = time.monotonic()
+        if now - self._drawn_at < REFRESH_SECONDS:
+            return
+        self._drawn_at = now
+        self._terminal.draw(progress_line(progress, now - self._began_at))
 
 
 @contextmanager
 def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
-    """Gives a bar that is gone when the block ends."""
+    """Gives a bar that is removed when the block ends."""
     if not terminal.shows_progress:
-        yield _Nothing()
+        yield _NoDisplay()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[counts]}", style="dim"),
-        TimeElapsedColumn(),
-    )
-
-    class Bar:
-        def __init__(self, bar: RichProgress, task: TaskID) -> None:
-            self._bar, self._task = bar, task
-            self._drawn_at = 0.0
-
-        def show(self, progress: "Progress") -> None:
-            now = time.monotonic()
-            if now - self._drawn_at < REFRESH_SECONDS:
-                return
-            self._drawn_at = now
-            self._bar.update(
-                self._task, description=_WORDS[progress.stage], completed=progress.percentage, counts=_counts(progress)
-            )
-            self._bar.refresh()
-
-    # Drawn by hand from the reports: a drawing thread would go on while nothing happens.
-    with RichProgress(*columns, console=Console(file=terminal.err), transient=True, auto_refresh=False) as bar:
-        yield Bar(bar, bar.add_task(_WORDS["discovery"], total=100, counts=""))
+    try:
+        yield _Bar(terminal)
+    finally:
+        terminal.draw("")
 
 
-def _counts(progress: "Progress") -> str:
-    if progress.stage == "discovery":
-        return f"{progress.files_scanned:,} files"
-    symbols = f", {progress.symbols_extracted:,} symbols" if progress.symbols_extracted else ""
-    return f"{progress.files_parsed:,}/{progress.files_total:,} files{symbols}"
+def progress_line(progress: "Progress", elapsed_seconds: float) -> str:
+    """Returns the line for a state of the job: stage, bar, counters, time since the beginning."""
+    bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
+    minutes, seconds = divmod(int(elapsed_seconds), 60)
+    counts = f"{progress.files_scanned:,} files"
+    if progress.stage != "discovery":
+        symbols = f", {progress.symbols_extracted:,} symbols" if progress.symbols_extracted else ""
+        counts = f"{progress.files_parsed:,}/{progress.files_total:,} files{symbols}"
+    return f"{_STAGES[progress.stage]} {bar} {progress.percentage:>3}% {counts} {minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -1,5 +1,5 @@
-"""What is known of a project without a server: the state that `projects list` and `status` show, also for one that is not
-registered, not indexed, or not readable.
+"""The state of a project, read without a server, for `projects list` and `status`; also of one that is not registered, not
+indexed or not readable.
 """
 
 from typing import Literal
@@ -31,14 +31,14 @@ StateName = Literal["ready", "partial", "indexing", "not_indexed", "reindex_requ
 
 
 class ProjectState(Struct, frozen=True):
-    """A project as it lies on disk. `meta` is None unless the index can be read."""
+    """The state of a project on disk. `meta` is None unless the index can be read."""
 
     name: StateName
     meta: IndexMeta | None
 
 
 def project_state(home: HomeLayout, project: Project) -> ProjectState:
-    """Returns the state of a project. Never raises: what cannot be read is the state."""
+    """Returns the state of a project. Never raises: an unreadable index is a state too."""
     layout = home.project(project.project_id)
     meta = _meta(WorkspaceIndex(layout, project.project_id))
     if not project.root.is_dir():
@@ -70,12 +70,13 @@ def _meta(index: WorkspaceIndex) -> IndexMeta | None:
 
 
 RECENT_JOBS = 5
+"""Finished jobs that `status` lists."""
 
 
-def index_standing(
+def index_status_reply(
     invocation: Invocation, registry: Registry, choice: Choice, settings: Settings, request: IndexStatus
 ) -> IndexStatusReply:
-    """Returns what the tool `index_status` answers for the project of `choice`. Raises RefNotIndexed."""
+    """Returns the reply of the tool `index_status` for the project of `choice`. Raises RefNotIndexed."""
     layout = invocation.home.project(choice.project_id)
     found = compatibility(layout)
     jobs = jobs_state(registry, choice.project_id)
@@ -112,7 +113,7 @@ def index_standing(
             drift = drift_of(snapshot, str(choice.root), settings)
             freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
             if snapshot.meta.completeness == "partial":
-                # Files whose symbols are missing count as changed for a job, but nobody has changed them.
+                # To a job, files without symbols count as changed, but the user has not changed them.
                 warnings = ("the index is not complete: the last run ended before all symbols were there",)
             elif not drift.is_fresh:
                 warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
@@ -125,6 +126,6 @@ def index_standing(
 
 
 def jobs_state(registry: Registry, project_id: str) -> JobsState:
-    """Returns what the log says of a project's jobs, as the protocol says it."""
+    """Returns the jobs of a project in the log, as the protocol shows them."""
     log = JobLog(registry)
     return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

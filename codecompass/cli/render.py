@@ -1,4 +1,4 @@
-"""Hits and outlines as people read them: `path:line` first, so that a terminal or an editor can follow it."""
+"""Hits and outlines as text for people: `path:line` first, which terminals and editors can open."""
 
 import re
 import textwrap
@@ -12,7 +12,7 @@ from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode,
 from codecompass.protocol.text.code import Name, gathered, short_name
 
 MAX_LINE_COLUMNS: Final = 200
-"""Where the output is no terminal. A line of code beyond this is data."""
+"""Where the output is no terminal. Longer lines are data rather than code."""
 
 _TYPES: Final[tuple[Style, ...]] = ("magenta",)
 KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
@@ -30,7 +30,7 @@ def write_hits(
     results: Sequence[Result],
     pattern: re.Pattern[str] | None,
 ) -> None:
-    """Writes one block a hit: where and what, the signature, the lines that matter."""
+    """Writes a block for each hit: path and name, the signature, the lines of the excerpt."""
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
@@ -51,7 +51,7 @@ def write_hits(
 def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -> str:
     directory, slash, name = shown_path(root, result.path).rpartition("/")
     is_symbol = result.result_type == "symbol"
-    # Of a piece of text, the line that matters is where one wants to land.
+    # A hit in text points to its first excerpt line, where the reader wants to be.
     line = f":{excerpt.lines[0].line if excerpt.lines and not is_symbol else result.line_start}"
     place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold") + terminal.style(line, "cyan")
     if not result.name:
@@ -85,7 +85,7 @@ def _highlighted(terminal: Terminal, code: str, pattern: re.Pattern[str] | None)
 
 
 def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> None:
-    """Writes the tree: line numbers to the left, nesting by indentation, signatures where there are any."""
+    """Writes the tree: line numbers on the left, nesting as indentation, signatures where there are any."""
     place = terminal.style(shown_path(root, reply.file_path), "cyan", "bold")
     terminal.line(f"{place}  {terminal.style(reply.language, 'dim')}")
     nodes = list(_flattened(reply.symbols, 0))
@@ -107,7 +107,7 @@ def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
     styles = KIND_STYLES.get(node.kind, ("yellow",))
     name = printable(node.name)
     signature = printable(node.signature)
-    # A signature that says the name says the rest too; without one, the kind has to.
+    # A signature with the name in it says what the symbol is; without one, the kind is written.
     text = signature if name in signature else f"{node.kind} {name}"
     text = cut(text, room)
     before, found, after = text.partition(name)

@@ -1,12 +1,9 @@
-"""`search` and `locate`: their options, the query, and its answer for people or programs."""
+"""Runs the queries of `search` and `locate`, and writes their replies as text or JSON."""
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from typing import Any, Final, assert_never
-
-import asyncclick
-from asyncclick.shell_completion import CompletionItem
+from collections.abc import Mapping
+from typing import Final, assert_never
 
 from codecompass import amounts
 from codecompass.cli.answering import Question, answer
@@ -15,18 +12,17 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
 from codecompass.protocol.encode import encode
-from codecompass.protocol.kinds import KINDS_ON_INPUT
 from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
-from codecompass.protocol.requests import DETAIL_LEVELS, EXPLAIN_LEVELS, FRESHNESS_POLICIES, LocateSymbol, SearchCode
+from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.excerpts import word_pattern
-from codecompass.query.lookup import locate_symbol
+from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
 from codecompass.store.registry import Project
 
 
 def sentence(explained: PathExplanation) -> str:
-    """Returns the verdict on the file and what it rests on, for people."""
+    """Returns what --why-not found out about the file, as a sentence."""
     path = printable(explained.path)
     match explained.verdict:
         case "shown":
@@ -51,69 +47,8 @@ def sentence(explained: PathExplanation) -> str:
     return said
 
 
-class Suggested(asyncclick.ParamType[str]):
-    """A value of a list that a shell completes. Whether it is in the list is said by the tool, in the tool's words."""
-
-    name = "text"
-
-    def __init__(self, *values: str) -> None:
-        self._values = values
-
-    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """Returns the values that begin like `incomplete`."""
-        return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
-
-
-def hit_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options of every command that lists hits."""
-    for option in reversed(
-        (
-            asyncclick.option("--limit", "-n", metavar="N", help="Show so many hits at most, 1 to 100 [10]."),
-            asyncclick.option("--language", "-l", metavar="NAME", help="Only files of these languages: python,go."),
-            asyncclick.option("--path", "-p", metavar="GLOB", help="Only files whose path fits: 'src/**,!**/test/**', lib/."),
-            asyncclick.option(
-                "--kind",
-                "-k",
-                metavar="KIND",
-                type=Suggested(*KINDS_ON_INPUT),
-                help="Only definitions of these kinds: fn,class.",
-            ),
-            asyncclick.option(
-                "--detail-level",
-                "-d",
-                metavar="LEVEL",
-                type=Suggested(*DETAIL_LEVELS),
-                help="How much to show of each hit: location, signature, context or body.",
-            ),
-            asyncclick.option("--docs", is_flag=True, help="With -d body, the comment above a definition as well."),
-            asyncclick.option("--compact", is_flag=True, help="Leave out everything but what a program needs."),
-            asyncclick.option(
-                "--freshness-policy",
-                metavar="POLICY",
-                type=Suggested(*FRESHNESS_POLICIES),
-                help="When files have changed: balanced takes them in first, strict refuses, best_effort answers "
-                "from what is indexed.",
-            ),
-            asyncclick.option(
-                "--ranking-explain-level",
-                metavar="LEVEL",
-                type=Suggested(*EXPLAIN_LEVELS),
-                help="Say why a hit stands where it stands: off, basic or full.",
-            ),
-            asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
-def given(arguments: dict[str, object]) -> dict[str, object]:
-    """Returns the arguments that were given on the command line, as a tool takes them."""
-    return {name: value for name, value in arguments.items() if value is not None and value is not False}
-
-
 MAX_ECHO_COLUMNS: Final = 200
-"""Of a question that found nothing, so much is repeated. A pasted page is no help to anybody."""
+"""How much of a query without hits the message repeats; the query may be a pasted page."""
 
 
 def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
@@ -162,7 +97,7 @@ def _write(
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
-        # A scan that was cut short has said so above.
+        # Where a scan was cut short, one of the warnings says so.
         terminal.warn("the answer is not complete: some files have no symbols in the index yet")
     if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
         for action in reply.suggested_next_actions:
@@ -178,17 +113,17 @@ def _write(
 
 
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
-    """What to highlight in the lines of a hit."""
+    """Returns what to highlight in the lines of a hit."""
     if mode == "auto":
         return word_pattern(query)
     try:
         return re.compile(query if mode == "regex" else re.escape(query))
     except re.error:
-        return None  # the search knows another dialect; only the colour is missing
+        return None  # valid for RE2 but not for `re`: nothing is highlighted
 
 
 def _command_line(action: NextAction) -> str:
-    """Returns the command that does what `action` proposes, to be copied into a shell."""
+    """Returns the command line for `action`, quoted for a shell."""
     words = ["codecompass", COMMANDS.get(action.tool, action.tool)]
     words += ["--mode", action.mode] if action.mode else []
     words += ["-n", str(action.limit)] if action.limit else []

@@ -1,8 +1,8 @@
-"""From the options of `serve-mcp` to a server that runs, and ends in order.
+"""Runs the server or the bridge of `serve-mcp` from its options to an orderly end.
 
-    options -> settings, rules (checked: wrong ones end here) -> standard streams taken -> log -> session -> server
+    options -> settings and rules, checked -> standard streams taken -> log -> session -> server
 
-Owns what belongs to the process and not to a server: signals, descriptors, the log.
+Owns what belongs to the process rather than to a server: signals, descriptors, the log.
 """
 
 import math
@@ -23,7 +23,6 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
-from codecompass.log_stream import LogStream
 from codecompass.projects.rules import RoutingRules, routing_rules
 from codecompass.settings import LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
-"""Settings that mean something to a process that only passes messages on."""
+"""Settings that a bridge, which only passes messages on, uses."""
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 END_SECONDS: Final = 15.0
-"""How long an end may take: what is in flight gets its time, workspaces 5 s, the log of jobs 10 s at most."""
+"""How long the shutdown may take: pending calls, then workspaces 5 s, the log of jobs 10 s at most."""
 
 _PRIVATE: Final = 0o600
 
@@ -60,7 +59,7 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     been started then.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        # Until the server heeds it by itself: a handler of ours would wait for a path that does not answer.
+        # Until the server handles it: Python's handler would not run while a path that does not answer is being read.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
     for warning in loaded.warnings:
@@ -68,7 +67,7 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     settings = loaded.settings
     wrong = _unknown_tools(settings.server.tools)
     if wrong is not None:
-        # As it is: elsewhere the names of tools in an error stand for the commands that do the same.
+        # Reported as it is: `failure.report` would replace the names of tools by commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
     if settings.server.transport == "http":
@@ -84,7 +83,7 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
 
 
 def _serve_over_http(invocation: Invocation, settings: Settings, rules: RoutingRules, log_file: str | None) -> int:
-    """As `serve`. The port is taken before anything else is loaded, so that one that is in use is said at once."""
+    """Serves over HTTP. The port is opened before the server is imported, so that a port in use is reported at once."""
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
     with _log_to(log_file):
@@ -109,7 +108,7 @@ async def _serve_http(invocation: Invocation, settings: Settings, rules: Routing
 def bridge(
     invocation: Invocation, address: str, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None
 ) -> int:
-    """Passes on to the server at `address` what a client says on stdin, until it goes or a signal comes.
+    """Passes messages between a client on stdin and stdout and the server at `address`, until the client goes or a signal comes.
 
     Raises InvalidInput for options that make no sense here, PermissionDenied for a log file that cannot be written.
     """
@@ -151,12 +150,12 @@ async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
 
 
 def _configure_log(settings: Settings, level: LogLevel) -> None:
-    # What structlog and logging use of a stream it has.
-    log.configure(level, settings.log.format, stream=cast("TextIO", LogStream(STDERR)))
+    # LogStream has the methods of a stream that structlog and logging use.
+    log.configure(level, settings.log.format, stream=cast("TextIO", log.LogStream(STDERR)))
 
 
 def _unknown_tools(listing: str) -> str | None:
-    """Returns what is wrong with a list of tools. The default is right, and need not be looked at."""
+    """Returns what is wrong with a list of tools, None if nothing. The default is not checked, to save the import."""
     if listing != ServerSettings().tools:
         from codecompass.transport.tools.listing import listed_names
 
@@ -171,7 +170,7 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
-        # Not before: a session has nothing to say at these levels, and the logger takes long to load.
+        # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
 
@@ -186,22 +185,22 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 
 
 async def _stop_on_signal(core: "Core | Bridge", *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """The first signal lets what is in flight end; the next one ends the process. What nohup has us ignore stays ignored."""
+    """Stops after pending calls at the first signal, ends the process at the next. Signals that nohup ignores stay ignored."""
     heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
     with trio.open_signal_receiver(*heeded) as signals:
         task_status.started()
         await anext(aiter(signals))
     for each in heeded:
-        # The system's own action: it needs no thread of ours, which may all wait for something.
+        # The default action of the system needs no thread of this process, which may all be blocked.
         signal.signal(each, signal.SIG_DFL)
     end_in_time()
     core.stop()
 
 
 def end_in_time() -> None:
-    """Sees to it that the process has ended after END_SECONDS: a thread in a file system that never answers cannot be ended.
+    """Ends the process after END_SECONDS at the latest: a thread blocked in a file system cannot be stopped.
 
-    Nothing is lost with it: an index survives the end of its writer at any moment.
+    An index survives the end of its writer at any moment, so nothing is lost.
     """
 
     def end() -> None:
@@ -209,7 +208,7 @@ def end_in_time() -> None:
         os.write(STDERR, b"codecompass: not all work could be ended (a file system that does not answer?)\n")
         os._exit(failure.FAILED)
 
-    # Where even threads of ours do not run any more, the kernel ends the process.
+    # Where Python threads do not run any more, the kernel ends the process.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(math.ceil(2 * END_SECONDS))
     threading.Thread(target=end, name="end in time", daemon=True).start()
@@ -217,7 +216,7 @@ def end_in_time() -> None:
 
 @contextmanager
 def _log_to(path: str | None) -> Iterator[None]:
-    """Makes the file what stderr is: what a crashing interpreter or a library says is then in it, too."""
+    """Redirects stdout and stderr to the file: output of a crashing interpreter or of a library is then in it, too."""
     if path is None:
         yield
         return
@@ -232,7 +231,7 @@ def _log_to(path: str | None) -> Iterator[None]:
 
 def _opened_log(path: str) -> int:
     try:
-        # Not blocking: a pipe of this name must not stop us.
+        # O_NONBLOCK: opening a pipe of this name would wait.
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, _PRIVATE)
     except OSError as error:
         raise PermissionDenied(

@@ -26,25 +26,25 @@ _CODES: Final[Mapping[Style, str]] = {
 
 ELLIPSIS: Final = "…"
 
+DEFAULT_WIDTH: Final = 80
+"""Columns of a terminal that does not say."""
+
 GONE_DIRECTORY: Final = (
     "the current directory does not exist any more. Change to another, or pass --workspace with an absolute path."
 )
 
 
 class Terminal:
-    """The two streams of a command. `width` is in columns, None where the output is no terminal."""
+    """The two streams of a command. `width` is that of stdout in columns, None where it is no terminal."""
 
     def __init__(self, environment: Mapping[str, str], out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = sys.stdout if out is None else out
         self.err = sys.stderr if err is None else err
         allowed = wants_color(environment)
         self._is_colored = {id(stream): allowed and stream.isatty() for stream in (self.out, self.err)}
+        self.shows_progress = self.err.isatty() and environment.get("TERM") != "dumb"
+        """Whether stderr is a terminal on which a line can be drawn again."""
         self.width = shutil.get_terminal_size().columns if self.out.isatty() else None
-
-    @property
-    def shows_progress(self) -> bool:
-        """Whether somebody watches stderr."""
-        return self.err.isatty()
 
     def style(self, text: str, *styles: Style, stream: TextIO | None = None) -> str:
         """Returns `text` in these styles, as far as the stream (stdout) shows any."""
@@ -60,11 +60,23 @@ class Terminal:
     def note(self, text: str, *styles: Style) -> None:
         """Writes a line beside the answer: a warning, a summary, a hint.
 
-        Where stderr takes nothing it is dropped: the answer and the exit code are what counts.
+        Dropped where stderr cannot be written: the answer and the exit code count.
         """
         self.out.flush()
+        self._write_err(self.style(text, *styles, stream=self.err) + "\n")
+
+    def draw(self, text: str) -> None:
+        """Replaces the last line of stderr, a terminal, by `text` without an end of line; an empty text clears the line."""
         try:
-            self.err.write(self.style(text, *styles, stream=self.err) + "\n")
+            width = os.get_terminal_size(self.err.fileno()).columns or DEFAULT_WIDTH
+        except OSError:
+            width = DEFAULT_WIDTH
+        # In the last column some terminals begin a new line.
+        self._write_err(f"\r\x1b[2K{cut(text, width - 1)}")
+
+    def _write_err(self, text: str) -> None:
+        try:
+            self.err.write(text)
             self.err.flush()
         except BrokenPipeError:
             raise
@@ -76,7 +88,7 @@ class Terminal:
         self.note(f"{self.style('warning:', 'yellow', 'bold', stream=self.err)} {printable(text)}")
 
     def abandon_output(self) -> None:
-        """Sends the rest of the answer nowhere, what is still buffered too: the end of the process must not stumble on it."""
+        """Discards the rest of the answer, also what is buffered, so that the flush at the end of the process cannot fail."""
         _send_nowhere(self.out)
 
     def json(self, content: bytes) -> None:
@@ -147,7 +159,7 @@ def pad(text: str, width: int) -> str:
 
 
 def working_directory() -> str | None:
-    """Returns where the user stands, None where that directory is gone."""
+    """Returns the current directory, None where it is gone."""
     try:
         return os.getcwd()
     except OSError:
@@ -166,7 +178,7 @@ class Cell(Struct, frozen=True):
 
 
 def write_table(terminal: Terminal, rows: Sequence[Sequence[Cell]]) -> None:
-    """Writes rows of equally many cells. The last column takes what is left of the width."""
+    """Writes rows of equally many cells, columns aligned. The last column is cut to what is left of the width."""
     if not rows:
         return
     widths = [max(columns(row[index].text) for row in rows) for index in range(len(rows[0]))]

@@ -5,10 +5,11 @@
     > the project that the current directory stands in by its markers
     > the current directory itself, unless it is empty, the user's home or the file system's root
 
-The same rules as for the server (contract section 2), without what only a server is told.
+`projects/detection.py` has the rule for all programs.
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,12 +17,13 @@ from msgspec import Struct
 from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
-from codecompass.scan.roots import marked_root, route
+from codecompass.projects.detection import never_projects, project_root
+from codecompass.scan.roots import git_root_between, marked_root
 from codecompass.store.registry import Project, Registry
 
 
 class Choice(Struct, frozen=True):
-    """The directory chosen and its project, None where it is not registered."""
+    """The root that a command works on, and its project, None where it is not registered."""
 
     root: Path
     project: Project | None
@@ -33,7 +35,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call the project."""
+        """The alias of the project, else its id."""
         return self.project_id if self.project is None else self.project.name
 
 
@@ -61,22 +63,22 @@ def choose(registry: Registry, *, workspace: str | None, name: str | None, may_b
     return _here(registry, may_be_empty) if workspace is None else _named(registry, workspace)
 
 
-def asked(registry: Registry, choice: Choice) -> Project:
+def project_for_question(registry: Registry, choice: Choice) -> Project:
     """Returns the project of a choice for a question, registered now if it was not.
 
-    Raises ProjectNotFound where a question alone would take in a whole disk or home: that has to be asked for.
+    Raises ProjectNotFound for a whole disk or home directory: only `codecompass index` takes one in.
     """
-    kind = _too_wide().get(choice.root) if choice.project is None else None
+    kind = never_projects().get(choice.root) if choice.project is None else None
     if kind is not None:
         raise ProjectNotFound(
             f"{choice.root} is {kind}, and not indexed. Name a project in it, or if all of it is meant, run: "
             f"codecompass index {choice.root}",
             workspace=str(choice.root),
         )
-    return registered(registry, choice)
+    return ensure_registered(registry, choice)
 
 
-def registered(registry: Registry, choice: Choice) -> Project:
+def ensure_registered(registry: Registry, choice: Choice) -> Project:
     """Returns the project of a choice, registered now if it was not."""
     return registry.register(choice.root) if choice.project is None else choice.project
 
@@ -86,23 +88,19 @@ def _named(registry: Registry, workspace: str) -> Choice:
     if not path.exists():
         raise ProjectNotFound(f"the directory {path} does not exist. Correct the path.", workspace=str(path))
     directory = path if path.is_dir() else path.parent
-    return _known(registry, directory) or Choice(directory, registry.at(directory))
+    return _around(registry, directory) or Choice(directory, registry.at(directory))
 
 
 def _here(registry: Registry, may_be_empty: bool) -> Choice:
     here = working_directory()
     if here is None:
         raise ProjectNotFound(GONE_DIRECTORY)
-    directory = canonical_root(here)
-    known = _known(registry, directory)
-    if known is not None:
-        return known
-    never = frozenset(_too_wide())
-    marked = marked_root(directory, never)
-    if marked is not None:
-        return Choice(marked, registry.at(marked))
+    directory, never = canonical_root(here), never_projects()
+    choice = _around(registry, directory, never)
+    if choice is not None:
+        return choice
     if directory in never or not (may_be_empty or any(directory.iterdir())):
-        kind = _too_wide().get(directory, "empty")
+        kind = never.get(directory, "empty")
         raise ProjectNotFound(
             f"there is no project here: {directory} is {kind}. Change into one, or pass --workspace PATH.",
             workspace=str(directory),
@@ -110,14 +108,14 @@ def _here(registry: Registry, may_be_empty: bool) -> Choice:
     return Choice(directory, None)
 
 
-def _too_wide() -> dict[Path, str]:
-    """Directories that are no project unless somebody says so, and what each is."""
-    return {canonical_root(os.path.expanduser("~")): "your home directory", Path("/"): "the root of the disk"}
-
-
-def _known(registry: Registry, directory: Path) -> Choice | None:
+def _around(registry: Registry, directory: Path, never: Collection[Path] | None = None) -> Choice | None:
+    """Returns the project that a directory belongs to, None where there is none. Markers count only with `never`."""
     nearest = registry.containing(directory)
-    root = route(directory, None if nearest is None else nearest.root)
+    root = project_root(
+        registered=None if nearest is None else nearest.root,
+        git_root=None if nearest is None else git_root_between(directory, nearest.root),
+        marked=None if nearest is not None or never is None else marked_root(directory, frozenset(never)),
+    )
     if root is None:
         return None
     return Choice(root, nearest if nearest is not None and nearest.root == root else registry.at(root))

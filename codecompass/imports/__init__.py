@@ -1,11 +1,11 @@
-"""Import edges inside a repository: which file or package an import leads to, by the rules of its language.
+"""Resolves imports to files and packages of the repository, by the rules of each language.
 
 Pure functions over a `PathIndex`: nothing here reads a disk, a database or a syntax tree.
 """
 
 from codecompass.imports.configuration import module_roots
+from codecompass.imports.path_index import InMemoryPaths, ModuleRoot, PathIndex, Roots
 from codecompass.imports.paths import path_tails
-from codecompass.imports.repository import InMemoryPaths, ModuleRoot, PathIndex, Roots
 from codecompass.imports.resolution import affected_tails, import_tails, languages_of, resolve
 
 __all__ = [

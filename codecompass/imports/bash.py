@@ -1,10 +1,10 @@
-"""Shell: `source` of a file beside the script, or below a directory above it; variables stand for such a directory."""
+"""Shell: `source` of a file beside the script or below a directory above it; a variable may stand for such a directory."""
 
 import re
 from typing import Final
 
-from codecompass.imports.paths import ancestors, awaited_tail, join, last_part, nearest, tail_of
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import ancestors, dependency_tail, join, last_part, nearest, tail_of
 from codecompass.languages.records import Import
 
 _EXTENSIONS: Final = ("", ".sh", ".bash")
@@ -12,33 +12,33 @@ _VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the path; only the name of the file when the directory depends on the importer's."""
-    place = _place(item)
-    plain = join("", place)
-    return (tail_of(last_part(place)) if plain is None else awaited_tail(plain),)
+    """Returns the end of the path; only the name of the file where the path is relative to the importer's directory."""
+    path = _fixed_part(item)
+    plain = join("", path)
+    return (tail_of(last_part(path)) if plain is None else dependency_tail(plain),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file; what follows a variable directory may also be found by the end of the path."""
-    place = _place(item)
-    tail = tail_of(last_part(place))
+    """Returns the file. The part after a variable directory may also be the end of any path."""
+    path = _fixed_part(item)
+    tail = tail_of(last_part(path))
     if not paths.files_with_tail(tail):
         return ""
     for directory in ancestors(from_path):
         for extension in _EXTENSIONS:
-            found = join(directory, place + extension)
+            found = join(directory, path + extension)
             if found is not None and paths.has_file(found):
                 return found
-    if place == item.spec and "/" not in place:
+    if path == item.spec and "/" not in path:
         return ""
     for extension in _EXTENSIONS:
-        matches = paths.files_ending(tail, place + extension)
+        matches = paths.files_ending(tail, path + extension)
         if matches:
             return nearest(matches, from_path)
     return ""
 
 
-def _place(item: Import) -> str:
-    """Returns the path without the directory that only the running script knows; empty when nothing else is left."""
-    place = _VARIABLE_DIRECTORIES.sub("", item.spec).strip("\"'")
-    return "" if "$" in place or "`" in place or place.startswith(("/", "~")) else place.removeprefix("./")
+def _fixed_part(item: Import) -> str:
+    """Returns the path without a directory that is known only at run time; empty where that leaves no fixed path."""
+    path = _VARIABLE_DIRECTORIES.sub("", item.spec).strip("\"'")
+    return "" if "$" in path or "`" in path or path.startswith(("/", "~")) else path.removeprefix("./")

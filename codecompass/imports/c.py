@@ -1,25 +1,25 @@
-"""C, C++, Objective-C: a quoted include beside the including file, else whatever ends in the path that is written."""
+"""C, C++, Objective-C: a quoted include is beside the including file, else a path that ends in what is written."""
 
 from typing import Final
 
-from codecompass.imports.paths import awaited_tail, directory_of, join, last_part, nearest, tail_of
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import dependency_tail, directory_of, join, last_part, nearest, tail_of
 from codecompass.languages.records import Import
 
 _INCLUDE_DIRECTORIES: Final = frozenset({"", "inc", "include", "includes", "public"})
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the path that is written."""
-    place = join("", item.spec)
-    if place is None:
-        # A path that climbs can only be meant from the including file.
-        place = join(directory_of(from_path), item.spec) or ""
-    return (awaited_tail(place),)
+    """Returns the end of the written path."""
+    path = join("", item.spec)
+    if path is None:
+        # A path that begins with `..` is relative to the including file.
+        path = join(directory_of(from_path), item.spec) or ""
+    return (dependency_tail(path),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the header or source included. `<stdio.h>` must be in an include directory to be one of ours."""
+    """Returns the included file. A name alone in angle brackets (`<stdio.h>`) must be in an include directory."""
     spec = item.spec
     tail = tail_of(last_part(spec))
     if not paths.files_with_tail(tail):

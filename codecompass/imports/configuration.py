@@ -1,6 +1,6 @@
-"""What files of a repository say about where module names lead, one reader a kind of file; most are configuration.
+"""Reads the module roots that files of a repository declare; most are configuration files, with one reader for each kind.
 
-Runs in worker processes. A file that makes no sense says nothing: it is somebody's fixture, or being typed right now.
+Runs in worker processes. An invalid file has no roots: it is a test fixture, or is being edited.
 """
 
 import configparser
@@ -12,35 +12,29 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from codecompass.imports import jsonc
-from codecompass.imports.node_configuration import own_scope, package_roots, typescript_roots
+from codecompass.imports.node_configuration import decode_jsonc, package_roots, package_scope, typescript_roots
+from codecompass.imports.path_index import ModuleRoot
 from codecompass.imports.paths import directory_of, join, last_part
-from codecompass.imports.repository import ModuleRoot
 from codecompass.units import MIB
 
 MAX_ROOTS_PER_FILE: Final = 500
-"""More come from generated maps; what is said first counts."""
+"""More come from generated files; the first ones count."""
 
 MAX_READ: Final = 20_000
-"""What a reader finds, repetitions and what is too long included, up to which it is listened to."""
+"""Roots taken from a reader, including duplicates and those that are too long."""
 
 MAX_SOURCE_BYTES: Final = 1 * MIB
-"""A larger file is no configuration, whatever size of files the user has allowed."""
+"""A larger file is not configuration, whatever file size the user has allowed."""
 
 MAX_ROOT_LENGTH: Final = 1_000
-"""Characters of a name, and of the place that it leads to. Longer ones are nobody's module."""
+"""Characters of a name, and of its target. Longer ones are ignored."""
 
-MAX_PYTHON_PLACES: Final = 20
-"""Entries of the search path that one file adds. Each import may look into all of them."""
-
-
-def is_configuration(path: str) -> bool:
-    """Says by its name whether a file may say something about module names."""
-    return _reader_of(path) is not None
+MAX_PYTHON_DIRECTORIES: Final = 20
+"""Entries of the search path from one file. Each import may try all of them."""
 
 
 def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
-    """Returns what the file at `path` says, ranked in the order of the file; () for one without sense."""
+    """Returns the module roots that the file at `path` declares, ranked in the order of the file; () for an invalid file."""
     reader = _reader_of(path)
     if reader is None or len(source) > MAX_SOURCE_BYTES:
         return ()
@@ -78,41 +72,41 @@ def _go_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 
 
 def _cargo_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """A crate is known by its name with underscores; its root file is `src/lib.rs` or `src/main.rs` unless it says so."""
+    """A crate is imported by its name with underscores; its root file is `src/lib.rs` or `src/main.rs` unless declared."""
     manifest = tomllib.loads(source.decode("utf-8"))
     library = _table(manifest, "lib")
     names = [_table(manifest, "package").get("name"), library.get("name")]
     directory = directory_of(path)
     written = library.get("path")
-    place = join(directory, written) if isinstance(written, str) else directory + "src/"
+    target = join(directory, written) if isinstance(written, str) else directory + "src/"
     for name in dict.fromkeys(names):
-        if isinstance(name, str) and name and place is not None:
-            yield ModuleRoot("cargo", name.replace("-", "_"), place, own_scope(directory))
+        if isinstance(name, str) and name and target is not None:
+            yield ModuleRoot("cargo", name.replace("-", "_"), target, package_scope(directory))
 
 
 def _pyproject_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The directories that packages lie in, as setuptools, poetry, hatch, maturin and pytest are told."""
+    """The directories of packages, from the settings of setuptools, poetry, hatch, maturin and pytest."""
     tool = _table(tomllib.loads(source.decode("utf-8")), "tool")
     setuptools, poetry = _table(tool, "setuptools"), _table(tool, "poetry")
-    places: list[object] = [".", *_table(setuptools, "package-dir").values()]
-    places += _list(_table(setuptools, "packages", "find").get("where"))
-    places += [item.get("from") for item in _list(poetry.get("packages")) if isinstance(item, dict)]
+    directories: list[object] = [".", *_table(setuptools, "package-dir").values()]
+    directories += _list(_table(setuptools, "packages", "find").get("where"))
+    directories += [item.get("from") for item in _list(poetry.get("packages")) if isinstance(item, dict)]
     wheel = _table(tool, "hatch", "build", "targets", "wheel")
-    places += [item.rpartition("/")[0] for item in _list(wheel.get("packages")) if isinstance(item, str)]
-    places += [_table(tool, "maturin").get("python-source")]
-    places += _list(_table(tool, "pytest", "ini_options").get("pythonpath"))
-    return _python_places(path, places)
+    directories += [item.rpartition("/")[0] for item in _list(wheel.get("packages")) if isinstance(item, str)]
+    directories += [_table(tool, "maturin").get("python-source")]
+    directories += _list(_table(tool, "pytest", "ini_options").get("pythonpath"))
+    return _python_roots(path, directories)
 
 
 def _setup_cfg_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.read_string(source.decode("utf-8"))
-    places: list[object] = ["."] if parser.has_section("metadata") or parser.has_section("options") else []
+    directories: list[object] = ["."] if parser.has_section("metadata") or parser.has_section("options") else []
     lines = parser.get("options", "package_dir", fallback="").splitlines()
-    places += [line.partition("=")[2].strip() for line in lines if "=" in line]
-    places += parser.get("options.packages.find", "where", fallback="").split()
-    places += parser.get("tool:pytest", "pythonpath", fallback="").split()
-    return _python_places(path, places)
+    directories += [line.partition("=")[2].strip() for line in lines if "=" in line]
+    directories += parser.get("options.packages.find", "where", fallback="").split()
+    directories += parser.get("tool:pytest", "pythonpath", fallback="").split()
+    return _python_roots(path, directories)
 
 
 _PACKAGE_DIR: Final = re.compile(r"package_dir\s*=\s*(?:dict\(|\{)([^)}]*)")
@@ -122,31 +116,31 @@ _QUOTED_VALUE: Final = re.compile(r"[:=]\s*[\"']([^\"']+)[\"']")
 
 def _setup_py_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     text = source.decode("utf-8")
-    places: list[object] = ["."]
+    directories: list[object] = ["."]
     for match in _PACKAGE_DIR.finditer(text):
-        places += _QUOTED_VALUE.findall(match[1])
-    places += _FIND_WHERE.findall(text)
-    return _python_places(path, places)
+        directories += _QUOTED_VALUE.findall(match[1])
+    directories += _FIND_WHERE.findall(text)
+    return _python_roots(path, directories)
 
 
-def _python_places(path: str, places: list[object]) -> Iterator[ModuleRoot]:
-    directory = directory_of(path)
-    distinct = dict.fromkeys(place for place in places if isinstance(place, str))
-    for place in islice(distinct, MAX_PYTHON_PLACES):
-        joined = join(directory, place or ".")
+def _python_roots(path: str, directories: list[object]) -> Iterator[ModuleRoot]:
+    own = directory_of(path)
+    distinct = dict.fromkeys(directory for directory in directories if isinstance(directory, str))
+    for directory in islice(distinct, MAX_PYTHON_DIRECTORIES):
+        joined = join(own, directory or ".")
         if joined is not None:
-            yield ModuleRoot("python", "", joined.rstrip("/") + "/" if joined else "", directory)
+            yield ModuleRoot("python", "", joined.rstrip("/") + "/" if joined else "", own)
 
 
 def _composer_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The PSR-4 prefixes of a package, with `/` for the backslash and none at the end."""
-    manifest = jsonc.decode(source)
+    """The PSR-4 and PSR-0 prefixes of a package, with `/` for the backslash and no slash at the end."""
+    manifest = decode_jsonc(source)
     directory = directory_of(path)
     for key in ("autoload", "autoload-dev"):
         for standard in ("psr-4", "psr-0"):
             for prefix, written in _table(manifest, key, standard).items():
-                for place in _list(written):
-                    joined = join(directory, place or ".") if isinstance(place, str) else None
+                for relative in _list(written):
+                    joined = join(directory, relative or ".") if isinstance(relative, str) else None
                     if joined is not None:
                         name = prefix.replace("\\", "/").strip("/")
                         target = joined.rstrip("/") + "/" if joined else ""
@@ -161,23 +155,23 @@ _SWIFT_PATH: Final = re.compile(r"\bpath\s*:\s*\"([^\"]+)\"")
 
 
 def _swift_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The targets of a package that say their own path; the others are found by convention."""
+    """The targets of a package that have a `path`; the others are found by convention."""
     text = source.decode("utf-8")
     directory = directory_of(path)
     targets = list(_SWIFT_TARGET.finditer(text))
     for position, target in enumerate(targets):
         end = targets[position + 1].start() if position + 1 < len(targets) else len(text)
         written = _SWIFT_PATH.search(text, target.end(), end)
-        place = join(directory, written[1]) if written is not None else None
-        if place:
-            yield ModuleRoot("swift", target[1], place.rstrip("/") + "/", own_scope(directory))
+        module_directory = join(directory, written[1]) if written is not None else None
+        if module_directory:
+            yield ModuleRoot("swift", target[1], module_directory.rstrip("/") + "/", package_scope(directory))
 
 
 _ROOT_NAMESPACE: Final = re.compile(r"<(?:RootNamespace|AssemblyName)>\s*([\w.]+)\s*</")
 
 
 def _csharp_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The root namespace of a project: what it says, and the name of the project itself. With `/` for the dot."""
+    """The root namespaces of a project: those that it declares, and its own name. With `/` for the dot."""
     directory = directory_of(path)
     names = [*_ROOT_NAMESPACE.findall(source.decode("utf-8-sig")), last_part(path).removesuffix(".csproj")]
     for name in dict.fromkeys(names):
@@ -190,9 +184,9 @@ _PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
 
 
 def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The package of a source file whose directory is not called like it, with `/` for the dot.
+    """The package of a source file, where its directory has another name; with `/` for the dot.
 
-    Kotlin projects leave the part that all their packages share out of the path, and nothing else says which it is.
+    Kotlin projects omit the part that all their packages share from the path, and only the source files name it.
     """
     directory = directory_of(path)
     match = _KOTLIN_PACKAGE.search(source, 0, _KOTLIN_HEAD)
@@ -200,10 +194,10 @@ def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
         return
     package = match[1].decode("utf-8").replace("`", "").replace(".", "/")
     if package.partition("/")[0] in _PLATFORM or "/" not in package:
-        # Somebody's stand-in for a class of the platform, or too common a name.
+        # A replacement for a class of the platform, or too common a name.
         return
     if last_part(package) != last_part(directory[:-1]):
-        yield ModuleRoot("jvm", package, directory, own_scope(directory))
+        yield ModuleRoot("jvm", package, directory, package_scope(directory))
 
 
 _ZIG_MODULE: Final = re.compile(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]{0,1000});")
@@ -211,17 +205,17 @@ _ZIG_FILE: Final = re.compile(r"root_source_file\s*=\s*(?:b\.path\(\s*|\.\{[^\"]
 
 
 def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The modules that a build script names together with their root file."""
+    """The modules that a build script declares with a root file."""
     directory = directory_of(path)
     for match in _ZIG_MODULE.finditer(source.decode("utf-8")):
         written = _ZIG_FILE.search(match[2])
-        place = join(directory, written[1]) if written is not None else None
-        if place is not None:
-            yield ModuleRoot("zig", match[1], place, own_scope(directory))
+        target = join(directory, written[1]) if written is not None else None
+        if target is not None:
+            yield ModuleRoot("zig", match[1], target, package_scope(directory))
 
 
 def _table(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Returns the table below `keys`, an empty one where there is none."""
+    """Returns the table at the path `keys`, an empty one where there is none."""
     for key in keys:
         inner = table.get(key)
         if not isinstance(inner, dict):

@@ -1,10 +1,10 @@
-"""Go: a package is a directory, and the module path of a `go.mod` says which."""
+"""Go: a package is a directory, found by the module path in a `go.mod`."""
 
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import ROOT_TARGET, ancestors, directory_of, join, nearest
-from codecompass.imports.repository import PathIndex
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "go"
@@ -17,7 +17,7 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the directory of the package; of a vendored one where the module says nothing."""
+    """Returns the directory of the package: in a module of the repository, else a vendored one."""
     spec = item.spec
     if spec.startswith("."):
         joined = join(directory_of(from_path), spec)
@@ -34,7 +34,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
                 return nearest(found, from_path) or ROOT_TARGET
         end = spec.rfind("/", 0, end)
     if "." not in spec.partition("/")[0]:
-        # Only the standard library has paths without a host name, and nobody vendors it.
+        # Only the standard library has paths without a host name, and it is never vendored.
         return ""
     for directory in ancestors(from_path):
         found_vendored = _package(f"{directory}vendor/{spec}/", paths)
@@ -44,7 +44,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def package_tails(directory: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of the imports that a package directory may answer."""
+    """Yields the tails of the imports that may lead to a package directory."""
     yield _tail(directory)
     parts = directory.split("/")
     for position, part in enumerate(parts):

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from codecompass.imports.paths import awaited_tail, last_part, nearest
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import dependency_tail, last_part, nearest
 from codecompass.languages.records import Import
 
 _SOURCE_ROOTS: Final = frozenset({"app", "bench", "benchmarks", "lib", "library", "src", "test", "tests"})
@@ -11,24 +11,24 @@ _EXTENSIONS: Final = (".hs", ".lhs", ".hsc", ".hs-boot")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the module's name."""
-    return (awaited_tail(item.spec.replace(".", "/")),)
+    """Returns the last two parts of the module's name."""
+    return (dependency_tail(item.spec.replace(".", "/")),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of the module. One with a single name must stand where sources begin."""
+    """Returns the file of the module. A name of one part must be where sources begin."""
     tail = last_part(item.spec, ".")
     module = item.spec.replace(".", "/")
     for extension in _EXTENSIONS if paths.files_with_tail(tail) else ():
-        alike = paths.files_ending(tail, module + extension)
-        found = [path for path in alike if not _is_inside(path[: -len(module + extension)], "/" not in module)]
+        matches = paths.files_ending(tail, module + extension)
+        found = [path for path in matches if not _is_inside(path[: -len(module + extension)], "/" not in module)]
         if found:
             return nearest(found, from_path)
     return ""
 
 
 def _is_inside(directory: str, is_single: bool) -> bool:
-    """Says whether a path to `directory` is part of a module's name, so that no module can begin there.
+    """Whether `directory` is part of a module's name, so that no module name can begin below it.
 
     `src/Text/Readers/Djot.hs` is `Text.Readers.Djot` and nothing else. A directory in upper case may also be a project
     (`Cabal/Distribution/Simple.hs`), but hardly one below `src`.

@@ -1,15 +1,15 @@
 """Java, Kotlin, Scala, Groovy: `a.b.C` is a file whose path ends in `a/b/C`, a package the directory that ends in `a/b`.
 
-Where sources begin is a matter of the build; that the whole name is at the end of the path is proof enough, except for
-names of one or two parts, which also need a source root, or a directory above the importing file, in front. Kotlin may
-leave the first parts of a package out of the path; then its source files say where they are.
+The build decides where sources begin. A path that ends in the whole name is enough, except for names of one or two parts:
+what stands before them must be a source root, or a directory above the importing file. Kotlin may omit the first parts of a
+package from the path; then the `package` lines of source files say which directory it is.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import last_part, nearest
-from codecompass.imports.repository import PathIndex
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "jvm"
@@ -19,21 +19,21 @@ _LANGUAGE_ROOTS: Final = frozenset({"groovy", "java", "kotlin", "scala"})
 _ABOVE_LANGUAGE_ROOTS: Final = frozenset({"main", "src", "test"})
 _SOURCE_ROOTS: Final = _LANGUAGE_ROOTS | {"app", "main", "source", "sources", "src", "test"}
 _MAX_DIRECTORIES: Final = 64
-"""Directories tried for one package. More are test data, which calls its packages all alike."""
+"""Directories tried for one package. More are test data, where all packages have the same name."""
 
-_ALL: Final = frozenset({"*", "_"})
+_WILDCARDS: Final = frozenset({"*", "_"})
 _SHORT: Final = 2
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name that may be a file, and the package or object around it."""
+    """Returns the name that may be a file, and that of the package or object around it."""
     parts = _parts(item)
     end = _class_end(parts)
     return tuple(dict.fromkeys(parts[max(0, end - 2) : end][::-1]))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of a class or object (the outer class for what is inside), else the directory of the package."""
+    """Returns the file of a class or object (that of the outer class for a nested one), else the directory of the package."""
     parts = _parts(item)
     end = _class_end(parts)
     found = _file(parts[:end], from_path, paths)
@@ -41,22 +41,22 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     if found or is_class:
         return found or _directory(parts[: end - 1], from_path, paths)
     is_scala = from_path.endswith((".scala", ".sc"))
-    if item.name in _ALL:
+    if item.name in _WILDCARDS:
         found = _directory(parts, from_path, paths)
-        # In Scala also everything of an object, which may be in any file of its package.
+        # In Scala also all members of an object, which may be in any file of its package.
         return found or (_directory(parts[:-1], from_path, paths) if is_scala else "")
-    # A member written in lower case: of a package, or in Scala of an object (`syntax.functor.map`).
+    # A lower-case member of a package, or in Scala of an object (`syntax.functor.map`).
     return (_file(parts[:-1], from_path, paths) if is_scala else "") or _directory(parts[:-1], from_path, paths)
 
 
 def _parts(item: Import) -> list[str]:
     spec = item.spec.removeprefix("_root_.").replace("`", "")
     parts = spec.split(".") if spec else []
-    return parts if item.name == "" or item.name in _ALL else [*parts, item.name]
+    return parts if item.name == "" or item.name in _WILDCARDS else [*parts, item.name]
 
 
 def _class_end(parts: Sequence[str]) -> int:
-    """Returns how many parts lead to the file: up to the first upper-case name, the outermost class."""
+    """Returns the number of parts up to and including the first upper-case name, the outermost class; all without one."""
     return next((position + 1 for position, part in enumerate(parts) if part[:1].isupper()), len(parts))
 
 
@@ -65,8 +65,8 @@ def _file(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
         return ""
     found = _files(parts, from_path, paths)
     if not found:
-        said = dict.fromkeys(place + parts[-1] for place in _said(parts[:-1], from_path, paths))
-        found = [place + extension for place in said for extension in _EXTENSIONS if paths.has_file(place + extension)]
+        stems = dict.fromkeys(directory + parts[-1] for directory in _configured_directories(parts[:-1], from_path, paths))
+        found = [stem + extension for stem in stems for extension in _EXTENSIONS if paths.has_file(stem + extension)]
     return nearest(found, from_path)
 
 
@@ -75,13 +75,13 @@ def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
         return ""
     suffix = "/".join(package) + "/"
     directories = paths.packages_ending(package[-1] + "/", suffix)
-    places = [place for place in directories if _is_root(place[: -len(suffix)], package, from_path)]
-    found = [place for place in (*places, *_said(package, from_path, paths)) if paths.package_size(ECOSYSTEM, place)]
-    return nearest(found, from_path)
+    named = [directory for directory in directories if _may_be_source_root(directory[: -len(suffix)], package, from_path)]
+    candidates = (*named, *_configured_directories(package, from_path, paths))
+    return nearest([directory for directory in candidates if paths.package_size(ECOSYSTEM, directory)], from_path)
 
 
-def _said(package: Sequence[str], from_path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the directories of a package by what source files say of theirs, or of the source root around."""
+def _configured_directories(package: Sequence[str], from_path: str, paths: PathIndex) -> Iterator[str]:
+    """Yields the directories of a package that follow from the `package` lines of source files (see `configuration.py`)."""
     roots = paths.roots(ECOSYSTEM).by_prefix
     for count in range(len(package), 0, -1) if roots else ():
         rest = "".join(part + "/" for part in package[count:])
@@ -91,7 +91,7 @@ def _said(package: Sequence[str], from_path: str, paths: PathIndex) -> Iterator[
 
 
 def _begins_sources(directory: str) -> bool:
-    # A file may also lie in the wrong directory, which says nothing about the ones below.
+    # A file may also be in the wrong directory for its package, which says nothing about the directories below.
     name = last_part(directory[:-1])
     return name in _SOURCE_ROOTS or name.endswith(("Main", "Test"))
 
@@ -100,21 +100,22 @@ def _files(parts: Sequence[str], from_path: str, paths: PathIndex) -> list[str]:
     found = []
     for extension in _EXTENSIONS:
         suffix = "/".join(parts) + extension
-        found += [path for path in paths.files_ending(parts[-1], suffix) if _is_root(path[: -len(suffix)], parts, from_path)]
+        matches = paths.files_ending(parts[-1], suffix)
+        found += [path for path in matches if _may_be_source_root(path[: -len(suffix)], parts, from_path)]
     return found
 
 
-def _is_root(directory: str, parts: Sequence[str], from_path: str) -> bool:
-    """Says whether the name of these parts may begin right below `directory`."""
-    places = directory.split("/")[:-1]
-    if parts[0] in _LANGUAGE_ROOTS and places[-1:] and places[-1] in _ABOVE_LANGUAGE_ROOTS:
+def _may_be_source_root(directory: str, parts: Sequence[str], from_path: str) -> bool:
+    """Whether the first of `parts` may be right below `directory`."""
+    parts_above = directory.split("/")[:-1]
+    if parts[0] in _LANGUAGE_ROOTS and parts_above[-1:] and parts_above[-1] in _ABOVE_LANGUAGE_ROOTS:
         # `src/main/java/util` is the package `util`, not `java.util`.
         return False
-    if len(parts) > _SHORT or (places[-1:] and places[-1] in _SOURCE_ROOTS):
+    if len(parts) > _SHORT or (parts_above[-1:] and parts_above[-1] in _SOURCE_ROOTS):
         return True
     if len(parts) < _SHORT:
         return False
     if not from_path.startswith(directory):
         return False
-    # A directory above the importing file: where its project begins, in Scala also a package around it.
-    return from_path.endswith((".scala", ".sc")) or not _SOURCE_ROOTS.intersection(places)
+    # A directory above the importing file: the top of its project, in Scala also a package around it.
+    return from_path.endswith((".scala", ".sc")) or not _SOURCE_ROOTS.intersection(parts_above)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.imports.paths import ancestors, awaited_tail, last_part, nearest, tail_of
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import ancestors, dependency_tail, last_part, nearest, tail_of
 from codecompass.languages.records import Import
 
 _LAYOUTS: Final = ("", "lua/", "src/", "lib/")
@@ -12,19 +12,19 @@ _EXTENSIONS: Final = (".lua", "/init.lua", ".luau")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the module's name."""
-    return (awaited_tail(_module(item)),)
+    """Returns the last two parts of the module's name."""
+    return (dependency_tail(_module(item)),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file: below a directory above the importing one, else in the `lua/` of a plugin."""
+    """Returns the file: below a directory above the importing file, else in the `lua/` directory of a plugin."""
     module = _module(item)
     tail = tail_of(last_part(module))
     if not paths.files_with_tail(tail):
         return ""
-    for place in _places(module, from_path):
-        if paths.has_file(place):
-            return place
+    for path in _candidates(module, from_path):
+        if paths.has_file(path):
+            return path
     for extension in _EXTENSIONS:
         found = paths.files_ending(tail, f"lua/{module}{extension}")
         if found:
@@ -32,7 +32,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     return ""
 
 
-def _places(module: str, from_path: str) -> Iterator[str]:
+def _candidates(module: str, from_path: str) -> Iterator[str]:
     for directory in ancestors(from_path):
         for layout in _LAYOUTS:
             for extension in _EXTENSIONS:

@@ -1,38 +1,38 @@
-"""What `package.json` and `tsconfig.json` say about where JavaScript names lead.
+"""Reads the module roots of `package.json` and `tsconfig.json`.
 
-Everything becomes a root of ecosystem `node` that maps a name (with at most one `*`) to a place: a package by its name,
-an entry of its `exports`, an alias in `paths`. The built file that a package names is seldom in the repository, so its
-likely source is named as well.
+Each is a root of ecosystem `node` that maps a name (with at most one `*`) to a path: the name of a package, an entry of its
+`exports`, an alias in `paths`. The built file that a package names is rarely in the repository, so its likely source
+is a second target.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from codecompass.imports.jsonc import decode
+import msgspec
+
+from codecompass.imports.path_index import ModuleRoot
 from codecompass.imports.paths import directory_of, join, last_part
-from codecompass.imports.repository import ModuleRoot
 
 ECOSYSTEM: Final = "node"
 
-_BUILT: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
+_BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
 """Directories that a build writes; `src` has the same files before the build."""
 
-_FIXTURES: Final = frozenset(
+_FIXTURE_DIRECTORIES: Final = frozenset(
     {"__fixtures__", "example", "examples", "fixture", "fixtures", "samples", "templates", "test_data", "testdata"}
 )
 
 _MAX_TARGETS: Final = 6
-"""Places tried for one entry of a package; more conditions than that name the same file in other module systems."""
+"""Targets of one entry of a package; further conditions name the same file for other module systems."""
 
 
-def own_scope(directory: str) -> str:
-    """Returns where the packages of a directory are known by name: everywhere, but for examples and fixtures.
-
-    A fixture is often called like a well-known package, and is meant by its neighbours only.
-    """
+def package_scope(directory: str) -> str:
+    """Returns the `scope` in which the packages of a directory are importable by name: empty (everywhere), or the directory of
+    examples or fixtures around it, because a fixture often has the name of a well-known package."""
     parts = directory.split("/")
     for position, part in enumerate(parts):
-        if part in _FIXTURES:
+        if part in _FIXTURE_DIRECTORIES:
             return "/".join(parts[: position + 1]) + "/"
     return ""
 
@@ -40,21 +40,21 @@ def own_scope(directory: str) -> str:
 def typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     """Yields the aliases of a `tsconfig.json` or `jsconfig.json`: `paths`, and `baseUrl` as the alias of everything.
 
-    `extends` is not followed: aliases hold for all that lies below the file, so a base configuration further up is
-    found by its place.
+    `extends` is not followed: aliases hold for everything below the file, so those of a base configuration in a directory
+    above apply anyway.
     """
     scope = directory_of(path)
-    options = decode(source).get("compilerOptions")
+    options = decode_jsonc(source).get("compilerOptions")
     if not isinstance(options, dict):
         return
     written_base = options.get("baseUrl")
-    base = _directory(scope, written_base) if isinstance(written_base, str) else None
+    base = _joined_directory(scope, written_base) if isinstance(written_base, str) else None
     aliases = options.get("paths")
     for prefix, targets in aliases.items() if isinstance(aliases, dict) else ():
         for target in targets if isinstance(targets, list) else ():
-            place = join(scope if base is None else base, target) if isinstance(target, str) else None
-            if place is not None and _is_plain(prefix, place):
-                yield ModuleRoot(ECOSYSTEM, prefix, place, scope)
+            target_path = join(scope if base is None else base, target) if isinstance(target, str) else None
+            if target_path is not None and _is_plain(prefix, target_path):
+                yield ModuleRoot(ECOSYSTEM, prefix, target_path, scope)
     if base is not None:
         yield ModuleRoot(ECOSYSTEM, "*", base + "*", scope)
 
@@ -62,22 +62,22 @@ def typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 def package_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     """Yields the name of a package, its entries and its private `#` imports."""
     directory = directory_of(path)
-    manifest = decode(source)
+    manifest = decode_jsonc(source)
     for prefix, target in _entries(manifest.get("imports")):
-        for place in _places(directory, target):
-            yield ModuleRoot(ECOSYSTEM, prefix, place, directory)
+        for target_path in _candidates(directory, target):
+            yield ModuleRoot(ECOSYSTEM, prefix, target_path, directory)
     name = manifest.get("name")
     if not isinstance(name, str) or not name or "*" in name:
         return
-    scope = own_scope(directory)
+    scope = package_scope(directory)
     for prefix, target in _exports(manifest):
-        for place in _places(directory, target):
-            yield ModuleRoot(ECOSYSTEM, name + prefix.removeprefix("."), place, scope)
-    for place in ("src/index", "index", f"src/{name.rpartition('/')[2]}"):
-        yield ModuleRoot(ECOSYSTEM, name, directory + place, scope)
+        for target_path in _candidates(directory, target):
+            yield ModuleRoot(ECOSYSTEM, name + prefix.removeprefix("."), target_path, scope)
+    for target_path in ("src/index", "index", f"src/{name.rpartition('/')[2]}"):
+        yield ModuleRoot(ECOSYSTEM, name, directory + target_path, scope)
     yield ModuleRoot(ECOSYSTEM, name + "/*", directory + "*", scope)
     yield ModuleRoot(ECOSYSTEM, name + "/*", directory + "src/*", scope)
-    # What is not found inside is at least known to be of this package.
+    # A name that is not found inside still leads to the package.
     yield ModuleRoot(ECOSYSTEM, name, directory, scope)
     yield ModuleRoot(ECOSYSTEM, name + "/*", directory, scope)
 
@@ -94,15 +94,15 @@ def _exports(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _entries(table: object) -> Iterator[tuple[str, str]]:
-    """Yields (name, target) of an `exports` or `imports` table, the targets of all conditions in their order."""
+    """Yields (name, target) of an `exports` or `imports` table, with the targets of all conditions in order."""
     for key, value in table.items() if isinstance(table, dict) else ():
-        for target in list(dict.fromkeys(_leaves(value)))[:_MAX_TARGETS]:
+        for target in list(dict.fromkeys(_strings(value)))[:_MAX_TARGETS]:
             if _is_plain(key, target):
                 yield key, target
 
 
 def _is_plain(prefix: str, target: str) -> bool:
-    """Says whether from a file that the target matches the importing names can be told (see `configured_tails`)."""
+    """Whether the names that import a file can be computed from its path and this target (see `configured_tails`)."""
     if "*" not in prefix and "*" not in target:
         return True
     head = last_part(target.partition("*")[0])
@@ -110,7 +110,7 @@ def _is_plain(prefix: str, target: str) -> bool:
     return prefix.count("*") == target.count("*") == 1 and "." not in head.lstrip(".") and rest[:1] in ("", ".", "/")
 
 
-def _leaves(value: object) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     pending = [value]
     while pending:
         current = pending.pop()
@@ -122,18 +122,48 @@ def _leaves(value: object) -> Iterator[str]:
             pending.extend(reversed(current))
 
 
-def _places(directory: str, target: str) -> Iterator[str]:
-    """The source of a built file first, then the file itself."""
-    place = join(directory, target)
-    if place is None or not place.startswith(directory):
+def _candidates(directory: str, target: str) -> Iterator[str]:
+    """Yields the likely source of a built file, then the file itself."""
+    target_path = join(directory, target)
+    if target_path is None or not target_path.startswith(directory):
         return
-    parts = place[len(directory) :].split("/")
-    if parts[0] in _BUILT:
-        inner = [part for part in parts[1:-1] if part not in _BUILT]
+    parts = target_path[len(directory) :].split("/")
+    if parts[0] in _BUILD_DIRECTORIES:
+        inner = [part for part in parts[1:-1] if part not in _BUILD_DIRECTORIES]
         yield "/".join([*directory.split("/")[:-1], "src", *inner, parts[-1]])
-    yield place
+    yield target_path
 
 
-def _directory(scope: str, relative: str) -> str | None:
+def _joined_directory(scope: str, relative: str) -> str | None:
     joined = join(scope, relative)
     return None if joined is None else joined.rstrip("/") + "/" if joined else ""
+
+
+# Configuration files are JSON with comments and with a comma after the last member (JSONC).
+
+# Both match strings first, which are kept unchanged. An unterminated string extends to the end of the text: trying again at each
+# escaped quote in it would take time in the square of its length.
+_STRING: Final = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))'
+_COMMENTS: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMAS: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+
+
+def decode_jsonc(source: bytes) -> dict[str, Any]:
+    """Returns the JSONC object in `source`.
+
+    Raises:
+        ValueError: it is not UTF-8, not JSONC, or not an object.
+    """
+    text = source.decode("utf-8-sig")
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        bare = _COMMENTS.sub(_keep_string, text)
+        decoded = msgspec.json.decode(_LAST_COMMAS.sub(_keep_string, bare))
+    if not isinstance(decoded, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - a wrong value of the input, not of the caller
+    return decoded
+
+
+def _keep_string(match: re.Match[str]) -> str:
+    return match[1] or ""

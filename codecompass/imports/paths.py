@@ -1,12 +1,14 @@
-"""Repository paths: directories and joins, the names that files are found under, the paths that end in what an import spells,
-and which of several is nearest.
+"""Repository paths: joins, the tails by which files are found, the paths with a given suffix, the nearest of several.
+
+A *tail* is a short string from the end of a path. Files are looked up by their `path_tails`; an import is stored with
+the tails that its target depends on (`dependency_tail`), and resolved again when a file with such a tail appears or vanishes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 ROOT_TARGET: Final = "/"
-"""How an answer names the root directory: the empty string already means that nothing was found."""
+"""The root directory as the target of an import; the empty string means that nothing was found."""
 
 _INDEX_STEMS: Final = frozenset({"__init__", "index", "init", "mod"})
 """Files that stand for their directory: a package of Python, of JavaScript, of Lua, a module of Rust."""
@@ -26,13 +28,13 @@ _PACKAGE_OF_EXTENSION: Final = {
 }
 
 _SEARCHED_BY_NAME: Final = frozenset({"composer", "dotnet", "jvm", "swift"})
-"""Ecosystems whose package directories are looked for by name, because no file says where they begin."""
+"""Ecosystems whose package directories are found by name, because no file says where they begin."""
 
 _SWIFT_SOURCES: Final = frozenset({"Plugins", "Source", "Sources", "Tests", "src"})
 
 
 def directory_of(path: str) -> str:
-    """Returns the directory of a path, with its slash; empty at the root."""
+    """Returns the directory of a path with a slash at its end; empty at the root."""
     return path[: path.rfind("/") + 1]
 
 
@@ -51,7 +53,7 @@ def ancestors(path: str) -> Iterator[str]:
 
 
 def join(directory: str, relative: str) -> str | None:
-    """Returns `relative` seen from `directory` without `.` and `..`, None when it climbs out of the repository."""
+    """Returns `directory` joined with `relative`, without `.` and `..`; None when that is outside the repository."""
     relative = relative.removeprefix("./")
     if "." not in relative and "//" not in relative:
         return directory + relative
@@ -69,39 +71,40 @@ def join(directory: str, relative: str) -> str | None:
 def tail_of(name: str) -> str:
     """Returns the part of a file's or directory's name before its first dot (a leading dot does not count).
 
-    Extensions come and go between an import and the file that it means (`./a.js` for `a.ts`, `types` for `types.d.ts`);
-    what stands before the first dot never differs.
+    The extension in an import may differ from that of the file (`./a.js` for `a.ts`, `types` for `types.d.ts`); the part
+    before the first dot never does.
     """
     end = name.find(".", 1)
     return name if end < 0 else name[:end]
 
 
 def stem_of(path: str) -> str:
-    """Returns a path without what an import may leave out of its last name (see `tail_of`)."""
+    """Returns a path with its last name cut to its `tail_of`."""
     slash = path.rfind("/") + 1
     return path[:slash] + tail_of(path[slash:])
 
 
-def awaited_tail(place: str) -> str:
-    """Returns the string by which an import waits for the file or directory that it spells: its last two names.
+def dependency_tail(path: str) -> str:
+    """Returns the tail on which an import of `path` (a file or directory) depends: its last two names.
 
-    One name alone would be shared by too many (`models`, `index`); more would say where a search path begins, which an
-    import does not. A place of one name gives that name.
+    One name alone would be shared by too many files (`models`, `index`); more names would depend on where a search path
+    begins, which an import does not say. A path of one name gives that name.
     """
-    place = place.rstrip("/")
-    slash = place.rfind("/")
-    above = place.rfind("/", 0, slash) + 1 if slash >= 0 else 0
-    return place[above : slash + 1] + tail_of(place[slash + 1 :])
+    path = path.rstrip("/")
+    slash = path.rfind("/")
+    above = path.rfind("/", 0, slash) + 1 if slash >= 0 else 0
+    return path[above : slash + 1] + tail_of(path[slash + 1 :])
 
 
-def awaited_tails(path: str) -> tuple[str, ...]:
-    """Returns the strings by which imports may wait for a file: its `awaited_tail`, its stem alone, those of its directory."""
+def dependency_tails(path: str) -> tuple[str, ...]:
+    """Returns the tails on which imports of a file may depend: its stem alone and its `dependency_tail`; where the file stands
+    for its directory, also the same two of the directory."""
     slash = path.rfind("/")
     stem = tail_of(path[slash + 1 :])
     if stem in _INDEX_STEMS and slash > 0:
         directory = path[:slash]
-        return stem, awaited_tail(path), tail_of(directory[directory.rfind("/") + 1 :]), awaited_tail(directory)
-    return stem, awaited_tail(path)
+        return stem, dependency_tail(path), tail_of(directory[directory.rfind("/") + 1 :]), dependency_tail(directory)
+    return stem, dependency_tail(path)
 
 
 def last_part(path: str, separator: str = "/") -> str:
@@ -110,16 +113,16 @@ def last_part(path: str, separator: str = "/") -> str:
 
 
 def directory_tail(directory: str) -> str:
-    """Returns the key of a package directory by its name: `a/v1/` gives `v1/`, `Src/Company.Core/` gives `Core/`.
+    """Returns the tail of a package directory: `a/v1/` gives `v1/`, `Src/Company.Core/` gives `Core/`; empty for the root.
 
-    Only the part behind the last dot counts, because C# writes nested namespaces into one name. Empty for the root.
+    Only the part after the last dot counts, because C# projects put nested namespaces into one name.
     """
     name = directory[directory.rfind("/", 0, -1) + 1 : -1]
     return name[name.rfind(".") + 1 :] + "/" if name else ""
 
 
 def package_of(path: str) -> tuple[str, str] | None:
-    """Returns (ecosystem, directory) of the package that a file belongs to where packages are directories, else None."""
+    """Returns (ecosystem, directory) of a file's package in languages where a package is a directory, else None."""
     ecosystem = _PACKAGE_OF_EXTENSION.get(path[path.rfind(".") + 1 :])
     if ecosystem is None:
         return None
@@ -130,16 +133,16 @@ def package_of(path: str) -> tuple[str, str] | None:
 
 
 def package_key(ecosystem: str, directory: str) -> str:
-    """Returns the string under which the files of one package directory are found among the `path_tails`."""
+    """Returns the tail that all files of one package directory have among their `path_tails`."""
     return f"{directory}:{ecosystem}"
 
 
 def path_tails(path: str) -> tuple[str, ...]:
-    """Returns the strings under which a file is looked up, without duplicates.
+    """Returns the tails by which a file is looked up, without duplicates.
 
-    These are its stem (and its directory's name when it stands for the directory), and for a member of a package
-    directory the `package_key` and, where packages are searched by name, the `directory_tail`. A Go file has no stem:
-    nothing imports a single Go file.
+    These are its stem (and the name of its directory where it stands for the directory), and in a package directory the
+    `package_key` and, where packages are found by name, the `directory_tail`. A Go file has only the `package_key`: no
+    import names a single Go file.
     """
     slash = path.rfind("/")
     stem = tail_of(path[slash + 1 :])
@@ -158,7 +161,7 @@ def path_tails(path: str) -> tuple[str, ...]:
 
 
 def _swift_module(path: str) -> str | None:
-    """The directory of a Swift module by the convention of its package manager, else the directory at the top."""
+    """Returns the directory of a Swift module by the package manager's convention, else the top-level directory."""
     parts = path.split("/")
     for position, part in enumerate(parts[:-2]):
         if part in _SWIFT_SOURCES:
@@ -166,17 +169,15 @@ def _swift_module(path: str) -> str | None:
     return parts[0] + "/" if len(parts) > 1 else None
 
 
-def ending(paths: Iterable[str], suffix: str) -> list[str]:
+def ending_in(paths: Iterable[str], suffix: str) -> list[str]:
     """Returns the paths equal to `suffix` or ending in it at a directory boundary, in the order given."""
     inner = "/" + suffix
     return [path for path in paths if path.endswith(suffix) and (path == suffix or path.endswith(inner))]
 
 
 def nearest(candidates: Sequence[str], from_path: str) -> str:
-    """Returns the candidate that shares most directories with `from_path`, then the shortest, then by alphabet.
-
-    Empty without candidates.
-    """
+    """Returns the candidate that shares most directories with `from_path`; of several the shortest, then the alphabetically
+    first. Empty without candidates."""
     if len(candidates) < 2:
         return candidates[0] if candidates else ""
     own = from_path.split("/")[:-1]
@@ -190,7 +191,7 @@ def shared_parts(path: str, from_path: str) -> int:
 
 def _shared(own: list[str], path: str) -> int:
     count = 0
-    # Without the last part, which is a file's name, or empty for a directory.
+    # The last part is the name of a file, or empty for a directory.
     for mine, theirs in zip(own, path.split("/")[:-1], strict=False):
         if mine != theirs:
             break
@@ -198,31 +199,33 @@ def _shared(own: list[str], path: str) -> int:
     return count
 
 
-MAX_ALIKE: Final = 500
-"""Paths that end in the same suffix. More are copies of one template, of which none is meant: the answer is none at all."""
+MAX_SAME_SUFFIX: Final = 500
+"""Paths with the same suffix. More are copies of one template and count as none."""
 
-_GROUPED_FROM: Final = 16
-"""Paths of one name from which grouping them is cheaper than looking at each."""
+_MIN_GROUPED: Final = 16
+"""From so many paths with one tail on, grouping them is faster than comparing each."""
 
 _MAX_NAMES: Final = 4
-"""Names at the end of a path that are grouped by; of longer suffixes the rest is compared."""
+"""Paths are grouped by up to so many names at their end; the rest of a longer suffix is compared."""
 
 
-class Endings:
-    """The paths under each tail, grouped by their ends. `paths_of` gives those of a tail; `normal` what is compared of each.
+class SuffixIndex:
+    """Finds the paths with a tail that end in a suffix, by groups that it keeps until `clear`.
 
-    `clear` must be called when the paths change. Not thread-safe.
+    `paths_of` returns the paths with a tail; `normalize` is applied to each before it is compared. Call `clear` when the paths
+    change. Not thread-safe.
     """
 
-    def __init__(self, paths_of: Callable[[str], Collection[str]], normal: Callable[[str], str] = str) -> None:
+    def __init__(self, paths_of: Callable[[str], Collection[str]], normalize: Callable[[str], str] = str) -> None:
         self._paths_of = paths_of
-        self._normal = normal
+        self._normalize = normalize
         self._groups: dict[tuple[str, int], dict[str, list[str]]] = {}
 
     def find(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the paths under `tail` that are `suffix` or end in it at a directory boundary; none of more than MAX_ALIKE."""
+        """Returns the paths with `tail` that are `suffix` or end in it at a directory boundary; none where they are more than
+        MAX_SAME_SUFFIX."""
         paths = self._paths_of(tail)
-        if len(paths) > _GROUPED_FROM:
+        if len(paths) > _MIN_GROUPED:
             n_in_suffix = suffix.rstrip("/").count("/") + 1
             n_names = min(n_in_suffix, _MAX_NAMES)
             groups = self._groups.get((tail, n_names))
@@ -230,24 +233,24 @@ class Endings:
                 groups = self._groups[tail, n_names] = self._grouped(paths, n_names)
             paths = groups.get(_last_names(suffix, n_names), ())
             if n_names == n_in_suffix:
-                return tuple(paths) if len(paths) <= MAX_ALIKE else ()
-        normal = self._normal
-        found = [path for path in paths if ending((normal(path),), suffix)]
-        return found if len(found) <= MAX_ALIKE else ()
+                return tuple(paths) if len(paths) <= MAX_SAME_SUFFIX else ()
+        normalize = self._normalize
+        found = [path for path in paths if ending_in((normalize(path),), suffix)]
+        return found if len(found) <= MAX_SAME_SUFFIX else ()
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drops all groups."""
         self._groups.clear()
 
     def _grouped(self, paths: Collection[str], n_names: int) -> dict[str, list[str]]:
         groups: dict[str, list[str]] = {}
         for path in paths:
-            groups.setdefault(_last_names(self._normal(path), n_names), []).append(path)
+            groups.setdefault(_last_names(self._normalize(path), n_names), []).append(path)
         return groups
 
 
 def _last_names(path: str, count: int) -> str:
-    """Returns the last names of a path; the slash at the end of a directory belongs to its last name."""
+    """Returns the last `count` names of a path; the slash at the end of a directory belongs to its last name."""
     at = len(path) - 1
     for _ in range(count):
         at = path.rfind("/", 0, at)
@@ -257,5 +260,5 @@ def _last_names(path: str, count: int) -> str:
 
 
 def with_slashes(path: str) -> str:
-    """Returns a path as C# spells namespaces: one directory may hold several names, with dots between them."""
+    """Returns a path with its dots as slashes: the name of a C# directory may be several parts of a namespace."""
     return path.replace(".", "/")

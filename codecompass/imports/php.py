@@ -1,9 +1,9 @@
-"""PHP: classes by the PSR-4 prefixes of a `composer.json`, else by a path that spells the whole name; literal includes."""
+"""PHP: classes by the PSR-4 prefixes of a `composer.json`, else by a path that ends in the whole name; literal includes."""
 
 from typing import Final
 
+from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import ROOT_TARGET, ancestors, join, last_part, nearest, tail_of
-from codecompass.imports.repository import PathIndex
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "composer"
@@ -12,7 +12,7 @@ _FILE_KINDS: Final = frozenset({"include", "relative"})
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name of the file, or the last name, be it a class or a namespace."""
+    """Returns the name of the file, or the last name, a class or a namespace."""
     if item.kind in _FILE_KINDS:
         tail = tail_of(last_part(item.spec))
         return (tail,) if tail else ()
@@ -20,7 +20,7 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of a class, the directory of a namespace, or the file that is included."""
+    """Returns the file of a class, the directory of a namespace, or the included file."""
     if item.kind in _FILE_KINDS:
         return _included(item.spec, from_path, paths)
     name = _name(item)
@@ -44,7 +44,7 @@ def _name(item: Import) -> str:
 
 
 def _splits(name: str) -> list[tuple[str, str]]:
-    """Returns (namespace, rest) for every place to cut, the longest namespace first."""
+    """Returns (namespace, rest) for every position to split at, the longest namespace first."""
     parts = name.split("/")
     return [("/".join(parts[:count]), "/".join(parts[count:])) for count in range(len(parts) - 1, -1, -1)]
 
@@ -52,10 +52,10 @@ def _splits(name: str) -> list[tuple[str, str]]:
 def _included(spec: str, from_path: str, paths: PathIndex) -> str:
     relative = spec.lstrip("/")
     for directory in ancestors(from_path):
-        place = join(directory, relative)
-        if place is not None and paths.has_file(place):
-            return place
+        path = join(directory, relative)
+        if path is not None and paths.has_file(path):
+            return path
         if spec.startswith((".", "/")):
-            # An explicit path is about the directory of the file alone.
+            # An explicit path is relative to the directory of the file.
             return ""
     return ""

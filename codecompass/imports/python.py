@@ -1,8 +1,8 @@
 """Python: relative imports, and absolute ones by the rules of the interpreter's search path.
 
-Where a program is started is not known, so every directory above the importing file counts as an entry of the path,
-nearest first, unless it holds an `__init__.py` (then it is a package, and its modules have no bare names); with it the
-layouts `src/`, `lib/`, `python/` below each, and what configuration says.
+Where a program is started is unknown, so the search path is every directory above the importing file, nearest first, unless it
+has an `__init__.py` (then it is a package whose modules cannot be imported without its name), `src/`, `lib/` and `python/`
+below each, and what configuration adds.
 """
 
 import sys
@@ -10,22 +10,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from codecompass.imports.paths import ancestors, awaited_tail, awaited_tails, directory_of, last_part, nearest, parent_of
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import ancestors, dependency_tail, dependency_tails, directory_of, last_part, nearest, parent_of
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "python"
 
 _LAYOUTS: Final = ("", "src/", "lib/", "python/")
-_MAX_BASES: Final = 300
-"""Entries of the search path that are tried. Only configuration that names hundreds of directories makes more."""
+_MAX_SEARCH_PATH: Final = 300
+"""Entries of the search path that are tried. Only configuration with hundreds of directories makes more."""
 
 _INITS: Final = ("__init__.py", "__init__.pyi")
 _MODULES: Final = (".py", ".pyi", "/__init__.py", "/__init__.pyi", ".pyx")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the module's name, and of that of the submodule that the name taken from it may be."""
+    """Returns the end of the module's name, and of the imported name's, which may be a submodule."""
     spec, name = item.spec, _submodule(item)
     base = ""
     if spec.startswith("."):
@@ -35,34 +35,34 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
         base = relative_base
     module = base + spec.lstrip(".").replace(".", "/")
     inner = f"{module.rstrip('/')}/{name}" if module else name
-    found = (awaited_tail(module) or "__init__", awaited_tail(inner) if name else "")
+    found = (dependency_tail(module) or "__init__", dependency_tail(inner) if name else "")
     return tuple(dict.fromkeys(tail for tail in found if tail))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the module's file; a namespace package is its directory."""
     if item.spec.startswith("."):
-        return _relative(item, from_path, paths)
-    return _absolute(item, from_path, paths)
+        return _resolve_relative(item, from_path, paths)
+    return _resolve_absolute(item, from_path, paths)
 
 
 def configured_tails(changed: Iterable[str], paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of imports that the files of `changed` decide about without being their target.
+    """Yields the tails of imports that the files of `changed` affect without being their target.
 
-    An `__init__.py` turns its directory from an entry of the search path into a package, so that the modules below are
-    no longer found from there by their bare names.
+    An `__init__.py` makes its directory a package instead of an entry of the search path, so that the modules below can no
+    longer be imported without the package's name.
     """
     packages = sorted({directory_of(path) for path in changed if last_part(path) in _INITS})
     outer = None
     for package in packages:
-        # What is below an outer one has been yielded: in a chain of packages that would cost the square of its length.
+        # The outer package has yielded everything below: repeating it would take time in the square of the nesting.
         if outer is not None and package.startswith(outer):
             continue
         outer = package
         for below in paths.files_below(package):
             if below.endswith((".py", ".pyi", ".pyx")):
-                yield from awaited_tails(below)
-                yield from awaited_tails(directory_of(below)[:-1])
+                yield from dependency_tails(below)
+                yield from dependency_tails(directory_of(below)[:-1])
 
 
 def _submodule(item: Import) -> str:
@@ -78,7 +78,7 @@ def _relative_base(spec: str, from_path: str) -> str | None:
     return base
 
 
-def _relative(item: Import, from_path: str, paths: PathIndex) -> str:
+def _resolve_relative(item: Import, from_path: str, paths: PathIndex) -> str:
     base = _relative_base(item.spec, from_path)
     if base is None:
         return ""
@@ -101,7 +101,7 @@ def _relative(item: Import, from_path: str, paths: PathIndex) -> str:
     return ""
 
 
-def _absolute(item: Import, from_path: str, paths: PathIndex) -> str:
+def _resolve_absolute(item: Import, from_path: str, paths: PathIndex) -> str:
     module = item.spec.replace(".", "/")
     name = _submodule(item)
     modules = []
@@ -109,8 +109,8 @@ def _absolute(item: Import, from_path: str, paths: PathIndex) -> str:
         modules.append(f"{module}/{name}")
     if paths.files_with_tail(last_part(module)):
         modules.append(module)
-    # The standard library wins over anything but the directory of the script; `a.b` is looked for all the same,
-    # because an application may well be called `platform`.
+    # The standard library wins over everything but the directory of the script. `a.b` is looked for anyway, because an
+    # application may be named `platform`.
     if module in sys.stdlib_module_names:
         base = directory_of(from_path)
         found = next((found for module in modules if (found := _module(base + module, paths))), "")
@@ -123,7 +123,7 @@ def _absolute(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def _on_search_path(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    for base in _bases(from_path, paths):
+    for base in _search_path(from_path, paths):
         for module in modules:
             found = _module(base + module, paths)
             if found and found != from_path and not _is_package(base, paths):
@@ -131,11 +131,11 @@ def _on_search_path(modules: Sequence[str], from_path: str, paths: PathIndex) ->
     return ""
 
 
-def _bases(from_path: str, paths: PathIndex) -> Iterator[str]:
-    return islice(_all_bases(from_path, paths), _MAX_BASES)
+def _search_path(from_path: str, paths: PathIndex) -> Iterator[str]:
+    return islice(_unbounded_search_path(from_path, paths), _MAX_SEARCH_PATH)
 
 
-def _all_bases(from_path: str, paths: PathIndex) -> Iterator[str]:
+def _unbounded_search_path(from_path: str, paths: PathIndex) -> Iterator[str]:
     scopes = paths.roots(ECOSYSTEM).by_scope
     for directory in ancestors(from_path):
         for layout in _LAYOUTS:
@@ -145,7 +145,7 @@ def _all_bases(from_path: str, paths: PathIndex) -> Iterator[str]:
 
 
 def _in_other_project(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    """Finds a package of another project in the repository; a bare module is too common a name for that."""
+    """Finds a module of a package of another project in the repository; a module outside a package has too common a name."""
     roots = paths.roots(ECOSYSTEM).directories
     if not roots:
         return ""
@@ -154,23 +154,23 @@ def _in_other_project(modules: Sequence[str], from_path: str, paths: PathIndex) 
             suffix = module + extension
             if "/" not in suffix:
                 continue
-            alike = paths.files_ending(last_part(module), suffix)
-            found = [path for path in alike if _is_base(path[: len(path) - len(suffix)], roots)]
+            matches = paths.files_ending(last_part(module), suffix)
+            found = [path for path in matches if _is_search_path_entry(path[: len(path) - len(suffix)], roots)]
             if found:
                 return nearest(found, from_path)
     return ""
 
 
-def _is_base(directory: str, roots: Collection[str]) -> bool:
+def _is_search_path_entry(directory: str, roots: Collection[str]) -> bool:
     return any(directory.endswith(layout) and directory[: len(directory) - len(layout)] in roots for layout in _LAYOUTS)
 
 
 def _namespace(inner: str, module: str, from_path: str, paths: PathIndex) -> str:
-    """A directory without `__init__.py`. One name alone is refused: an installed package of that name would win."""
+    """Returns a directory without `__init__.py`. One name alone is refused: an installed package of that name would win."""
     if module.partition("/")[0] in sys.stdlib_module_names:
         return ""
     wanted = [directory + "/" for directory in dict.fromkeys((inner, module)) if "/" in directory]
-    for base in _bases(from_path, paths) if wanted else ():
+    for base in _search_path(from_path, paths) if wanted else ():
         for directory in wanted:
             if paths.package_size(ECOSYSTEM, base + directory) and not _is_package(base, paths):
                 return base + directory
@@ -178,7 +178,7 @@ def _namespace(inner: str, module: str, from_path: str, paths: PathIndex) -> str
 
 
 def _is_package(base: str, paths: PathIndex) -> bool:
-    # The root of the repository is never a package that anybody can import by name.
+    # The root of the repository is never a package: it has no name to import.
     return base != "" and any(paths.has_file(base + init) for init in _INITS)
 
 

@@ -1,7 +1,7 @@
-"""The one door to all languages: what an import depends on, where it leads, and what a change of files touches.
+"""Entry points for all languages: which tails an import depends on, where it leads, and which tails a change of files affects.
 
-The promise that makes incremental updates equal to a full build: the answer of `resolve` for an import can change only
-when `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
+Invariant that makes incremental updates equal to a full build: the result of `resolve` for an import changes only when
+`affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -10,50 +10,50 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.imports import bash, c, csharp, elixir, go, haskell, javascript, jvm, lua, php, python, ruby, rust, swift, zig
-from codecompass.imports.paths import awaited_tail, awaited_tails, directory_tail, package_of
-from codecompass.imports.repository import PathIndex
+from codecompass.imports.path_index import PathIndex
+from codecompass.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of
 from codecompass.languages.records import Import
 
 
-class _Rules(Struct, frozen=True):
+class LanguageRules(Struct, frozen=True):
     tails: Callable[[Import, str], tuple[str, ...]]
     resolve: Callable[[Import, str, PathIndex], str]
 
 
 MAX_DIRECTORIES: Final = 64
-"""Directories above an importing file, of which resolving may try each. The deepest of 32 known repositories has 14; of a file
-further down, nothing is resolved."""
+"""Directories above an importing file; resolving may try each. The deepest of 32 known repositories has 14. Imports of a file
+with more are not resolved."""
 
 MAX_PATH_LENGTH: Final = 1_024
-"""The same in characters."""
+"""Characters of an importing file's path; imports of a file with more are not resolved."""
 
-_JAVASCRIPT: Final = _Rules(javascript.tails, javascript.resolve)
-_JVM: Final = _Rules(jvm.tails, jvm.resolve)
-_C: Final = _Rules(c.tails, c.resolve)
+_JAVASCRIPT: Final = LanguageRules(javascript.tails, javascript.resolve)
+_JVM: Final = LanguageRules(jvm.tails, jvm.resolve)
+_C: Final = LanguageRules(c.tails, c.resolve)
 
-_RULES: Final[Mapping[str, _Rules]] = {
-    "bash": _Rules(bash.tails, bash.resolve),
+RULES: Final[Mapping[str, LanguageRules]] = {
+    "bash": LanguageRules(bash.tails, bash.resolve),
     "c": _C,
     "cpp": _C,
-    "csharp": _Rules(csharp.tails, csharp.resolve),
-    "elixir": _Rules(elixir.tails, elixir.resolve),
-    "go": _Rules(go.tails, go.resolve),
+    "csharp": LanguageRules(csharp.tails, csharp.resolve),
+    "elixir": LanguageRules(elixir.tails, elixir.resolve),
+    "go": LanguageRules(go.tails, go.resolve),
     "groovy": _JVM,
-    "haskell": _Rules(haskell.tails, haskell.resolve),
+    "haskell": LanguageRules(haskell.tails, haskell.resolve),
     "java": _JVM,
     "javascript": _JAVASCRIPT,
     "kotlin": _JVM,
-    "lua": _Rules(lua.tails, lua.resolve),
+    "lua": LanguageRules(lua.tails, lua.resolve),
     "objectivec": _C,
-    "php": _Rules(php.tails, php.resolve),
-    "python": _Rules(python.tails, python.resolve),
-    "ruby": _Rules(ruby.tails, ruby.resolve),
-    "rust": _Rules(rust.tails, rust.resolve),
+    "php": LanguageRules(php.tails, php.resolve),
+    "python": LanguageRules(python.tails, python.resolve),
+    "ruby": LanguageRules(ruby.tails, ruby.resolve),
+    "rust": LanguageRules(rust.tails, rust.resolve),
     "scala": _JVM,
-    "swift": _Rules(swift.tails, swift.resolve),
+    "swift": LanguageRules(swift.tails, swift.resolve),
     "tsx": _JAVASCRIPT,
     "typescript": _JAVASCRIPT,
-    "zig": _Rules(zig.tails, zig.resolve),
+    "zig": LanguageRules(zig.tails, zig.resolve),
 }
 
 _LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -70,37 +70,37 @@ _LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def languages_of(ecosystem: str) -> tuple[str, ...]:
-    """Returns the languages whose imports the module roots of an ecosystem decide about."""
+    """Returns the languages whose imports depend on the module roots of an ecosystem."""
     return _LANGUAGES_OF.get(ecosystem, ())
 
 
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the strings on which the target of an import depends: none, one or two."""
+    """Returns the tails on which the target of an import depends: none, one or two."""
     rules = _rules(language, from_path)
     return () if rules is None else tuple(tail for tail in rules.tails(item, from_path) if tail)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns where an import in the file `from_path` leads.
+    """Returns the target of an import in the file `from_path`.
 
-    That is the path of a file, the path of a directory with `/` at its end where a package is a directory (`/` alone is
-    the root of the repository), or the empty string: outside of the repository, or not known.
+    That is the path of a file, a directory with `/` at its end where packages are directories (`/` alone is the root of the
+    repository), or empty for a target that is outside the repository or unknown.
     """
     rules = _rules(language, from_path)
     return "" if rules is None else rules.resolve(item, from_path, paths)
 
 
-def _rules(language: str, from_path: str) -> _Rules | None:
+def _rules(language: str, from_path: str) -> LanguageRules | None:
     is_too_deep = len(from_path) > MAX_PATH_LENGTH or from_path.count("/") > MAX_DIRECTORIES
-    return None if is_too_deep else _RULES.get(language)
+    return None if is_too_deep else RULES.get(language)
 
 
 def affected_tails(added: Collection[str], removed: Collection[str], paths: PathIndex) -> set[str]:
-    """Returns the tails whose imports must be resolved again after files came and went.
+    """Returns the tails whose imports must be resolved again after files were added and removed.
 
-    `paths` is the repository after the change, configuration included. A file whose content alone changed is in neither
-    collection. A package directory counts only when it appears or disappears as a whole: one more file in it leads no
-    import elsewhere.
+    `paths` is the repository after the change, configuration included. A file of which only the content changed is in neither
+    collection. A package directory counts only when it appears or disappears as a whole: one more file in it changes no
+    target.
     """
     tails: set[str] = set()
     package_changes: dict[tuple[str, str], int] = {}
@@ -110,7 +110,7 @@ def affected_tails(added: Collection[str], removed: Collection[str], paths: Path
             if package is not None:
                 package_changes[package] = package_changes.get(package, 0) + change
             if package is None or package[0] != go.ECOSYSTEM:
-                tails.update(awaited_tails(path))
+                tails.update(dependency_tails(path))
             for configured in (javascript, rust, zig):
                 tails.update(configured.configured_tails(path, paths))
         tails.update(python.configured_tails(files, paths))
@@ -126,9 +126,9 @@ def _package_tails(ecosystem: str, directory: str, paths: PathIndex) -> Iterator
     if ecosystem == go.ECOSYSTEM:
         yield from go.package_tails(directory, paths)
         return
-    # Imports do not tell packages from files before they are resolved, so they wait for both in the same way.
+    # Whether an import means a package or a file is unknown until it is resolved, so it has the same tails for both.
     yield directory_tail(directory)[:-1]
-    yield awaited_tail(directory)
+    yield dependency_tail(directory)
     for root in paths.roots(ecosystem).by_directory.get(directory, ()):
         if root.directory == directory:
             yield directory_tail(root.prefix + "/")[:-1]

@@ -1,14 +1,14 @@
 """Rust: `mod` declarations and `use` paths, within the crate and to other crates of the repository by their Cargo name.
 
-A path names modules first and items last, and only modules are files. The answer is the file of the deepest module on
-the path that has one: an inline module, a type, a function is in the file that its outer module is in.
+A path names modules first and items last, and only modules are files. The target is the file of the deepest module on the
+path that has a file: an inline module, a type or a function is in the file of the module around it.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import ancestors, directory_of, join, last_part, nearest, parent_of, tail_of
-from codecompass.imports.repository import PathIndex
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "cargo"
@@ -24,7 +24,7 @@ _SOURCE_DIRECTORIES: Final = _TARGET_DIRECTORIES | {"src"}
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the first module of the path, which a change of any file below it touches, and where the path begins."""
+    """Returns the first module of the path, which is a tail of every file below it, and the module where the path begins."""
     parts = _parts(item)
     if item.kind == "mod":
         return (tail_of(last_part(parts[-1])),)
@@ -32,7 +32,7 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
     if keyword == "crate":
         found = [*modules[:1], _CRATE]
     elif keyword == "super":
-        above = _above(parts, item, from_path)
+        above = _super_directory(parts, item, from_path)
         found = [*modules[:1], *([] if above is None else [tail_of(last_part(above[:-1])) or _CRATE])]
     elif keyword:
         found = modules[:1]
@@ -47,31 +47,31 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the file of the deepest module on the path."""
     parts = _parts(item)
     if item.kind == "mod":
-        return _declared(parts, from_path, paths)
+        return _declared_module(parts, from_path, paths)
     keyword, modules = _split(parts)
     if keyword == "crate":
         for directory in _crate_directories(from_path, paths):
-            found = _deepest(directory, modules, paths) or _crate_file(directory, from_path, paths)
+            found = _deepest_module(directory, modules, paths) or _crate_file(directory, from_path, paths)
             if found:
                 return found
         return ""
     if keyword == "super":
-        above = _above(parts, item, from_path)
+        above = _super_directory(parts, item, from_path)
         if above is not None:
-            return _deepest(above, modules, paths) or _module_file(above, from_path, paths)
-        # Out of an inline module, into what the file itself is.
-        inner = _inline(item)[: -parts.count("super")]
-        return _deepest(_module_directory(from_path) + "".join(part + "/" for part in inner), modules, paths) or from_path
-    own = _module_directory(from_path) + "".join(part + "/" for part in _inline(item))
+            return _deepest_module(above, modules, paths) or _module_file(above, from_path, paths)
+        # From an inline module to a module in the same file.
+        inner = _inline_modules(item)[: -parts.count("super")]
+        return _deepest_module(_module_directory(from_path) + "".join(part + "/" for part in inner), modules, paths) or from_path
+    own = _module_directory(from_path) + "".join(part + "/" for part in _inline_modules(item))
     if keyword == "self":
-        return _deepest(own, modules, paths) or from_path
+        return _deepest_module(own, modules, paths) or from_path
     if not modules or modules[0] in _STANDARD:
         return ""
-    return _external(modules, from_path, paths) or _deepest(own, modules, paths)
+    return _other_crate(modules, from_path, paths) or _deepest_module(own, modules, paths)
 
 
 def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of imports that may lead to `path`: its modules, and if it is the root of a crate, that."""
+    """Yields the tails of imports that may lead to `path`: its modules, and its crate if it is the root file of one."""
     if not path.endswith(".rs"):
         return
     yield from path[len(_source_root(path, paths)) :].split("/")[:-1]
@@ -91,14 +91,14 @@ def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
 
 
 def _parts(item: Import) -> list[str]:
-    """Returns the path with the imported name at its end, without the marks of raw identifiers."""
+    """Returns the path with the imported name at its end, without the `r#` of raw identifiers."""
     spec = item.spec.removeprefix("::")
     written = spec if item.name in ("", "*", "self") else f"{spec}::{item.name}" if spec else item.name
     return [part.removeprefix("r#") for part in written.split("::")]
 
 
 def _split(parts: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns the keyword that a path begins with, and its modules: what comes before the first upper-case name."""
+    """Returns the keyword that a path begins with, and its modules: the parts before the first upper-case name."""
     keyword = parts[0] if parts[0] in ("crate", "self", "super") else ""
     rest = [part for part in parts if part not in ("crate", "self", "super")]
     for position, part in enumerate(rest):
@@ -107,13 +107,13 @@ def _split(parts: Sequence[str]) -> tuple[str, list[str]]:
     return keyword, rest
 
 
-def _declared(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    """`mod x;`, or the path of a file that an attribute gives."""
+def _declared_module(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
+    """Returns the file of `mod x;`, or the one that a `path` attribute gives."""
     written = parts[-1]
     if "/" in written or written.endswith(".rs"):
-        places = (join(directory, written) for directory in (directory_of(from_path), _module_directory(from_path)))
-        return next((place for place in places if place is not None and paths.has_file(place)), "")
-    # The second place is for crates whose root file has a name of its own.
+        candidates = (join(directory, written) for directory in (directory_of(from_path), _module_directory(from_path)))
+        return next((path for path in candidates if path is not None and paths.has_file(path)), "")
+    # The second directory is for crates whose root file has a name of its own.
     for directory in dict.fromkeys((_module_directory(from_path), directory_of(from_path))):
         found = _file(directory + "/".join(parts), paths)
         if found and found != from_path:
@@ -121,7 +121,7 @@ def _declared(parts: Sequence[str], from_path: str, paths: PathIndex) -> str:
     return ""
 
 
-def _external(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
+def _other_crate(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
     roots = paths.roots(ECOSYSTEM).by_prefix.get(modules[0], ())
     found = []
     for root in roots:
@@ -130,12 +130,12 @@ def _external(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
             entry = root.directory if not root.directory.endswith("/") else ""
             if not paths.has_file(entry):
                 entry = _crate_file(directory, "", paths)
-            found.append(_deepest(directory, modules[1:], paths) or entry)
+            found.append(_deepest_module(directory, modules[1:], paths) or entry)
     return nearest([path for path in found if path], from_path)
 
 
-def _deepest(directory: str, modules: Sequence[str], paths: PathIndex) -> str:
-    """Returns the file of the deepest of the modules that has one, below `directory`."""
+def _deepest_module(directory: str, modules: Sequence[str], paths: PathIndex) -> str:
+    """Returns the file of the deepest of `modules` below `directory` that has one."""
     for count in range(len(modules), 0, -1):
         found = _file(directory + "/".join(modules[:count]), paths)
         if found and len(_source_root(found, paths)) <= len(directory):
@@ -144,7 +144,7 @@ def _deepest(directory: str, modules: Sequence[str], paths: PathIndex) -> str:
 
 
 def _source_root(path: str, paths: PathIndex) -> str:
-    """Returns the outermost directory above `path` that sources begin in; no path of modules leads across it."""
+    """Returns the outermost directory above `path` in which sources begin; a module path never crosses it."""
     by_directory = paths.roots(ECOSYSTEM).by_directory
     found = ""
     for directory in ancestors(path):
@@ -161,7 +161,7 @@ def _file(module: str, paths: PathIndex) -> str:
 
 
 def _crate_directories(from_path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields where the modules of the importing file's crate may begin, the likeliest first."""
+    """Yields the directories in which the modules of the importing file's crate may begin, the most likely first."""
     by_directory = paths.roots(ECOSYSTEM).by_directory
     if _is_target(from_path):
         yield directory_of(from_path)
@@ -184,27 +184,27 @@ def _crate_file(directory: str, from_path: str, paths: PathIndex) -> str:
 
 
 def _is_target(path: str) -> bool:
-    """Says whether a file is the root of a test, an example or the like: right in such a directory beside `src`."""
+    """Whether a file is the root of a test, an example or the like: it is directly in such a directory beside `src`."""
     directory = directory_of(path)
     inner = directory.removesuffix("src/bin/")
     return (inner != directory or last_part(directory[:-1]) in _TARGET_DIRECTORIES) and "src" not in inner.split("/")
 
 
 def _module_directory(path: str) -> str:
-    """Returns where the files of a module's own modules lie."""
+    """Returns the directory with the submodules of the module at `path`."""
     directory = directory_of(path)
     stem = tail_of(last_part(path))
     return directory if stem in _OWN_DIRECTORY or _is_target(path) else f"{directory}{stem}/"
 
 
-def _inline(item: Import) -> list[str]:
-    """Returns the inline modules that a `use` stands in."""
+def _inline_modules(item: Import) -> list[str]:
+    """Returns the inline modules around a `use`."""
     return item.kind.removeprefix("inline:").split("::") if item.kind.startswith("inline:") else []
 
 
-def _above(parts: Sequence[str], item: Import, from_path: str) -> str | None:
-    """Returns the directory of the modules that `super` leads to, None when that is still within the file."""
-    climbs = parts.count("super") - len(_inline(item))
+def _super_directory(parts: Sequence[str], item: Import, from_path: str) -> str | None:
+    """Returns the directory of the modules that `super` leads to, None when they are in the same file."""
+    climbs = parts.count("super") - len(_inline_modules(item))
     if climbs <= 0:
         return None
     directory = _module_directory(from_path)
@@ -214,5 +214,5 @@ def _above(parts: Sequence[str], item: Import, from_path: str) -> str | None:
 
 
 def _module_file(directory: str, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of the module whose own modules lie in `directory`."""
+    """Returns the file of the module whose submodules are in `directory`."""
     return (_file(directory[:-1], paths) if directory else "") or _crate_file(directory, from_path, paths)

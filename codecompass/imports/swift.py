@@ -1,9 +1,9 @@
-"""Swift: a module is a target of a package, and its directory is the answer; a file cannot be imported."""
+"""Swift: an import names a module, which is a target of a package; it leads to the target's directory, never to a file."""
 
 from typing import Final
 
+from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import nearest
-from codecompass.imports.repository import PathIndex
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "swift"
@@ -15,12 +15,12 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the directory of the target: where the package says, else by the convention for sources."""
+    """Returns the directory of the target: the one that the package configures, else by convention."""
     module = _module(item)
     roots = paths.roots(ECOSYSTEM).by_prefix.get(module, ())
-    said = [root.directory for root in roots if from_path.startswith(root.scope)]
-    if said:
-        return nearest(said, from_path)
+    configured = [root.directory for root in roots if from_path.startswith(root.scope)]
+    if configured:
+        return nearest(configured, from_path)
     directories = paths.packages_ending(module + "/", module + "/")
     found = [directory for directory in directories if paths.package_size(ECOSYSTEM, directory)]
     return nearest(found, from_path)

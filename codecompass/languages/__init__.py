@@ -1,6 +1,6 @@
-"""The languages whose symbols are known: one module a language or family of languages, found here by name.
+"""The languages with symbols: one module for each language or family of languages, loaded by name.
 
-A module is loaded only when a file of its language is met, so that a worker pays for the grammars that it uses.
+A module is loaded only for the first file of its language, so that a worker loads only the grammars that it uses.
 Importing this package (`detect` does, in the server process too) loads neither tree-sitter nor any language.
 """
 

@@ -7,23 +7,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     leading_comment,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
-from codecompass.languages.source_text import holds_mark, noted
+from codecompass.languages.source_text import holds_marker, marker_finder
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
-"""Variables that the shell or its caller defines: an assignment only changes them."""
+"""Variables that the shell or its caller defines: an assignment is not their definition."""
 
 FUNCTION_MARKERS: Final = (b"()", b"function ")
 
@@ -33,17 +34,12 @@ AT_LINE_START: Final = re.compile(
     rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",
     re.MULTILINE,
 )
-"""A function that begins a line; a document (`<<EOF`), which can look like it holds some, is matched with these."""
+"""A function at the start of a line. Here-documents (`<<EOF`) are matched too, so that functions in them are skipped."""
 CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
 
 
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: all names of a shell are global."""
-    return ()
-
-
 def comment_above(node: Node, context: Context) -> str:
-    """Returns the comment above without the `#!` line and what it tells ShellCheck."""
+    """Returns the comment above without the `#!` line and directives for ShellCheck."""
     lines = leading_comment(node, context).splitlines()
     return "\n".join(line for line in lines if not line.startswith(("#!", "# shellcheck ", "#shellcheck ")))
 
@@ -61,7 +57,7 @@ def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, do
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
-    """`X=1` outside functions. The body of a Bats test is no node of its own, its variables are known by the indent."""
+    """`X=1` outside functions. The grammar has no node for the body of a Bats test; the indent shows variables in it."""
     is_in_test = context.path.endswith(".bats") and node.start_point[1] > 0
     if context.enclosing is None and not is_in_test:
         yield from _variable(
@@ -75,7 +71,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
-    """`readonly`, `declare`, `typeset`, `export`; in a function only the first and the last of them are global."""
+    """`readonly`, `declare`, `typeset`, `export`; in a function only `readonly`, `export` and `declare -g` are global."""
     words = [context.text(child) for child in node.children if child.type in ("word", "concatenation")]
     flags = {letter for word in words if word.startswith("-") for letter in word[1:]}
     keyword = context.text(node.children[0])
@@ -85,7 +81,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     if is_in_function and keyword not in ("readonly", "export") and "g" not in flags:
         return
     kind: SymbolKind = "const" if keyword == "readonly" or "r" in flags else "var"
-    # A bare name is declared by `declare -A map`; `export NAME` and `readonly NAME` speak of one that exists.
+    # `declare -A map` declares a bare name; `export NAME` and `readonly NAME` refer to an existing variable.
     wanted = ("variable_assignment", "variable_name") if keyword in ("declare", "typeset") else ("variable_assignment",)
     found = [child for child in node.named_children if child.type in wanted]
     doc = comment_above(node, context)
@@ -122,7 +118,7 @@ def command(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _unquoted(node: Node, context: Context) -> str:
-    """The argument as written, the quotes of its strings removed: `"$DIR"/x.sh` is `$DIR/x.sh`."""
+    """Returns an argument without the quotes of its strings: `"$DIR"/x.sh` is `$DIR/x.sh`."""
     parts: list[str] = []
     pending = [node]
     while pending:
@@ -144,13 +140,13 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 
 def loop(node: Node, context: Context) -> Iterator[Found]:
-    """A loop holds variables of the moment; it is entered for the functions in it."""
-    if holds_mark(node, context):
-        yield Inside(node)
+    """A loop is entered only for functions: its variables are temporary."""
+    if holds_marker(node, context):
+        yield Descend(node)
 
 
 def recover(root: Node, context: Context) -> Iterator[Definition]:
-    """Functions that begin at the start of a line, for those that the grammar lost: a stray quote swallows many of them."""
+    """Yields functions at the start of a line, to replace those that the grammar misses: a stray quote hides many."""
     source = context.source
     matches = [match for match in AT_LINE_START.finditer(source) if match["body"] is not None]
     line, position = 1, 0
@@ -174,13 +170,13 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
         )
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>@test)[ \t]+" + QUOTED + rb"[ \t]*(?=\{)",
     ),
     block=re.compile(rb"\{"),
 )
-"""Bats. The grammar sees the block as commands, so its end is told by the indentation."""
+"""Bats. The grammar parses the block as commands, so its end is found by the indentation."""
 
 BASH = Language(
     name="bash",
@@ -224,10 +220,10 @@ BASH = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
-    comment_marks=(b"#",),
+    comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
-    before=noted(FUNCTION_MARKERS),
+    module=no_module,
+    before_walk=marker_finder(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,
 )

@@ -1,8 +1,8 @@
-"""Tests that are calls with a title and a block (`it("adds", () => {..})`, `test "adds" do`): found by their heads in the text.
+"""Finds tests that are calls with a title and a block (`it("adds", () => {..})`, `test "adds" do`) in the text.
 
-The walk does not enter such blocks, which are most of a test file, so they are looked for behind it: a pattern finds the lines
-that look like heads, and the tree, or the indentation where grammars lose their way, says whether they are and where they end.
-A file without tests costs one pass of a short pattern.
+The walk does not enter such blocks, which are most of a test file, so they are searched separately: a pattern finds lines that
+look like the beginning of a test, and the tree (or the indentation, where the grammar is unreliable) confirms it and gives the
+end. For a file without tests this is one pass of a short pattern.
 """
 
 import re
@@ -18,19 +18,19 @@ from codecompass.languages.records import SIGNATURE_LIMIT, Symbol
 Node = tree_sitter.Node
 
 MAX_TITLE: Final = 200
-"""Characters of a title that make the name."""
+"""Characters of a title that are kept in the name."""
 
-MAX_HEADS: Final = 3_000
-"""Heads of one file that are looked at. Each costs a way down the tree, past all the statements before it."""
+MAX_MATCHES: Final = 3_000
+"""Matches in one file that are checked. Each is looked up in the tree, past all statements before it."""
 
-MAX_BLOCK: Final = 200_000
-"""Bytes behind a head in which the end of its block is looked for by the indentation."""
+MAX_BLOCK_BYTES: Final = 200_000
+"""Bytes after the title in which the end of the block is searched by the indentation."""
 
 MAX_QUALIFIED_NAME: Final = 1_000
-"""Characters from which a test goes by its title alone: names of nested ones grow with the square."""
+"""Characters of the enclosing test's qualified name from which a test is qualified by its title alone."""
 
 MAX_DEPTH: Final = 100
-"""Tests within tests. Deeper ones stand beside the last of these, as definitions do (`extract.MAX_NESTING`)."""
+"""Tests within tests. Deeper ones become siblings of the last of these."""
 
 _ESCAPED: Final = re.compile(r"\\(['\"`\\])")
 _BLANKS: Final = frozenset(b" \t\r\n")
@@ -39,7 +39,7 @@ _NOT_CODE: Final = ("comment", "string", "heredoc", "template")
 
 DOUBLE_QUOTED: Final = rb"\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\""
 QUOTED: Final = rb"(?:" + DOUBLE_QUOTED + rb"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)')"
-"""What a title looks like."""
+"""A title in quotes."""
 
 
 class BlockTest(Struct, frozen=True):
@@ -51,18 +51,18 @@ class BlockTest(Struct, frozen=True):
     signature: str
 
 
-class BlockHeads(Struct, frozen=True, kw_only=True):
-    """How tests of a language begin.
+class BlockTestSyntax(Struct, frozen=True, kw_only=True):
+    """How a language writes tests.
 
-    `pattern` begins with a line break and blanks. It is tried on every line, so what follows must be alternatives that begin
-    with a literal each: then a look at one character is enough for nearly all lines. Its group `head` begins with the first
-    word, its last group is what is between the quotes, and `lead`, if there is one and it took part, stands before the title
-    in the name. A title in which `computed` matches is none. `block` must match between the title and the end of the test.
-
-    With `nodes` the end is that of the largest node that begins at `head` and is one of these types, beginning with the
-    smallest that holds head and title; where there are `statements`, it must be one of them. Without `nodes` the block ends at
-    the first line that has the indentation of the head and then one of `closers`. `title_of` gives the title for heads whose
-    pattern has none.
+    - `pattern`: begins with a line break and blanks. It is tried on every line, so the rest must be alternatives that each begin
+      with a literal: then one character decides for nearly all lines. Its group `head` begins with the first word, its last
+      group is the text between the quotes, and the group `lead`, if there is one and it matched, precedes the title in the name.
+    - `block`: must match between the title and the end of the test.
+    - `computed`: a title in which it matches is computed, and the test is left out.
+    - `nodes`: the test ends with the largest node of these types that begins at `head`, starting from the smallest with head
+      and title. Without `nodes` it ends at the first line with the indentation of the head and then one of `closers`.
+    - `statements`: if given, that node must be of one of these types.
+    - `title_of`: returns the byte range of the title in a node where the pattern has none.
     """
 
     pattern: re.Pattern[bytes]
@@ -74,12 +74,12 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
     title_of: Callable[[Node], tuple[int, int] | None] | None = None
 
     def find(self, root: Node, source: bytes) -> list[BlockTest]:
-        """Returns the tests of a file in the order of their lines, groups before what is in them."""
+        """Returns the tests of a file by line, groups before their members."""
         found: list[BlockTest] = []
-        # The first line gets a line break before it, too. Offsets in this text are those in the source, plus one.
+        # The pattern needs a line break before the first line. Offsets in this text are those in the source plus one.
         text = b"\n" + source
         line, counted = 1, 1
-        for match in islice(self.pattern.finditer(text), MAX_HEADS):
+        for match in islice(self.pattern.finditer(text), MAX_MATCHES):
             start = match.start("head")
             span = self._span(root, text, match, start)
             if span is None:
@@ -93,8 +93,8 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
         return found
 
     def _span(self, root: Node, text: bytes, match: re.Match[bytes], start: int) -> tuple[int, int, int] | None:
-        """Where the title begins and ends, and where the test ends; None where it is none."""
-        # The title is the last group, whichever quotes are around it.
+        """Returns where the title begins and ends, and where the test ends; None if it is not a test."""
+        # The title is the last group, whichever quotes it is in.
         first, last = match.span(match.lastindex or 0) if match.lastgroup != "head" else (-1, -1)
         if self.nodes:
             node = self._node(root, start - 1, max(match.end("head"), last) - 1)
@@ -110,11 +110,11 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
                 end -= 1
         else:
             inner = root.descendant_for_byte_range(start - 1, start)
-            # In Scala a head may itself begin with a string.
+            # In Scala a test may begin with a string.
             begins = inner is not None and inner.start_byte == start - 1 and "string" in inner.type
             if inner is None or (not begins and any(word in inner.type for word in _NOT_CODE)):
                 return None
-            end = self._closing(text, match, last)
+            end = self._end_of_block(text, match, last)
         return None if self.block.search(text, last, end) is None else (first, last, end)
 
     def _name(self, text: bytes, match: re.Match[bytes], span: tuple[int, int, int]) -> str:
@@ -133,7 +133,7 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
         node = root.descendant_for_byte_range(start, end)
         if node is None or node.start_byte != start or node.type not in self.nodes:
             return None
-        # To ask for a parent means a way down from the root.
+        # Finding a parent walks down from the root, so it is done only as long as needed.
         while node.type not in self.statements:
             outer = node.parent
             if outer is None or outer.start_byte != start or outer.type not in self.nodes:
@@ -141,15 +141,17 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
             node = outer
         return node
 
-    def _closing(self, text: bytes, match: re.Match[bytes], after: int) -> int:
-        """The end of the line on which the block is closed; of its first line where nothing closes it."""
+    def _end_of_block(self, text: bytes, match: re.Match[bytes], after: int) -> int:
+        """Returns the end of the line that closes the block; of its first line where none does."""
         line_end = text.find(b"\n", after)
         if line_end < 0:
             return len(text)
         if not text[after:line_end].rstrip().endswith(self.closers):
             indent = text[match.start() + 1 : match.start("head")]
             closings = [
-                at for closer in self.closers if (at := text.find(b"\n" + indent + closer, line_end, line_end + MAX_BLOCK)) >= 0
+                at
+                for closer in self.closers
+                if (at := text.find(b"\n" + indent + closer, line_end, line_end + MAX_BLOCK_BYTES)) >= 0
             ]
             if closings:
                 closing = text.find(b"\n", min(closings) + 1)
@@ -158,7 +160,7 @@ class BlockHeads(Struct, frozen=True, kw_only=True):
 
 
 def _signature(text: bytes, start: int, title_end: int) -> str:
-    """The source from the head to the end of the line that the title ends in."""
+    """Returns the source from the first word to the end of the line in which the title ends."""
     end = text.find(b"\n", title_end, title_end + SIGNATURE_LIMIT)
     return text[start : end if end >= 0 else title_end + SIGNATURE_LIMIT].decode("utf-8", "replace").rstrip(" {;,\r\t")
 
@@ -166,23 +168,23 @@ def _signature(text: bytes, start: int, title_end: int) -> str:
 def with_tests(
     symbols: list[Symbol], tests: list[BlockTest], module: tuple[str, ...], separator: str, clean: Callable[[str], str]
 ) -> list[Symbol]:
-    """Returns symbols and tests in one list by line. What stands in a test has it as its parent; names stay as they are.
+    """Returns symbols and tests in one list by line. A symbol in a test gets the test as its parent and keeps its names.
 
     `symbols` come by line, parents before their members; `module` and `separator` make the qualified names of tests.
     """
     merged: list[Symbol] = []
-    place: dict[int, int] = {-1: -1}
-    around: list[tuple[int, bool, int]] = []
+    new_index: dict[int, int] = {-1: -1}
+    open_items: list[tuple[int, bool, int]] = []
     for line, is_symbol, index in _in_order(symbols, tests):
         last = symbols[index].line_end if is_symbol else tests[index].line_end
-        while around and (around[-1][0] < last or around[-1][0] < line):
-            around.pop()
-        inner = around[min(len(around), MAX_DEPTH) - 1][2] if around else -1
+        while open_items and (open_items[-1][0] < last or open_items[-1][0] < line):
+            open_items.pop()
+        inner = open_items[min(len(open_items), MAX_DEPTH) - 1][2] if open_items else -1
         if is_symbol:
             symbol = symbols[index]
-            is_in_test = bool(around) and not around[-1][1]
-            parent = inner if is_in_test else place[symbol.parent]
-            place[index] = len(merged)
+            is_in_test = bool(open_items) and not open_items[-1][1]
+            parent = inner if is_in_test else new_index[symbol.parent]
+            new_index[index] = len(merged)
             merged.append(symbol if parent == symbol.parent else structs.replace(symbol, parent=parent))
         else:
             test = tests[index]
@@ -199,7 +201,7 @@ def with_tests(
                     parent=inner,
                 )
             )
-        around.append((last, is_symbol, len(merged) - 1))
+        open_items.append((last, is_symbol, len(merged) - 1))
     return merged
 
 
@@ -208,7 +210,7 @@ def _is_clean(signature: str) -> bool:
 
 
 def _in_order(symbols: list[Symbol], tests: list[BlockTest]) -> Iterator[tuple[int, bool, int]]:
-    """Yields (line, whether it is a symbol, index). A test begins its line, so it comes before symbols of the same line."""
+    """Yields (line, whether it is a symbol, index). On one line a test comes before symbols, because it begins the line."""
     at = 0
     for index, symbol in enumerate(symbols):
         while at < len(tests) and tests[at].line_start <= symbol.line_start:

@@ -10,13 +10,12 @@ from codecompass.languages.c_definitions import (
     function,
     include,
     macro,
-    no_module,
     statement,
     tagged_type,
     typedef,
 )
 from codecompass.languages.c_preprocessing import prepare
-from codecompass.languages.language import DESCEND, Language, Rule
+from codecompass.languages.language import DESCEND, Language, Rule, no_module
 from codecompass.languages.source_text import comment_above
 
 C_RULES: Final[Mapping[str, Rule]] = {
@@ -35,13 +34,13 @@ C_RULES: Final[Mapping[str, Rule]] = {
     "linkage_specification": DESCEND,
     "declaration_list": DESCEND,
     "ERROR": DESCEND,
-    # Preparation blanks conditional directives; these are for one that it could not pair.
+    # Preparation blanks conditional directives; these rules are for a directive that it could not pair.
     "preproc_if": DESCEND,
     "preproc_ifdef": DESCEND,
     "preproc_elif": DESCEND,
     "preproc_elifdef": DESCEND,
     "preproc_else": DESCEND,
-    # Blocks of functions that are known to hold a definition.
+    # Blocks in functions that hold a definition.
     "compound_statement": block,
     "if_statement": DESCEND,
     "else_clause": DESCEND,

@@ -1,8 +1,8 @@
-"""Before parsing C, C++, C# and Swift: `#if` groups that cut through a construct, and code that is switched off.
+"""Prepares C, C++, C# and Swift for parsing: `#if` groups that split a construct, and disabled code.
 
-The grammars know a `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a
-brace that it does not close, or stands inside an expression, the tree breaks up to the end of the file. Such a group is
-reduced to its first branch, and the directive lines are blanked. Nothing moves: a blank takes the place of each byte.
+The grammars accept `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a brace that
+it does not close, or is inside an expression, the tree is broken up to the end of the file. Of such a group only the first
+branch is kept, and the directive lines are blanked. All offsets stay: each byte is replaced by a blank.
 """
 
 import re
@@ -13,39 +13,41 @@ from msgspec import Struct
 from codecompass.languages.source_text import blank
 
 DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
-_SWITCHED_OFF: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
+_DISABLED: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
 _CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
 _ELSE: Final = re.compile(rb"\s*else\b")
 _KEPT: Final = frozenset((b"include", b"include_next", b"import"))
 _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
 _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
-_CONTINUATIONS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
+_FRAGMENT_STARTS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
 _LOOK_BACK: Final = 400
-"""Bytes looked at before a group to tell what it stands in; the head of a statement is rarely longer."""
+"""Bytes read before a group to tell what it is in; the beginning of a statement is rarely longer."""
 
 
 class _Branch(Struct):
     directive_start: int
     start: int
     end: int
-    is_off: bool
+    is_disabled: bool
 
 
-def resolve(text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DIRECTIVE, *, ends_with_line: bool = False) -> None:
-    """Blanks in `text` the lines of all directives but `#define` and `#include`, and the branches that are in the way.
+def resolve_conditionals(
+    text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DIRECTIVE, *, ends_with_line: bool = False
+) -> None:
+    """Blanks in `text` all directives but `#define` and `#include`, and the branches that would break the tree.
 
-    The same happens to `code` (`text` masked), in which no directive remains at all. Group 1 of a match of `directives`
-    is the word that tells what it is. `ends_with_line`: a line break ends a statement, as in Swift.
+    Does the same to `code` (`text` masked), in which no directive remains at all. Group 1 of `directives` is the word of the
+    directive. `ends_with_line`: a line break ends a statement, as in Swift.
     """
     open_groups: list[list[_Branch]] = []
     for match in directives.finditer(bytes(code)):
         word, start, end = match[1], match.start(), match.end()
-        # Directives must not count as code when braces and neighbours are looked at.
+        # Directives must not count as code when braces and neighbours are examined.
         blank(code, start, end)
         if word == b"define":
             comment = text.find(b"/*", start, end)
             if comment >= 0 and match[0][comment - start :].strip():
-                # To the grammars a comment ends a macro, whatever follows; one at its end is best left where it is.
+                # For the grammars a comment ends a macro; a comment at its end is left alone.
                 comment_end = _end_of_comment(text, start, end)
                 text[start:end] = match[0]
                 blank(text, end, comment_end)
@@ -58,18 +60,18 @@ def resolve(text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DI
             continue
         blank(text, start, _end_of_comment(text, start, end))
         if word in _OPENING:
-            open_groups.append([_Branch(start, end, end, _SWITCHED_OFF.match(match[0]) is not None)])
+            open_groups.append([_Branch(start, end, end, _DISABLED.match(match[0]) is not None)])
         elif not open_groups:
             continue
         elif word in _CONTINUING:
             open_groups[-1][-1].end = start
-            open_groups[-1].append(_Branch(start, end, end, _SWITCHED_OFF.match(match[0]) is not None))
+            open_groups[-1].append(_Branch(start, end, end, _DISABLED.match(match[0]) is not None))
         elif word == b"endif":
             branches = open_groups.pop()
             branches[-1].end = start
-            on = [branch for branch in branches if not branch.is_off]
+            on = [branch for branch in branches if not branch.is_disabled]
             if ends_with_line:
-                keep = on[:1] if any(_continues(code, branch) for branch in on) else on
+                keep = on[:1] if any(_is_fragment(code, branch) for branch in on) else on
             else:
                 keep = _branches_to_keep(code, on, branches[0].directive_start, end)
             for branch in branches:
@@ -82,23 +84,23 @@ _EMPTY_MACRO: Final = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\w+([ \t]+\r?)$")
 
 
 def _end_empty_macro(text: bytearray, start: int, end: int) -> None:
-    """Sees to it that blanks behind the name of an empty macro do not make the next line its value."""
+    """Replaces blanks after the name of an empty macro, with which the grammar would take the next line as its value."""
     match = _EMPTY_MACRO.match(text, start, end)
     if match is not None:
-        # The grammar wants the line break at once, or a value.
+        # The grammar needs either a line break right after the name, or a value.
         blanks = match.end(1) - match.start(1)
         text[match.start(1) : match.end(1)] = b"\r" if blanks == 1 else b" 0".ljust(blanks)
 
 
 def _is_in_expression(code: bytearray, start: int) -> bool:
-    """Whether what stands before `start` is an open list of values, where no grammar has a place for a directive."""
+    """Whether `start` is inside a list of values, where no grammar accepts a directive."""
     before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()
     last = before[-1:]
     return bool(last) and (last in b",(=" or (last == b"{" and before[:-1].rstrip().endswith((b"=", b"]"))))
 
 
 def _end_of_comment(text: bytearray, start: int, end: int) -> int:
-    """Where a directive ends with the comment that begins on its line."""
+    """Returns where a directive ends, including a comment that begins on its line."""
     if text.rfind(b"/*", start, end) <= text.rfind(b"*/", start, end):
         return end
     close = text.find(b"*/", end)
@@ -106,11 +108,11 @@ def _end_of_comment(text: bytearray, start: int, end: int) -> int:
 
 
 def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
-    """All, or the first alone where the branches are variants of a piece of one construct."""
+    """Returns all branches, or the first one where they are variants of a part of one construct."""
     first = branches[:1]
     if not any(bytes(code[branch.start : branch.end]).strip() for branch in branches):
         return branches
-    if len(branches) < 2 or any(_continues(code, branch) for branch in branches):
+    if len(branches) < 2 or any(_is_fragment(code, branch) for branch in branches):
         return first
     before = bytes(code[max(0, start - _LOOK_BACK) : start]).rstrip()
     last = before[-1:]
@@ -128,11 +130,11 @@ def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end:
     return branches
 
 
-def _continues(code: bytearray, branch: _Branch) -> bool:
-    """Whether a branch can only be a piece of what is around it."""
+def _is_fragment(code: bytearray, branch: _Branch) -> bool:
+    """Whether a branch can only be a part of the code around it."""
     if _is_unbalanced(code, branch) or _ELSE.match(code, branch.start, branch.end):
         return True
-    return bytes(code[branch.start : branch.end]).lstrip()[:1] in _CONTINUATIONS
+    return bytes(code[branch.start : branch.end]).lstrip()[:1] in _FRAGMENT_STARTS
 
 
 def _is_unbalanced(code: bytearray, branch: _Branch) -> bool:

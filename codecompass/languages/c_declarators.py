@@ -1,4 +1,4 @@
-"""C and C++ declarators and scopes: which name is declared, whether it is a function, where it stands, what of it is shown."""
+"""C and C++ declarators and scopes: the declared name, whether it is a function, its visibility, its signature."""
 
 import re
 from typing import Final
@@ -22,7 +22,7 @@ _NAMES: Final = frozenset(
 _WITH_ARGUMENTS: Final = frozenset({"template_function", "template_method", "template_type"})
 _TRANSPARENT: Final = frozenset({"parenthesized_declarator", "attributed_declarator", "init_declarator", "qualified_identifier"})
 _DEEPEST: Final = 64
-"""Levels of a declarator; what is deeper is no code that a person wrote."""
+"""Levels of a declarator; deeper ones are generated or broken."""
 
 
 class Declared(Struct, frozen=True):
@@ -66,7 +66,7 @@ def declared_by(declarator: Node, context: Context, *, is_typedef: bool = False)
             if kind not in _TRANSPARENT:
                 closest = kind
                 if kind in ("pointer_declarator", "pointer_type_declarator"):
-                    # What stands before the star of a pointer to a member is no scope of the pointer.
+                    # The class of a pointer to member (`int A::*p`) is not a scope of the pointer.
                     is_pointer, qualifier = True, ()
             inner = node.child_by_field_name("declarator")
             if inner is None and kind not in ("structured_binding_declarator", "ERROR"):
@@ -99,13 +99,13 @@ def _scope_name(scope: Node, context: Context) -> str:
 
 
 def _operator(text: str) -> str:
-    """`operator ==` as `operator==`; a blank stays where a word follows (`operator new`)."""
+    """Returns `operator ==` as `operator==`; the blank before a word stays (`operator new`)."""
     sign = " ".join(text.removeprefix("operator").split())
     return f"operator {sign}" if sign[:1].isalpha() else "operator" + sign.replace(" ", "")
 
 
 def _conversion(node: Node, context: Context) -> str:
-    """The target type of a conversion operator: all between `operator` and the parameter list."""
+    """Returns the target type of a conversion operator: the text between `operator` and the parameter list."""
     text = context.text(node).removeprefix("operator")
     return " ".join(text[: text.find("(")].split()).replace(" *", "*").replace(" &", "&")
 
@@ -121,11 +121,12 @@ _LOCAL_DEFINITIONS: Final = (
     (b"using", re.compile(rb"using\s+\w+\s*=")),
     (b"#", re.compile(rb"#[ \t]*define\b")),
 )
-"""What begins a definition in a function: a word that is quick to look for, and what must follow it."""
+"""What begins a definition in a function: a word that is quick to find, and the pattern that must match there."""
 
 
 def visibility_here(context: Context, node: Node, is_static: bool = False) -> Visibility:
-    """Members have that of their section; beside them `static` and what is in a nameless namespace is private."""
+    """Returns the visibility of a definition: a member has that of its section; outside classes, `static` definitions and those
+    in a nameless namespace are private."""
     enclosing = context.enclosing
     if enclosing in FUNCTIONS:
         return ""
@@ -147,7 +148,7 @@ def open_section(context: Context, visibility: Visibility, depth: int = 0) -> No
 
 
 def head(start: Node, end: Node | None, context: Context) -> str:
-    """The source from the start of one node to the start of another; to the end of the first one without it."""
+    """Returns the source from the start of one node to the start of `end`, or to its own end, as a signature."""
     return plain_code(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
 
 
@@ -155,7 +156,7 @@ _ATTRIBUTES: Final = frozenset({"attribute_declaration", "attribute_specifier", 
 
 
 def first_line(node: Node) -> int | None:
-    """The line of the first word behind `[[attributes]]` that stand before a declaration; None where none do."""
+    """Returns the line of the first word after the `[[attributes]]` before a declaration; None without attributes."""
     first = node.child(0)
     if first is None or first.type not in _ATTRIBUTES:
         return None
@@ -163,11 +164,11 @@ def first_line(node: Node) -> int | None:
 
 
 def local_bodies(body: Node | None, context: Context) -> tuple[Node, ...]:
-    """The body of a function if it defines types or macros: most do not, and walking them would cost the most."""
+    """Returns the body of a function if it defines types or macros. Most do not, and walking them would take most of the time."""
     if body is None:
         return ()
     if body.has_error:
-        # What follows may have been taken for a part of this function.
+        # The parser may have included following definitions in this function.
         return (body,)
     source, start, end = context.source, body.start_byte, body.end_byte
     for marker, definition in _LOCAL_DEFINITIONS:

@@ -1,6 +1,6 @@
 """The rules that C and C++ share: functions and prototypes, variables and fields, tagged types, typedefs, macros.
 
-The trees come from prepared source (`c_preparation`), the texts from the source as written.
+The trees are of prepared source (`c_preprocessing.py`), the texts of the original source.
 """
 
 import re
@@ -18,9 +18,9 @@ from codecompass.languages.c_declarators import (
     type_name,
     visibility_here,
 )
-from codecompass.languages.language import CLASS_LIKE, Context, Definition, Found, Inside, Node
+from codecompass.languages.language import CLASS_LIKE, Context, Definition, Descend, Found, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import comment_above, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "struct_specifier": "struct",
@@ -28,19 +28,17 @@ SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "class_specifier": "class",
     "enum_specifier": "enum",
 }
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in the signature of a variable or macro; longer ones are tables or programs."""
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:
-    """A function with a body, in a class or outside."""
+    """A function with a body, inside or outside a class."""
     declarator = node.child_by_field_name("declarator")
     body = node.child_by_field_name("body")
     declared = None if declarator is None else declared_by(declarator, context)
     type_node = node.child_by_field_name("type")
     if type_node is not None and type_node.type in SPECIFIER_KINDS:
         if declared is not None and not declared.is_function and body is not None:
-            # `class UNKNOWN Name { ... }`, read as a function: a macro that preparation did not see.
+            # `class UNKNOWN Name { ... }`, parsed as a function: a macro that preparation did not blank.
             kind = SPECIFIER_KINDS[type_node.type]
             open_section(context, "private" if kind == "class" else "public", 1)
             yield Definition(declared.name, kind, node, (body,), head(node, body, context), visibility_here(context, node))
@@ -49,11 +47,11 @@ def function(node: Node, context: Context) -> Iterator[Found]:
     if declared is not None and type_node is not None and type_node.type == "qualified_identifier":
         *scopes, last = context.text(type_node).replace(" ", "").split("::")
         if last == "operator":
-            # `A::operator short() {`: the grammar takes `A::operator` for the type.
+            # `A::operator short() {`: the grammar parses `A::operator` as the type.
             declared = Declared(f"operator {declared.name}", True, False, tuple(scopes))
     if declared is None or (not declared.is_function and type_node is None):
         if body is not None:
-            yield Inside(body, "fn")
+            yield Descend(body, "fn")
         return
     clause = next((child for child in node.named_children if child.type in _AFTER_HEAD), body)
     signature = head(node, clause, context)
@@ -87,7 +85,7 @@ def _function(
         bodies=bodies,
         signature=signature,
         start_line=first_line(node),
-        # A member defined outside its class: the section that it was declared in is in another file.
+        # A member defined outside its class was declared in a section that is in another file.
         visibility="" if declared.qualifier else visibility_here(context, node, _is_static(signature)),
         qualifier=(*context.scope_names, *declared.qualifier) if declared.qualifier else None,
         is_prototype=is_prototype,
@@ -97,7 +95,7 @@ def _function(
 def _generated(
     node: Node, macro_name: str, arguments: Node | None, body: Node | None, signature: str, context: Context
 ) -> Definition:
-    """`TEST(Suite, Name) {`: a macro call that heads a body defines what its last argument names."""
+    """`TEST(Suite, Name) {`: a macro call before a body defines the name in its last argument."""
     words = [] if arguments is None else [context.text(child) for child in arguments.named_children]
     name, qualifier = macro_name, context.scope_names
     if words and words[0][:1] == '"' == words[0][-1:]:
@@ -126,7 +124,7 @@ def _is_static(signature: str) -> bool:
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
-    """Variables, fields, prototypes, and the type that the declaration defines by the way."""
+    """Variables, fields, prototypes, and a type that is defined in the same declaration."""
     type_node = node.child_by_field_name("type")
     body = None
     if type_node is not None and type_node.type in SPECIFIER_KINDS:
@@ -138,7 +136,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     if context.enclosing in FUNCTIONS:
         return
     if not declarators and body is not None:
-        yield Inside(body)
+        yield Descend(body)
     if not declarators and type_node is not None and type_node.type == "macro_type_specifier":
         # `BIT(done);` in a struct.
         name = context.field_text(type_node, "type")
@@ -149,7 +147,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
         if declared is None:
             continue
         if declared.is_function:
-            # Without a type only constructors and the like are declared; `MACRO(x);` is not one of them.
+            # A declaration without a type is a constructor or the like; `MACRO(x);` is not.
             if type_node is None and (
                 context.enclosing not in CLASS_LIKE or (declared.name.isupper() and declared.name not in context.scope_names)
             ):
@@ -161,7 +159,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
             name=declared.name,
             kind=_variable_kind(node, declared, context),
             node=node,
-            # The members of a struct without a tag are reached through the first variable of its type.
+            # The members of a struct without a tag belong to the first variable of its type.
             bodies=(body,) if body is not None and index == 0 else (),
             signature=signature,
             start_line=first_line(node),
@@ -179,7 +177,7 @@ def _variable_kind(node: Node, declared: Declared, context: Context) -> SymbolKi
 
 
 def _variable_signature(node: Node, declarators: list[Node], index: int, type_node: Node | None, context: Context) -> str:
-    """`static const int limit = 3` for each name of a declaration, without tables, lambdas and struct bodies."""
+    """Returns `static const int limit = 3` for one name of a declaration, without long values, lambdas and struct bodies."""
     source = context.source
     body = None if type_node is None or type_node.type not in SPECIFIER_KINDS else type_node.child_by_field_name("body")
     start = source[node.start_byte : declarators[0].start_byte]
@@ -195,7 +193,7 @@ def _variable_signature(node: Node, declarators: list[Node], index: int, type_no
         if value is not None and inner is not None and _is_long(value):
             end = inner.end_byte
     elif len(declarators) == 1:
-        # A member's initial value stands beside the declarator, not in it.
+        # A member's initial value is beside the declarator, not in it.
         value = node.child_by_field_name("default_value")
         if value is None or not _is_long(value):
             end = node.end_byte
@@ -203,11 +201,11 @@ def _variable_signature(node: Node, declarators: list[Node], index: int, type_no
 
 
 def _is_long(value: Node) -> bool:
-    return value.type == "lambda_expression" or value.end_byte - value.start_byte > _LONGEST_VALUE
+    return value.type == "lambda_expression" or value.end_byte - value.start_byte > MAX_VALUE_BYTES
 
 
 def tagged_type(node: Node, context: Context) -> Iterator[Found]:
-    """`struct`, `union`, `class` and `enum` with a body; without one they only name a type that is defined elsewhere."""
+    """`struct`, `union`, `class` and `enum` with a body; without one they refer to a type that is defined elsewhere."""
     body = node.child_by_field_name("body")
     if body is None:
         return
@@ -215,8 +213,8 @@ def tagged_type(node: Node, context: Context) -> Iterator[Found]:
     name_node = node.child_by_field_name("name")
     name, qualifier = ("", ()) if name_node is None else type_name(name_node, context)
     if not name:
-        # Its members are members of what is around it.
-        yield Inside(body)
+        # Its members belong to the enclosing scope.
+        yield Descend(body)
         return
     open_section(context, "private" if kind == "class" else "public", 1)
     if kind == "enum":
@@ -233,7 +231,7 @@ def tagged_type(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enumerator(node: Node, context: Context) -> Iterator[Found]:
-    """One name of an enumeration."""
+    """One member of an enumeration."""
     name = node.child_by_field_name("name")
     if name is None or _is_inside_macro(node, context.source):
         return
@@ -242,7 +240,7 @@ def enumerator(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _is_inside_macro(node: Node, source: bytes) -> bool:
-    """Of `ENTRY(NAME, kind, 1),` only the first word is an enumerator, whatever the grammar makes of the others."""
+    """Whether `node` is an argument in `ENTRY(NAME, kind, 1),` after the first, which the grammar parses as an enumerator."""
     before = source[source.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].rstrip()
     return before.count(b"(") > before.count(b")") and not before.endswith(b"(")
 
@@ -251,15 +249,15 @@ _FUNCTION_POINTER: Final = re.compile(rb"(?:\w+[\s*]+)+\(\s*\*\s*(?:const\s+)?([
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block: of a function, or of something that looks like none. Either way what is declared in it is local."""
+    """A block, of a function or of a macro call that heads one; declarations in it are local."""
     if ("taken", node.start_byte) not in context.notes:
-        yield Inside(node, "fn")
+        yield Descend(node, "fn")
 
 
 def statement(node: Node, context: Context) -> Iterator[Found]:
-    """What looks like a statement outside functions.
+    """A node that is parsed as a statement outside functions.
 
-    `type_t (*pointer)(void);` is taken for a call; `TEST(Suite, Name) {` is one that lacks its semicolon, and then a block.
+    `type_t (*pointer)(void);` is parsed as a call, `TEST(Suite, Name) {` as a call without its semicolon and then a block.
     """
     if context.enclosing in FUNCTIONS:
         return
@@ -275,7 +273,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
         return
     called, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if called is not None and called.type == "identifier":
-        # The block comes next in the walk, and is the body of this definition.
+        # The block is the next node of the walk and the body of this definition.
         context.notes[("taken", after.start_byte)] = ""
         yield _generated(node, context.text(called), arguments, after, context.text(call), context)
 
@@ -314,7 +312,7 @@ _DIRECTIVE: Final = re.compile(rb"^[ \t]*#", re.MULTILINE)
 
 
 def macro(node: Node, context: Context) -> Iterator[Found]:
-    """`#define`, with or without parameters; the guard of a header is none that anybody looks for."""
+    """`#define`, with or without parameters; include guards are left out."""
     name_node = node.child_by_field_name("name")
     if name_node is None:
         return
@@ -332,18 +330,18 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
     if (
         value is not None
         and parameters is None
-        and value.end_byte - value.start_byte <= _LONGEST_VALUE
+        and value.end_byte - value.start_byte <= MAX_VALUE_BYTES
         and b"\n" not in source[value.start_byte : value.end_byte].strip()
     ):
         end = value.end_byte
     visibility: Visibility = "public" if context.path.rsplit(".", 1)[-1].lower().startswith("h") else "private"
     signature = source[node.start_byte : end].decode("utf-8", "replace")
-    # A macro is known everywhere after its line, also when that is inside a function.
+    # A macro is global, also when it is defined inside a function.
     yield Definition(name, "macro", node, signature=signature, visibility=visibility, qualified_name=name)
 
 
 def include(node: Node, context: Context) -> Iterator[Found]:
-    """`#include "x.h"` and `#include <x.h>`; one that names a macro says nothing that could be found."""
+    """`#include "x.h"` and `#include <x.h>`; an include of a macro's value is left out."""
     path = node.child_by_field_name("path")
     if path is None:
         return
@@ -353,8 +351,3 @@ def include(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, text.strip('"'), kind="include")
     elif path.type == "system_lib_string":
         yield Import(line, line, text.strip("<>"), kind="system")
-
-
-def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """The path of a file is no part of a name in C and C++."""
-    return ()

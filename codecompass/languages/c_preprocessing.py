@@ -1,11 +1,9 @@
-"""The source that the C and C++ grammars are given to parse: conditionals and macros are blanked where they would break the
-tree.
-"""
+"""Prepares C and C++ source for parsing: blanks conditionals and macros where they would break the tree."""
 
 import re
 from typing import Final
 
-from codecompass.languages.c_conditionals import resolve
+from codecompass.languages.c_conditionals import resolve_conditionals
 from codecompass.languages.source_text import blank, masked
 
 _CANDIDATE: Final = re.compile(
@@ -14,18 +12,18 @@ _CANDIDATE: Final = re.compile(
     rb"\s*+(?=[A-Za-z_~}(;{=:*\[-])"
 )
 _PARENTHESES: Final = re.compile(rb"[()]")
-_REACH: Final = 2000
-"""Bytes within which the parentheses of a macro or a parameter list must close."""
+_MAX_DISTANCE: Final = 2000
+"""Bytes within which the parentheses of a macro or parameter list must close."""
 
-_AHEAD: Final = 300
-_ENOUGH_WORDS: Final = 3
-"""Bytes behind a macro that are looked at, and the words that must be in them."""
+_BYTES_AFTER: Final = 300
+_MIN_WORDS_AFTER: Final = 3
+"""Bytes read after a macro, and the words that they must hold."""
 
-_MOST_PARENTHESES: Final = 128
-_NEAR: Final = 120
-"""Bytes in which what stands before a macro is nearly always found."""
+_MAX_PARENTHESES: Final = 128
+_BYTES_BEFORE: Final = 120
+"""Bytes read before a macro; nearly always enough."""
 
-_LONGEST_WORD: Final = 80
+_MAX_WORD: Final = 80
 _ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
 _NEXT_WORD: Final = re.compile(rb"\s*([A-Za-z_]\w*)")
 _ANGLES = rb"<(?:[^<>;{}]|<(?:[^<>;{}]|<[^<>;{}]*+>)*+>)*+>"
@@ -48,13 +46,13 @@ _NO_QUALIFIERS: Final = frozenset(
     b"const volatile restrict __restrict __restrict__ _Atomic operator sizeof alignof new delete not and or typename co_await"
     b" compl bitand bitor xor and_eq or_eq not_eq noexcept override final requires throw".split()
 )
-"""Words that may follow a `*` and stand before another word; `char * nullable name` has a macro between the two."""
+"""Words that may be between a `*` and another word; any other word there is a macro (`char * nullable name`)."""
 
 _TYPE_ARGUMENT: Final = re.compile(
     rb"\(\s*(?:const\s|(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)\b|[\w:]+\s*<)[\w:<>\s*&]*,"
     rb"|[(,]\s*(?:const\s+)?(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)[\s*&]*[,)]"
 )
-"""`FLAG(int, name, 1);`, `BENCH(Sort, int8_t);`: a type as an argument, which only macros have."""
+"""`FLAG(int, name, 1);`, `BENCH(Sort, int8_t);`: only macros take a type as an argument."""
 
 _DECLARATION_WORDS: Final = frozenset(
     b"class struct union enum typename template static inline extern const constexpr consteval constinit virtual explicit"
@@ -76,11 +74,11 @@ _AFTER_PARAMETERS: Final = frozenset(b"const override noexcept final volatile tr
 
 
 def blank_macros(text: bytearray, code: bytearray) -> None:
-    """Blanks in `text`, and in `code` (`text` masked, without directives), the macros that the grammar stumbles over."""
+    """Blanks in `text`, and in `code` (`text` masked, without directives), the macros that break the tree."""
     for match in _CANDIDATE.finditer(bytes(code)):
         start, end = match.start(), match.end()
         has_arguments = code[end : end + 1] == b"("
-        # Most words in capitals stand in expressions: behind an operator there is nothing to decide.
+        # Most words in capitals are in expressions: after an operator a word is no such macro.
         before = code[max(0, start - 1) : start]
         if before in b" \t" and start > 1:
             before = code[start - 2 : start - 1]
@@ -91,16 +89,16 @@ def blank_macros(text: bytearray, code: bytearray) -> None:
             if end < 0:
                 continue
         if code[end : end + 1] == b":" and code[end + 1 : end + 2] != b":":
-            # `PRIVATE_UNLESS_TESTED:` in a class; as a label in a function it is not missed.
-            if bytes(code[max(0, start - _NEAR) : start]).rstrip()[-1:] in (b";", b"{", b"}"):
+            # `PRIVATE_UNLESS_TESTED:` in a class; blanking a label in a function does no harm.
+            if bytes(code[max(0, start - _BYTES_BEFORE) : start]).rstrip()[-1:] in (b";", b"{", b"}"):
                 blank(text, start, end + 1)
                 blank(code, start, end + 1)
         elif has_arguments and _TYPE_MACRO.match(code, end) and _begins_declaration(code, start):
-            # `typedef MACRO(type) name;`: without its arguments the macro can pass for a type.
+            # `typedef MACRO(type) name;`: without its arguments the macro is parsed as a type.
             blank(text, match.end(1), end)
             blank(code, match.end(1), end)
-        elif _is_in_the_way(code, start, end, has_arguments):
-            # Not up to `end` without arguments: what looks like blanks in `code` can be a directive in `text`.
+        elif _breaks_grammar(code, start, end, has_arguments):
+            # Without arguments not up to `end`: blanks in `code` may be a directive in `text`.
             last = end if has_arguments else match.end(1)
             blank(text, start, last)
             blank(code, start, last)
@@ -112,17 +110,19 @@ def blank_macros(text: bytearray, code: bytearray) -> None:
 
 
 def _begins_declaration(code: bytearray, start: int) -> bool:
-    before = bytes(code[max(0, start - _NEAR) : start]).rstrip()
+    before = bytes(code[max(0, start - _BYTES_BEFORE) : start]).rstrip()
     return before[-1:] in (b";", b"{", b"}") or _last_word(before) in _SPECIFIERS
 
 
-def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -> bool:
-    before = bytes(code[max(0, start - _NEAR) : start]).rstrip() or bytes(code[max(0, start - _REACH) : start]).rstrip()
+def _breaks_grammar(code: bytearray, start: int, end: int, has_arguments: bool) -> bool:
+    before = (
+        bytes(code[max(0, start - _BYTES_BEFORE) : start]).rstrip() or bytes(code[max(0, start - _MAX_DISTANCE) : start]).rstrip()
+    )
     last = before[-1:]
-    following = bytes(code[end : end + _AHEAD]).lstrip()
-    if len(following.split(None, 2)) < _ENOUGH_WORDS:
+    following = bytes(code[end : end + _BYTES_AFTER]).lstrip()
+    if len(following.split(None, 2)) < _MIN_WORDS_AFTER:
         # A long comment follows.
-        following = bytes(code[end : end + 10 * _AHEAD]).lstrip()
+        following = bytes(code[end : end + 10 * _BYTES_AFTER]).lstrip()
     first = following[:1]
     word = _NEXT_WORD.match(following)
     if last == b"" or last in b';{}:>"]':
@@ -130,9 +130,9 @@ def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -
             return True
         if last == b"]" and not before.endswith(b"]]"):
             return has_arguments and first in b";="
-        return _leads(code, start, end, following, has_arguments, last)
+        return _precedes_declaration(code, start, end, following, has_arguments, last)
     if last == b")":
-        return _trails_parameters(code, start, following)
+        return _follows_parameters(code, start, following)
     if last == b"(":
         return not has_arguments and re.match(rb"\*\s*\w+\s*(?:\[\w*\]\s*)?\)\s*\(", following) is not None
     if last in b"*&":
@@ -158,11 +158,11 @@ def _is_in_the_way(code: bytearray, start: int, end: int, has_arguments: bool) -
         return not has_arguments or not (word[1].isupper() or word[1] in _AFTER_PARAMETERS or word[1].startswith(b"__"))
     if first == b"" or first not in (b";={,})" if has_arguments else b";={"):
         return False
-    return _trails_name(before, previous, first)
+    return _follows_name(before, previous, first)
 
 
-def _leads(code: bytearray, start: int, end: int, following: bytes, has_arguments: bool, last: bytes) -> bool:
-    """Where a declaration begins."""
+def _precedes_declaration(code: bytearray, start: int, end: int, following: bytes, has_arguments: bool, last: bytes) -> bool:
+    """Whether a macro at the beginning of a declaration or statement is to be blanked."""
     first = following[:1]
     if first == b"}":
         return last in b";}" and last != b""
@@ -187,7 +187,7 @@ def _leads(code: bytearray, start: int, end: int, following: bytes, has_argument
 
 
 def _is_constructor(code: bytearray, start: int) -> bool:
-    """Whether a list of member initialisers follows the parameter list behind `start`."""
+    """Whether a list of member initialisers follows the parameter list after `start`."""
     opening = code.find(b"(", start)
     close = -1 if opening < 0 else _closing(code, opening)
     return close >= 0 and _INITIALISERS.match(code, close) is not None
@@ -200,26 +200,28 @@ def _is_alone(code: bytearray, start: int, end: int) -> bool:
     return not code[line_start:start].strip() and (line_end < end or not tail.strip())
 
 
-def _trails_parameters(code: bytearray, start: int, following: bytes) -> bool:
-    """After `)`: an attribute of a function, unless the parentheses belong to a statement."""
+def _follows_parameters(code: bytearray, start: int, following: bytes) -> bool:
+    """Whether a macro after `)` is an attribute of a function: unless the parentheses belong to a statement."""
     first = following[:1]
     word = _NEXT_WORD.match(following)
     if first not in b"{;=:-" and not (word is not None and (word[1] in _AFTER_PARAMETERS or word[1].isupper())):
         return False
-    for reach in (_NEAR, _REACH):
-        verdict = _owner_takes_attributes(bytes(code[max(0, start - reach) : start]).rstrip(), first, reach < min(start, _REACH))
-        if verdict is not None:
-            return verdict
+    for distance in (_BYTES_BEFORE, _MAX_DISTANCE):
+        is_function = _owner_takes_attributes(
+            bytes(code[max(0, start - distance) : start]).rstrip(), first, distance < min(start, _MAX_DISTANCE)
+        )
+        if is_function is not None:
+            return is_function
     return False
 
 
 def _owner_takes_attributes(close: bytes, first: bytes, is_cut: bool) -> bool | None:
-    """Whether what stands before the last parentheses of `close` is a function; None if that is further up."""
+    """Whether the last parentheses in `close` belong to a function; None if `close` does not reach back far enough."""
     depth = 0
     for match in reversed(list(_PARENTHESES.finditer(close))):
         depth += 1 if match[0] == b")" else -1
         if depth == 0:
-            if is_cut and match.start() < _LONGEST_WORD:
+            if is_cut and match.start() < _MAX_WORD:
                 return None
             before = close[: match.start()].rstrip()
             owner = _last_word(before)
@@ -230,8 +232,8 @@ def _owner_takes_attributes(close: bytes, first: bytes, is_cut: bool) -> bool | 
     return None
 
 
-def _trails_name(before: bytes, previous: bytes, first: bytes) -> bool:
-    """`Type name MACRO(x);`: three words in a row, the last of which cannot be what is declared."""
+def _follows_name(before: bytes, previous: bytes, first: bytes) -> bool:
+    """Whether a macro follows the declared name, as in `Type name MACRO(x);`: of three words in a row the last is no name."""
     if previous in _SPECIFIERS or previous in _PRIMITIVES:
         return False
     head = before[: -len(previous)].rstrip()
@@ -244,18 +246,18 @@ def _trails_name(before: bytes, previous: bytes, first: bytes) -> bool:
 
 
 def _last_word(text: bytes) -> bytes:
-    """The word that `text` ends with, empty where it ends with something else."""
-    return text[-_LONGEST_WORD:].translate(_ONLY_WORDS).rpartition(b" ")[2]
+    """Returns the word that `text` ends with, empty where it ends with something else."""
+    return text[-_MAX_WORD:].translate(_ONLY_WORDS).rpartition(b" ")[2]
 
 
 def _closing(code: bytearray, start: int) -> int:
-    """The offset behind the parenthesis that closes the one at `start`; -1 if it is not within reach."""
+    """Returns the offset after the parenthesis that closes the one at `start`; -1 if it is more than _MAX_DISTANCE away."""
     depth = 0
-    for count, match in enumerate(_PARENTHESES.finditer(code, start, min(len(code), start + _REACH))):
+    for count, match in enumerate(_PARENTHESES.finditer(code, start, min(len(code), start + _MAX_DISTANCE))):
         depth += 1 if match[0] == b"(" else -1
         if depth == 0:
             return match.end()
-        if count == _MOST_PARENTHESES:
+        if count == _MAX_PARENTHESES:
             break
     return -1
 
@@ -264,13 +266,13 @@ _DEFAULTED: Final = re.compile(rb"=\s*(?:default|delete)\s*(?=;)")
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, with blanks in place of what the grammars cannot take."""
+    """Returns `source`, equally long, with blanks in place of what the grammars cannot parse."""
     text, _ = _prepared(source)
     return bytes(text)
 
 
 def prepare_cpp(source: bytes) -> bytes:
-    """As `prepare`; `= default` becomes an empty body too, because outside a class the grammar takes it for a value."""
+    """As `prepare`, and `= default` becomes an empty body, because outside a class the grammar parses it as a value."""
     text, code = _prepared(source)
     if b"default" in code or b"delete" in code:
         for match in _DEFAULTED.finditer(bytes(code)):
@@ -284,6 +286,6 @@ def prepare_cpp(source: bytes) -> bytes:
 def _prepared(source: bytes) -> tuple[bytearray, bytearray]:
     code = masked(source)
     text = bytearray(source)
-    resolve(text, code)
+    resolve_conditionals(text, code)
     blank_macros(text, code)
     return text, code

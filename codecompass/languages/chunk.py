@@ -1,8 +1,8 @@
-"""Cuts a text into chunks of whole lines, at the places where a reader would: between top-level things.
+"""Splits a text into chunks of whole lines, preferably between top-level definitions.
 
-No parser is involved, so that text is searchable before any symbol is known and a chunk never depends on a grammar. The
-cut looks for a line with little indentation after a blank line, which in every language we know is where a definition
-(or the comment above it) begins.
+Uses no parser, so that text is searchable before any symbol is known and chunks do not depend on a grammar. A chunk preferably
+begins at a line with little indentation after a blank line, where in all known languages a definition (or the comment
+above it) begins.
 """
 
 from typing import Final
@@ -13,22 +13,22 @@ from codecompass.languages.words import WordSplitter
 MIN_LINES: Final = 12
 TARGET_LINES: Final = 36
 MAX_LINES: Final = 60
-"""Lines of a chunk. About 36 lines is one or two functions: small enough to point at, large enough to rank."""
+"""Lines of a chunk. About 36 lines are one or two functions: small enough to be a result, large enough to rank."""
 
 MAX_CHARACTERS: Final = 6_000
-"""A chunk ends early where its lines are long, so that one page of minified data does not outrank code."""
+"""A chunk with long lines ends early, so that a page of minified data does not outrank code."""
 
-_NO_BLANK_ABOVE: Final = 6.0
-_CLOSES_A_BLOCK: Final = 8.0
-_PER_LINE_OFF_TARGET: Final = 0.12
+_COST_NO_BLANK_ABOVE: Final = 6.0
+_COST_CLOSES_BLOCK: Final = 8.0
+_COST_PER_LINE_OFF_TARGET: Final = 0.12
 _CLOSERS: Final = ("}", ")", "]", "end", "else", "elif", "except", "finally", "catch")
-_BEGIN_CLOSERS: Final = frozenset(closer[0] for closer in _CLOSERS)
+_CLOSER_INITIALS: Final = frozenset(closer[0] for closer in _CLOSERS)
 
 
 def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
     """Returns the chunks of `text` in order, without gap or overlap; together they are the text. Empty text gives none.
 
-    Lines end at `\\n` alone, as editors and every other tool count them.
+    Lines end at `\\n` only.
     """
     if not text:
         return ()
@@ -50,7 +50,7 @@ def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
 
 
 def line_count(text: str) -> int:
-    """Returns the number of lines: a last line without line break counts."""
+    """Returns the number of lines; a last line without a line break counts."""
     return text.count("\n") + (0 if not text or text.endswith("\n") else 1)
 
 
@@ -64,31 +64,31 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
     best, best_cost = last, 1e9
     target = start + TARGET_LINES
     for index in range(min(start + MIN_LINES, last), last):
-        off_target = abs(index - target) * _PER_LINE_OFF_TARGET
+        off_target = abs(index - target) * _COST_PER_LINE_OFF_TARGET
         if off_target >= best_cost:
-            # However good the line is, it is too far away; beyond the target so are all that follow.
+            # However good the line is, it is too far from the target; after the target, so are all that follow.
             if index >= target:
                 break
             continue
         line = lines[index]
         stripped = line.lstrip()
-        # Most lines are too deep already, and the rest is not cheap.
+        # Most lines are indented too deep already; checking this first saves the slower tests.
         cost = len(line) - len(stripped) + off_target
         if cost >= best_cost or not stripped:
             continue
         cost += 3.0 * line.count("\t", 0, len(line) - len(stripped))
         above = lines[index - 1]
         if above and not above.isspace():
-            cost += _NO_BLANK_ABOVE
-        if stripped[0] in _BEGIN_CLOSERS and stripped.startswith(_CLOSERS):
-            cost += _CLOSES_A_BLOCK
+            cost += _COST_NO_BLANK_ABOVE
+        if stripped[0] in _CLOSER_INITIALS and stripped.startswith(_CLOSERS):
+            cost += _COST_CLOSES_BLOCK
         if cost < best_cost:
             best, best_cost = index, cost
     return best
 
 
 def _last_within(lines: list[str], start: int, last: int) -> int:
-    """Returns the index after the last line of those that are not too long together; one line is never too long."""
+    """Returns the index after the last line that fits into MAX_CHARACTERS; the first line always fits."""
     size = 0
     for index in range(start, last):
         size += len(lines[index]) + 1

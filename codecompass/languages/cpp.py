@@ -1,4 +1,4 @@
-"""C++: what C has, and classes with sections, namespaces, templates, aliases, concepts, members defined outside."""
+"""C++: everything of C, classes with access sections, namespaces, templates, aliases, concepts, members defined outside."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -7,21 +7,21 @@ from msgspec.structs import replace
 
 from codecompass.languages.c import C_RULES
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
-from codecompass.languages.c_definitions import function, no_module
+from codecompass.languages.c_definitions import function
 from codecompass.languages.c_preprocessing import prepare_cpp
-from codecompass.languages.language import DESCEND, Context, Definition, Found, Inside, Language, Node, Rule
+from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule, no_module
 from codecompass.languages.records import Import
 from codecompass.languages.source_text import comment_above
 
 _DEEPEST_TEMPLATE: Final = 16
-"""Levels of `template <...> template <...>`; a member template of a class template has two."""
+"""Levels of `template <...> template <...>`; a member template of a class template has two of them."""
 
 _LONGEST_TEMPLATE_HEAD: Final = 90
-"""Characters of a template's parameter list in a signature; a longer one would leave no room for the rest."""
+"""Characters of a template's parameter list in a signature; a longer list is left out to keep the rest."""
 
 
 def namespace(node: Node, context: Context) -> Iterator[Found]:
-    """`namespace a::b {`; what is in a nameless one is seen in this file only."""
+    """`namespace a::b {`; a nameless namespace is private to the file."""
     body = node.child_by_field_name("body")
     if body is None:
         return
@@ -29,7 +29,7 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     if name is None:
         end = max(node.end_byte, int(context.notes.get(("hidden",), "0")))
         context.notes[("hidden",)] = str(end)
-        yield Inside(body)
+        yield Descend(body)
         return
     *outer, last = context.text(name).replace(" ", "").split("::")
     outer = [part.removeprefix("inline") for part in outer]
@@ -58,7 +58,7 @@ def alias(node: Node, context: Context) -> Iterator[Found]:
 
 
 def section(node: Node, context: Context) -> Iterator[Found]:
-    """`public:` and the like hold for the members that follow."""
+    """`public:` and the like set the visibility of the members that follow."""
     visibility = SECTIONS.get(context.text(node))
     if visibility is not None:
         open_section(context, visibility)
@@ -66,7 +66,7 @@ def section(node: Node, context: Context) -> Iterator[Found]:
 
 
 def friend(node: Node, context: Context) -> Iterator[Found]:
-    """A friend that is defined in the class is a function of the namespace around it; others are defined elsewhere."""
+    """A friend function defined in the class belongs to the enclosing namespace; a friend without a body is no definition."""
     for child in node.named_children:
         if child.type == "function_definition":
             for item in function(child, context):
@@ -74,7 +74,7 @@ def friend(node: Node, context: Context) -> Iterator[Found]:
 
 
 def template(node: Node, context: Context) -> Iterator[Found]:
-    """What is inside, with the parameter list in its signature; its lines begin where the definition proper does."""
+    """The templated definition, with the parameter list in its signature; its lines do not include the parameter list."""
     inner = node
     for _ in range(_DEEPEST_TEMPLATE):
         if inner.type != "template_declaration":

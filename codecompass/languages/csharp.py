@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.c_conditionals import resolve
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Language, Node
+from codecompass.languages.c_conditionals import resolve_conditionals
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import blank_each, comment_above, masked, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, blank_matches, comment_above, masked, plain_code
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
     | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_THE_WAY: Final = (
+_UNSUPPORTED: Final = (
     (b"partial", re.compile(rb"\b(ref)\s+partial\s+struct\b")),
     (b"*", re.compile(rb"(?:[;{}=(,]|\breturn)\s*(\*+\s*(?:\(\s*\w+\s*\*+\s*\)\s*&?)?)\s*[(\w]")),
     (b"&", re.compile(rb"\(\s*\w+\s*\*+\s*\)\s*(&)")),
@@ -22,12 +22,12 @@ _IN_THE_WAY: Final = (
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot parse."""
     code = masked(source, _LITERALS)
     text = bytearray(source)
     if b"#" in code:
-        resolve(text, code)
-    blank_each(text, bytes(code), _IN_THE_WAY)
+        resolve_conditionals(text, code)
+    blank_matches(text, bytes(code), _UNSUPPORTED)
     return bytes(text)
 
 
@@ -43,10 +43,6 @@ _KINDS: Final[dict[str, SymbolKind]] = {
     "event_declaration": "field",
     "delegate_declaration": "type",
 }
-_FUNCTIONS: Final = frozenset({"fn", "method"})
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in a signature."""
-
 _BEFORE_HEAD: Final = frozenset({"attribute_list", "comment"})
 _AFTER_HEAD: Final = frozenset({"block", "arrow_expression_clause", "declaration_list", "enum_member_declaration_list"})
 
@@ -102,7 +98,7 @@ def _visibility(modifiers: frozenset[str], context: Context) -> Visibility:
     if "private" in modifiers or "file" in modifiers:
         return "private"
     enclosing = context.enclosing
-    if enclosing in _FUNCTIONS:
+    if enclosing in FUNCTION_LIKE:
         return ""
     if enclosing in ("interface", "enum"):
         return "public"
@@ -110,12 +106,12 @@ def _visibility(modifiers: frozenset[str], context: Context) -> Visibility:
 
 
 def _start(node: Node) -> Node:
-    """The first word of a declaration behind its attributes."""
+    """Returns the first word of a declaration after its attributes."""
     return next((child for child in node.children if child.type not in _BEFORE_HEAD), node)
 
 
 def _head(node: Node, context: Context) -> str:
-    """From behind the attributes to the body; the accessors of a property that do nothing of their own belong to it."""
+    """Returns the signature: the source after the attributes up to the body, including accessors without bodies."""
     start, end = _start(node).start_byte, node.end_byte
     for child in node.children:
         if child.type in _AFTER_HEAD:
@@ -163,7 +159,7 @@ def record(node: Node, context: Context) -> Iterator[Found]:
 
 
 def record_parameter(node: Node, context: Context) -> Iterator[Found]:
-    """A parameter of a record; those of functions are met in broken code only."""
+    """A parameter of a record; parameters of functions are reached in broken code only."""
     if context.enclosing not in CLASS_LIKE:
         return
     name = context.field_text(node, "name")
@@ -205,8 +201,8 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
         name = declarator.child_by_field_name("name")
         if name is None:
             continue
-        # A value that is long is a table or a program.
-        is_short = declarator.end_byte - declarator.start_byte <= _LONGEST_VALUE
+        # A long value is left out.
+        is_short = declarator.end_byte - declarator.start_byte <= MAX_VALUE_BYTES
         source = context.source
         head = source[start.start_byte : declarators[0].start_byte]
         text = head + source[declarator.start_byte : declarator.end_byte if is_short else name.end_byte]
@@ -221,7 +217,7 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_member(node: Node, context: Context) -> Iterator[Found]:
-    """One name of an enumeration, as visible as that is."""
+    """One member of an enum, with the visibility of the enum."""
     name = context.field_text(node, "name")
     start = _start(node)
     yield Definition(
@@ -235,7 +231,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 
 def using(node: Node, context: Context) -> Iterator[Found]:
-    """`using A.B;` opens a namespace, `using static A.B;` a type; `using X = A.B.C;` names one thing."""
+    """`using A.B;` and `using static A.B;` import all of a namespace or type; `using X = A.B.C;` imports one name."""
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
     alias = node.child_by_field_name("name")
     target = node.named_children[-1] if node.named_child_count else None
@@ -245,7 +241,7 @@ def using(node: Node, context: Context) -> Iterator[Found]:
     if alias is None:
         yield Import(first, last, spec, "*")
         return
-    # Generic arguments are no part of a name: `using Table = System.Collections.Generic.Dictionary<int, string>`.
+    # Generic arguments are not part of a name: `using Table = System.Collections.Generic.Dictionary<int, string>`.
     module, _, name = spec.partition("<")[0].rpartition(".")
     yield Import(first, last, module, name, context.text(alias)) if module else Import(first, last, name, "", context.text(alias))
 
@@ -254,7 +250,7 @@ _TAG: Final = re.compile(r"<see(?:also)?\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>|</?[
 
 
 def doc_of(node: Node, context: Context) -> str:
-    """The comment above the attributes, without the tags of XML documentation."""
+    """Returns the comment above the attributes, without the tags of XML documentation."""
     text = comment_above(node, context)
     return _TAG.sub(lambda match: match[1] or "", text) if "<" in text else text
 
@@ -280,7 +276,7 @@ CSHARP = Language(
         "global_statement": DESCEND,
         "declaration_list": DESCEND,
         "ERROR": DESCEND,
-        # Preparation blanks conditional directives; these are for one that it could not pair.
+        # Preparation blanks conditional directives; these rules are for a directive that it could not pair.
         "preproc_if": DESCEND,
         "preproc_elif": DESCEND,
         "preproc_else": DESCEND,

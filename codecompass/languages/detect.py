@@ -1,7 +1,7 @@
-"""Which language a file is written in: by its name, then by its `#!` line, for C headers by what they say.
+"""Detects the language of a file: by its name, else by its `#!` line; for C headers by their content.
 
-A table and nothing else: it imports neither tree-sitter nor the language modules, because the server process asks too.
-The modules of the languages with symbols say the same in `extensions`, `filenames`, `interpreters`; a test compares.
+Imports neither tree-sitter nor the language modules, because the server process uses it too. The modules of the languages with
+symbols repeat their names in `extensions`, `filenames` and `interpreters`; a test compares the two.
 """
 
 import re
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 TEXT: Final = "text"
-"""The language of a file that nothing is known about."""
+"""The language of a file of unknown language."""
 
 HEAD_BYTES: Final = 64 * 1024
-"""How much of a file is looked at: a C++ header can begin with a long licence and list of includes."""
+"""Bytes of a file that are read: a C++ header can begin with a long licence and many includes."""
 
 _EXTENSIONS_OF: Final[Mapping[str, str]] = {
     # With symbols. Case matters only where two languages differ by it (`.C`, `.H`).
@@ -208,14 +208,14 @@ def _inverted(names_of: Mapping[str, str]) -> Mapping[str, str]:
 
 
 EXTENSIONS: Final[Mapping[str, str]] = _inverted(_EXTENSIONS_OF)
-"""Extension with its dot to language; lower case but for the pairs that differ by case alone."""
+"""Extension with its dot to language; lower case except for pairs that differ only in case."""
 
 FILENAMES: Final[Mapping[str, str]] = _inverted(_FILENAMES_OF)
 INTERPRETERS: Final[Mapping[str, str]] = _inverted(_INTERPRETERS_OF)
 """Base name of the program in a `#!` line, without a version, to language."""
 
 TEMPLATE: Final = "in"
-"""Extension of what a configure step fills in: `version.h.in` becomes `version.h`, and reads like it."""
+"""Extension of templates for a configure step: `version.h.in` becomes `version.h`, and is in the same language."""
 
 _VARIANTS: Final = {
     "Dockerfile": "dockerfile",
@@ -223,18 +223,13 @@ _VARIANTS: Final = {
     "Makefile": "make",
     "Jenkinsfile": "groovy",
 }
-"""Names that people give a suffix to: `Dockerfile.dev`, `Makefile.linux`."""
-
-
-def language_of_path(path: str) -> str:
-    """Returns the language that the name of the file says, `text` when it says nothing. `.h` is `c` here."""
-    return _by_name(path) or TEXT
+"""File names that may have a suffix: `Dockerfile.dev`, `Makefile.linux`."""
 
 
 def language_of(path: str, head: bytes) -> str:
-    """Returns the language of a file from its path and its first bytes (as many as are at hand; `HEAD_BYTES` are read).
+    """Returns the language of a file from its path and its first bytes (up to `HEAD_BYTES` are read).
 
-    The name decides; a name that says nothing leaves it to the `#!` line, and a `.h` file is `cpp` when it says so.
+    The name decides; for an unknown name the `#!` line does. A `.h` file is `cpp` when its content says so.
     """
     language = _by_name(path)
     if language is None:
@@ -303,9 +298,9 @@ _GUARDED = re.compile(
 
 
 def header_language(head: bytes) -> str:
-    """Returns `cpp` for a header that holds what only C++ has (outside comments and `#ifdef __cplusplus`), else `c`.
+    """Returns `cpp` for a header with code that only C++ has (outside comments and `#ifdef __cplusplus`), else `c`.
 
-    A header of macros alone is `c`, in a C++ project too: what it defines is the same either way.
+    A header with macros only is `c`, in a C++ project too: its definitions are the same in both languages.
     """
     code = _GUARDED.sub(b"", _COMMENT.sub(b" ", head[:HEAD_BYTES]))
     return "cpp" if _CPLUSPLUS.search(code) else "c"
@@ -315,7 +310,7 @@ _PREPROCESSOR = re.compile(rb"^[ \t]*#[ \t]*(?:include|define|ifdef|ifndef)\b", 
 
 
 def _included_fragment(head: bytes) -> str:
-    """`.inc` is what other files include: PHP, C and C++ are told apart, the rest (assembly, Pascal) is text."""
+    """Returns the language of an `.inc` file, which other files include: PHP, C, C++, or text (assembly, Pascal)."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?php"):
         return "php"
     code = _COMMENT.sub(b" ", head[:HEAD_BYTES])

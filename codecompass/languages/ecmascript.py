@@ -1,5 +1,6 @@
-"""JavaScript, TypeScript and TSX (with a grammar of its own, because `<T>x` means something else there): declarations and the
-members of classes, interfaces and enums, and the descriptions of the three languages.
+"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, and the three descriptions.
+
+TSX has a grammar of its own, because `<T>x` has another meaning there.
 """
 
 import re
@@ -30,13 +31,13 @@ from codecompass.languages.ecmascript_values import (
     returned,
     variables,
 )
-from codecompass.languages.language import DESCEND, Context, Found, Inside, Language, Node, Rule, RuleFunction
+from codecompass.languages.language import DESCEND, Context, Descend, Found, Language, Node, Rule, RuleFunction
 from codecompass.languages.records import SymbolKind
 
 _TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
 _AFTER_TYPE: Final = re.compile(rb"(?:[\w\])}]|(?<!=)>)$")
 _LOOK_BACK: Final = 1_000
-"""Bytes looked at above a line: enough for the comments over it and the end of the code before them."""
+"""Bytes read above a line: enough for the comments above it and the end of the code before them."""
 
 
 def prepare(source: bytes) -> bytes:
@@ -52,7 +53,7 @@ def prepare(source: bytes) -> bytes:
 
 
 def _code_above(source: bytes, end: int) -> bytes:
-    """The end of the last line before the byte `end` that is more than a comment, without the comment behind it."""
+    """Returns the last line before the byte `end` that is not only a comment, without the comment at its end."""
     for line in reversed(source[max(end - _LOOK_BACK, 0) : end].split(b"\n")):
         code = line.partition(b"//")[0].rstrip()
         if code:
@@ -61,7 +62,7 @@ def _code_above(source: bytes, end: int) -> bytes:
 
 
 Declaration = Callable[[Node, Context, Node, bool], Iterator[Found]]
-"""From a declaration, the context, the statement around it (`export ...`, `declare ...`) and whether that exports it."""
+"""Takes the declaration, the context, the statement around it (`export ...`, `declare ...`) and whether that exports it."""
 
 
 def function(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
@@ -76,7 +77,7 @@ def function(node: Node, context: Context, outer: Node, is_exported: bool) -> It
 
 
 def is_script_constructor(name: str, node: Node, context: Context) -> bool:
-    """Whether `function View() { this.name = 1 }` sets fields, as functions did before there were classes."""
+    """Whether a function is a constructor in old style: `function View() { this.name = 1 }`."""
     is_candidate = name[:1].isupper() and context.path.endswith(SCRIPT_ENDINGS)
     return is_candidate and context.source.find(b"this.", node.start_byte, node.end_byte) >= 0
 
@@ -113,7 +114,7 @@ def object_types(value: Node) -> Iterator[Node]:
 
 
 def namespace(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
-    """`namespace A.B {}` and `declare module 'm' {}`; in a declared one everything is exported."""
+    """`namespace A.B {}` and `declare module 'm' {}`; everything in a declared one is exported."""
     name, body = name_of(node.child_by_field_name("name"), context), node.child_by_field_name("body")
     is_declared = outer.type == "ambient_declaration" or context.source.startswith(b"declare", outer.start_byte)
     if is_declared or (AMBIENT, *context.scope_names) in context.notes:
@@ -162,27 +163,27 @@ def export_statement(node: Node, context: Context) -> Iterator[Found]:
 
 
 def ambient_declaration(node: Node, context: Context, outer: Node | None = None) -> Iterator[Found]:
-    """`declare <declaration>`; `declare global { ... }` adds to what is outside every module."""
+    """`declare <declaration>`; what `declare global { ... }` holds is outside every module."""
     for child in node.named_children:
         if child.type in DECLARATIONS:
             yield from DECLARATIONS[child.type](child, context, outer or node, outer is not None)
         elif child.type == "statement_block":
-            yield Inside(child)
+            yield Descend(child)
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block that is no function's body: its constants are local unless it stands around a script; its functions are not."""
+    """A block that is not a function's body: its constants are local, its functions not; around a script it is transparent."""
     if is_bare_block(node, context):
-        yield Inside(node)
+        yield Descend(node)
     elif body_holds_definitions(node, context):
-        yield Inside(node, "fn")
+        yield Descend(node, "fn")
 
 
 def loop(node: Node, context: Context) -> Iterator[Found]:
     """A loop: the variables in its head are local."""
     body = node.child_by_field_name("body")
     if body is not None and body_holds_definitions(body, context):
-        yield Inside(body, "fn")
+        yield Descend(body, "fn")
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
@@ -268,10 +269,10 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 
 def static_block(node: Node, _context: Context) -> Iterator[Found]:
-    """`static { ... }` runs like a function."""
+    """`static { ... }`: its variables are local, as in a function."""
     body = node.child_by_field_name("body")
     if body is not None:
-        yield Inside(body, "fn")
+        yield Descend(body, "fn")
 
 
 TRANSPARENT: Final = (
@@ -332,10 +333,10 @@ JAVASCRIPT = Language(
     filenames=("Jakefile",),
     interpreters=("node", "nodejs", "qjs"),
     rules=SCRIPT_RULES,
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     tests=TESTS,
     module=module_of,
-    before=note_exports,
+    before_walk=note_exports,
     doc=doc_comment,
 )
 
@@ -346,11 +347,11 @@ TYPESCRIPT = Language(
     extensions=(".ts", ".cts", ".mts"),
     interpreters=("bun", "deno", "ts-node", "tsx"),
     rules=TYPED_RULES,
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     prepare=prepare,
     tests=TESTS,
     module=module_of,
-    before=note_exports,
+    before_walk=note_exports,
     doc=doc_comment,
 )
 
@@ -360,9 +361,9 @@ TSX = Language(
     grammar="tsx",
     extensions=(".tsx",),
     rules=TYPED_RULES,
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     tests=TESTS,
     module=module_of,
-    before=note_exports,
+    before_walk=note_exports,
     doc=doc_comment,
 )

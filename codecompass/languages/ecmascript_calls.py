@@ -1,26 +1,26 @@
-"""Calls of JavaScript and TypeScript and TypeScript that define something: callbacks with a name, default exports, and the
-blocks of test frameworks (`describe`, `it`, `test` and their kin in Jest, Vitest, Mocha, QUnit, Node).
+"""Calls of JavaScript and TypeScript that define something: named callbacks, default exports, and the blocks of test frameworks
+(`describe`, `it`, `test` and the like in Jest, Vitest, Mocha, QUnit, Node).
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import BlockHeads
+from codecompass.languages.block_tests import BlockTestSyntax
 from codecompass.languages.ecmascript_modules import lines_of, required_module
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
-    bare,
     bodies_of,
     body_holds_definitions,
     defined,
     function_bodies,
     head_end_of,
     in_function,
-    wrapped,
+    module_wrapper,
+    unwrapped,
 )
 from codecompass.languages.ecmascript_values import note_extended, object_literal
-from codecompass.languages.language import Context, Found, Inside, Node
+from codecompass.languages.language import Context, Descend, Found, Node
 from codecompass.languages.records import Import
 
 
@@ -31,16 +31,16 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         if spec is not None:
             yield Import(*lines_of(node), spec)
             return
-    inside = wrapped(node, context)
+    inside = module_wrapper(node, context)
     if inside is not None:
         yield from inside
         return
     if not in_function(context):
         note_extended(node, context)
     if body_holds_definitions(node, context):
-        yield Inside(node)
+        yield Descend(node)
     elif not in_function(context):
-        # Callbacks without names in them are left aside, which is most of a test file.
+        # Callbacks that define no names are skipped; they are most of a test file.
         arguments = node.child_by_field_name("arguments")
         for argument in arguments.named_children if arguments is not None else ():
             if argument.type == "object":
@@ -48,14 +48,14 @@ def call(node: Node, context: Context) -> Iterator[Found]:
 
 
 def callback(node: Node, context: Context) -> Iterator[Found]:
-    """A function in an expression: a definition if it has a name, else a scope without one."""
+    """A function in an expression: a definition if it has a name, else a nameless scope."""
     name = context.field_text(node, "name")
     bodies = function_bodies(node, context)
     if name:
         yield defined(name, "fn", node, context, bodies, head_end=head_end_of(node), visibility="internal")
     else:
         for body in bodies:
-            yield Inside(body, "fn")
+            yield Descend(body, "fn")
 
 
 def class_expression(node: Node, context: Context) -> Iterator[Found]:
@@ -64,24 +64,24 @@ def class_expression(node: Node, context: Context) -> Iterator[Found]:
     if name:
         yield defined(name, "class", node, context, () if body is None else (body,), visibility="internal")
     elif body is not None:
-        yield Inside(body, "class")
+        yield Descend(body, "class")
 
 
 def default_export(value: Node, statement: Node, context: Context) -> Iterator[Found]:
-    """`export default <expression>`: a symbol called `default`, which is the name that importers take."""
-    bare_value = bare(value)
-    if bare_value is None or bare_value.type == "identifier":
+    """`export default <expression>`: a symbol named `default`, as importers call it, unless the value has a name."""
+    inner_value = unwrapped(value)
+    if inner_value is None or inner_value.type == "identifier":
         return
-    name = context.field_text(bare_value, "name") if bare_value.type in (*FUNCTIONS, "class") else ""
-    if bare_value.type == "class":
-        body = bare_value.child_by_field_name("body")
+    name = context.field_text(inner_value, "name") if inner_value.type in (*FUNCTIONS, "class") else ""
+    if inner_value.type == "class":
+        body = inner_value.child_by_field_name("body")
         class_body = () if body is None else (body,)
         yield defined(name or "default", "class", statement, context, class_body, visibility="public")
-    elif bare_value.type in FUNCTIONS:
-        bodies, end = function_bodies(bare_value, context), head_end_of(bare_value)
+    elif inner_value.type in FUNCTIONS:
+        bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
     else:
-        inside, end = bodies_of(bare_value, context), statement.end_byte
+        inside, end = bodies_of(inner_value, context), statement.end_byte
         yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")
 
 
@@ -100,7 +100,7 @@ _TITLES: Final = frozenset({"string", "template_string"})
 
 
 def _title_of(statement: Node) -> tuple[int, int] | None:
-    """The title of `it.each(table)("title", ...)`, `describe.skipIf(condition)("title", ...)`."""
+    """Returns the byte range of the title in `it.each(table)("title", ...)`, `describe.skipIf(condition)("title", ...)`."""
     call = statement.named_children[0]
     if call.type == "await_expression" and call.named_child_count:
         call = call.named_children[0]
@@ -108,14 +108,14 @@ def _title_of(statement: Node) -> tuple[int, int] | None:
     first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
     if first is None or first.type not in _TITLES or first.end_byte - first.start_byte < 2:
         return None
-    # `it.each(["a", "b"])` without a title has the table as its arguments.
+    # In `it.each(["a", "b"])` without a title the arguments are the table.
     function = call.child_by_field_name("function")
     if function is None or function.type not in ("call_expression", "identifier"):
         return None
     return first.start_byte + 1, first.end_byte - 1
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=_HEAD,
     block=re.compile(rb"=>|\bfunction\b"),
     computed=re.compile(rb"\$\{"),

@@ -1,6 +1,6 @@
-"""What JavaScript and TypeScript files take from each other: imports, re-exports, `require`, and which names are exported.
+"""Imports and exports of JavaScript and TypeScript: imports, re-exports, `require`, and which names are exported.
 
-Both module systems are read alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
+Both module systems are treated alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
 `module.exports = { x }` make `x` public wherever it is defined in the file.
 """
 
@@ -31,12 +31,12 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 
 
 def text_of_string(node: Node, context: Context) -> str:
-    """Returns what stands between the quotes."""
+    """Returns the text of a string without its quotes."""
     return context.text(node)[1:-1]
 
 
 def lines_of(node: Node) -> tuple[int, int]:
-    """Returns first and last line of a statement, from 1."""
+    """Returns the first and last line of a statement, 1-based."""
     return node.start_point[0] + 1, node.end_point[0] + 1
 
 
@@ -67,7 +67,7 @@ CLAUSES: Final = frozenset({"import_clause", "import_require_clause"})
 
 
 def specifiers(node: Node, spec: str, context: Context, lines: tuple[int, int]) -> Iterator[Import]:
-    """The names between the braces of an import or a re-export."""
+    """Yields an import for each name between the braces of an import or re-export."""
     for child in node.named_children:
         name = child.child_by_field_name("name")
         if name is not None:
@@ -76,7 +76,7 @@ def specifiers(node: Node, spec: str, context: Context, lines: tuple[int, int]) 
 
 
 def import_alias(node: Node, context: Context) -> Iterator[Found]:
-    """`import a = b.c` takes a member of a namespace."""
+    """`import a = b.c` imports a member of a namespace."""
     parts = [context.text(child) for child in node.named_children]
     if len(parts) == 2:
         spec, _, name = parts[1].rpartition(".")
@@ -100,7 +100,7 @@ def re_exports(node: Node, context: Context) -> Iterator[Found]:
     yield Import(*lines, spec, "*")
 
 
-def required(value: Node, context: Context) -> tuple[str, str] | None:
+def require_call(value: Node, context: Context) -> tuple[str, str] | None:
     """Returns module and member of `require('m')`, `require('m').member`, `await import('m')`; None for anything else."""
     if context.source.find(b"(", value.start_byte, value.end_byte) < 0:
         return None
@@ -118,7 +118,7 @@ def required(value: Node, context: Context) -> tuple[str, str] | None:
 
 
 def required_module(call: Node, context: Context) -> str | None:
-    """Returns the module of a `require` or `import` call, None when it is another call or the module is not a string."""
+    """Returns the module of a `require` or `import` call; None for another call or a module that is not a string."""
     if call.type != "call_expression":
         return None
     function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
@@ -130,7 +130,7 @@ def required_module(call: Node, context: Context) -> str | None:
 
 
 def required_names(pattern: Node, spec: str, member: str, lines: tuple[int, int], context: Context) -> Iterator[Import]:
-    """What `const x = require('m')` and `const { a, b: c } = require('m')` take, as an import would."""
+    """Yields what `const x = require('m')` and `const { a, b: c } = require('m')` import."""
     if pattern.type == "identifier":
         alias = context.text(pattern)
         yield Import(*lines, spec, member, "" if alias == member else alias)
@@ -152,7 +152,7 @@ def is_exports(node: Node, context: Context) -> bool:
 
 
 def note_exports(root: Node, context: Context) -> None:
-    """Writes down the names that statements at the top of the file export: they often stand below the definitions."""
+    """Notes the names that top-level statements export, because they often come after the definitions."""
     if b"export" not in context.source:
         return
     for statement in root.named_children:
@@ -178,7 +178,7 @@ def _note_export_statement(statement: Node, context: Context) -> None:
 
 
 def _note_assignment(node: Node, context: Context) -> bool:
-    """Notes what `module.exports = a`, `= { a, b: c }` and `exports.a = b` export; whether it is such an assignment."""
+    """Notes what `module.exports = a`, `= { a, b: c }` and `exports.a = b` export. Returns whether it is such an assignment."""
     is_export = False
     value: Node | None = node
     while value is not None and value.type == "assignment_expression":

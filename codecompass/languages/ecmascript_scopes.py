@@ -1,5 +1,5 @@
-"""What the rules of JavaScript and TypeScript ask of a node: its name, its head, who sees it, whether functions are in it, and
-whether a function or block only wraps a script (then what is in it counts as the file's own).
+"""What the rules of JavaScript and TypeScript need to know of a node: name, signature, visibility, whether it holds definitions,
+and whether it only wraps a module (then its content counts as top level).
 """
 
 from bisect import bisect_left
@@ -11,8 +11,8 @@ from codecompass.languages.language import (
     CLASS_LIKE,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Node,
     head_without_comments,
     leading_comment,
@@ -22,36 +22,46 @@ from codecompass.languages.records import SymbolKind, Visibility
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 AMBIENT: Final = "ambient"
-"""First part of the note that everything in a namespace is exported without saying so."""
+"""First part of the note that everything in a namespace is exported implicitly."""
 
-_AT_TOP: Final = (b"=>", b"function", b"class", b"require(", b"import(", b") {", b"){")
-_IN_FUNCTIONS: Final = (b"=>", b"function", b"class ", b"require(", b"import(", b"return {", b"interface ", b"enum ", b"type ")
+_MARKERS_AT_TOP: Final = (b"=>", b"function", b"class", b"require(", b"import(", b") {", b"){")
+_MARKERS_IN_FUNCTIONS: Final = (
+    b"=>",
+    b"function",
+    b"class ",
+    b"require(",
+    b"import(",
+    b"return {",
+    b"interface ",
+    b"enum ",
+    b"type ",
+)
 LINE_BYTES: Final = 200
 _DECLARED: Final = frozenset({b"", b"export", b"declare", b"const", b"export const"})
 
 
 def holds_definitions(node: Node, context: Context) -> bool:
-    """Whether something that an expression or statement could define stands in `node`: a look that spares most walks."""
+    """Whether an expression or statement may hold definitions. A text search, which makes most walks unnecessary."""
     if in_function(context):
         return body_holds_definitions(node, context)
     find, start, end = context.source.find, node.start_byte, node.end_byte
-    return any(find(mark, start, end) >= 0 for mark in _AT_TOP)
+    return any(find(mark, start, end) >= 0 for mark in _MARKERS_AT_TOP)
 
 
 def body_holds_definitions(body: Node, context: Context) -> bool:
     """Whether a function's body holds named functions, types or imports; callbacks without a name are not enough.
 
-    Test files are callbacks in callbacks: without this they would be walked down to the last statement.
+    Test files are nested callbacks: without this check all of their statements would be walked.
     """
-    marks = context.marks
+    marks = context.marker_offsets
     if marks is None:
-        marks = context.marks = tuple(sorted(_marks(context.source)))
+        marks = context.marker_offsets = tuple(sorted(_definition_offsets(context.source)))
     at = bisect_left(marks, body.start_byte)
     return at < len(marks) and marks[at] < body.end_byte
 
 
-def _marks(source: bytes) -> Iterator[int]:
-    for word in _IN_FUNCTIONS:
+def _definition_offsets(source: bytes) -> Iterator[int]:
+    for word in _MARKERS_IN_FUNCTIONS:
         at = source.find(word)
         while at >= 0:
             if _is_definition(source, word, at):
@@ -61,11 +71,11 @@ def _marks(source: bytes) -> Iterator[int]:
 
 def _is_definition(source: bytes, word: bytes, at: int) -> bool:
     if word in (b"=>", b"interface ", b"enum ", b"type "):
-        # Lines of generated code can be as long as the file.
+        # A line of generated code can be as long as the file.
         nearby = max(at - LINE_BYTES, 0)
         before = source[max(source.rfind(b"\n", nearby, at) + 1, nearby) : at].strip()
         if word == b"=>":
-            # Assigned, or the end of parameters that began on a line above; `= list.map(x => ...)` is neither.
+            # An assigned function, or the end of parameters that began on a line above; `= list.map(x => ...)` is neither.
             value = before.partition(b" = ")[2]
             is_parameters = value.startswith((b"(", b"<", b"async")) or value.strip(b" $_").isalnum()
             return is_parameters or b"=(" in before or b"=async" in before or before.startswith(b")")
@@ -77,12 +87,12 @@ def _is_definition(source: bytes, word: bytes, at: int) -> bool:
 
 
 def in_function(context: Context) -> bool:
-    """Whether what stands here is local to a function or block."""
+    """Whether definitions here are local to a function or block."""
     return "fn" in context.scope_kinds or "method" in context.scope_kinds
 
 
 def name_of(node: Node | None, context: Context) -> str:
-    """Returns the name of a member: without quotes, and a computed one with its brackets, `[Symbol.iterator]`."""
+    """Returns the name of a member: a string without its quotes, a computed name with its brackets (`[Symbol.iterator]`)."""
     if node is None:
         return ""
     if node.type == "string":
@@ -95,7 +105,7 @@ def name_of(node: Node | None, context: Context) -> str:
 
 
 def visibility_at(name: str, is_exported: bool, context: Context) -> Visibility:
-    """Returns who sees a declaration: everybody if it is exported, by a list or by itself, and so is what it stands in."""
+    """Returns the visibility of a declaration: public if it is exported, directly or in a list, and so is its namespace."""
     if context.enclosing is None:
         is_global = context.path.endswith((".d.ts", ".d.mts", ".d.cts"))
         return "public" if is_exported or is_global or (EXPORTED, name) in context.notes else "internal"
@@ -108,7 +118,7 @@ ACCESS: Final[dict[str, Visibility]] = {"private": "private", "protected": "prot
 
 
 def member_visibility(node: Node, name: str, context: Context) -> Visibility:
-    """Returns who sees a member: its modifier says, or `#`, else it is as visible as what it belongs to."""
+    """Returns the visibility of a member: by its modifier or `#`, else that of the definition it belongs to."""
     if name.startswith("#"):
         return "private"
     for child in node.named_children[:3]:
@@ -121,10 +131,10 @@ def member_visibility(node: Node, name: str, context: Context) -> Visibility:
 
 
 def doc_comment(node: Node, context: Context) -> str:
-    """Returns the comment above a definition; decorators of a method stand between as nodes of their own."""
+    """Returns the comment above a definition and, for a method, above its decorators, which are separate nodes."""
     above = context.source[max(node.start_byte - LINE_BYTES, 0) : node.start_byte].rstrip()
     last_line = above[above.rfind(b"\n") + 1 :].lstrip()
-    # Siblings are dear in a deep tree, and most definitions have no comment: so a look at the text first.
+    # Finding siblings is slow in a deep tree, and most definitions have no comment: so the text is checked first.
     if not last_line.endswith((b"*/", b")")) and b"//" not in last_line and not last_line.startswith(b"@"):
         return ""
     previous = node.prev_named_sibling
@@ -144,7 +154,7 @@ def defined(
     visibility: Visibility | None = None,
     qualifier: tuple[str, ...] | None = None,
 ) -> Definition:
-    """Returns the definition that `node` is, without the decorators at its start; its head ends at byte `head_end`."""
+    """Returns the definition of `node` without the decorators at its start; its signature ends at byte `head_end`."""
     line, start = node.start_point[0] + 1, node.start_byte
     first = node.child(0) if node.child_count else None
     if first is not None and first.type == "decorator":
@@ -169,7 +179,7 @@ WRAPPERS: Final = frozenset(
 )
 
 
-def bare(value: Node | None) -> Node | None:
+def unwrapped(value: Node | None) -> Node | None:
     """Returns the expression inside parentheses, `as T`, `satisfies T`, `!` and the targets of `a = b = value`."""
     while value is not None:
         if value.type in WRAPPERS and value.named_child_count:
@@ -182,7 +192,7 @@ def bare(value: Node | None) -> Node | None:
 
 
 def function_bodies(function: Node, context: Context) -> tuple[Node, ...]:
-    """Returns what to walk in a function: its body when it holds definitions, the object that an arrow function returns."""
+    """Returns what to walk in a function: its body if it holds definitions, or the object that an arrow function returns."""
     body = function.child_by_field_name("body")
     if body is None:
         return ()
@@ -190,15 +200,15 @@ def function_bodies(function: Node, context: Context) -> tuple[Node, ...]:
         return (body,) if body_holds_definitions(body, context) else ()
     if not holds_definitions(body, context):
         return ()
-    value = bare(body)
+    value = unwrapped(body)
     if value is not None and value.type == "object":
         return (value,)
-    # The body is itself the expression: the parameters beside it have no rules.
+    # The body is an expression; the parameters beside it have no rules.
     return (function,)
 
 
 def head_end_of(function: Node) -> int:
-    """Returns where the head of a function ends: at its body."""
+    """Returns the byte where the signature of a function ends: at its body."""
     body = function.child_by_field_name("body")
     return function.end_byte if body is None else body.start_byte
 
@@ -211,14 +221,14 @@ def invoked_function(value: Node | None, context: Context) -> Node | None:
     """Returns the function that `(function () {})()`, `function () {}()` or `(() => {}).call(this)` calls."""
     if value is None or value.type != "call_expression":
         return None
-    called = bare(value.child_by_field_name("function"))
+    called = unwrapped(value.child_by_field_name("function"))
     if called is not None and called.type == "member_expression" and context.field_text(called, "property") in _CALLS:
-        called = bare(called.child_by_field_name("object"))
+        called = unwrapped(called.child_by_field_name("object"))
     return called if called is not None and called.type in FUNCTIONS else None
 
 
-def wrapped(call: Node, context: Context) -> Iterator[Found] | None:
-    """Returns what stands in the functions around a module when `call` calls them, None for any other call."""
+def module_wrapper(call: Node, context: Context) -> Iterator[Found] | None:
+    """Returns the content of the functions that wrap a module, if `call` calls one; None for any other call."""
     if in_function(context):
         return None
     invoked = invoked_function(call, context)
@@ -229,22 +239,22 @@ def wrapped(call: Node, context: Context) -> Iterator[Found] | None:
 
 def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[Found]:
     arguments = call.child_by_field_name("arguments")
-    inner = [] if arguments is None else [bare(argument) for argument in arguments.named_children]
+    inner = [] if arguments is None else [unwrapped(argument) for argument in arguments.named_children]
     for function in (invoked, *inner):
         if function is None or not holds_definitions(function, context):
             continue
         if function.type not in FUNCTIONS:
-            yield Inside(function)
+            yield Descend(function)
             continue
         name, body = context.field_text(function, "name"), function.child_by_field_name("body")
         if name:
             yield defined(name, "fn", function, context, head_end=head_end_of(function), visibility="internal")
         if body is not None:
-            yield Inside(body, "module")
+            yield Descend(body, "module")
 
 
 def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
-    """Returns what to walk in the value of a variable: the body of a function called on the spot, else the value itself."""
+    """Returns what to walk in the value of a variable: the body of an immediately invoked function, else the value itself."""
     invoked = None if in_function(context) else invoked_function(value, context)
     if invoked is None:
         return (value,) if holds_definitions(value, context) else ()
@@ -253,7 +263,7 @@ def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
 
 
 def is_bare_block(block: Node, context: Context) -> bool:
-    """Whether a block stands for itself at the top of a script, and not after `if (...)`, `else`, `try` or the like."""
+    """Whether a block at the top of a script is a statement of its own, not one of `if (...)`, `else`, `try` or the like."""
     if in_function(context):
         return False
     start = block.start_byte

@@ -5,11 +5,10 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.ecmascript_modules import is_exports, lines_of, required, required_names
+from codecompass.languages.ecmascript_modules import is_exports, lines_of, require_call, required_names
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
     LINE_BYTES,
-    bare,
     bodies_of,
     defined,
     function_bodies,
@@ -17,9 +16,10 @@ from codecompass.languages.ecmascript_scopes import (
     holds_definitions,
     in_function,
     name_of,
+    unwrapped,
     visibility_at,
 )
-from codecompass.languages.language import Context, Definition, Found, Inside, Node, head_without_comments
+from codecompass.languages.language import Context, Definition, Descend, Found, Node, head_without_comments
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
@@ -36,7 +36,7 @@ def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> I
         name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
         if name is None:
             continue
-        taken = required(value, context) if value is not None else None
+        taken = require_call(value, context) if value is not None else None
         if taken is not None:
             yield from required_names(name, *taken, lines_of(node), context)
             continue
@@ -57,30 +57,30 @@ def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> I
                 visibility = visibility_at(text, is_exported, context)
                 yield defined(text, kind, whole, context, visibility=visibility)
         if value is not None and holds_definitions(value, context):
-            yield Inside(declarator)
+            yield Descend(declarator)
 
 
 def variable(
     name: str, kind: SymbolKind, value: Node | None, whole: Node, context: Context, is_exported: bool
 ) -> Iterator[Found]:
     """One variable: a function or class by its value, else a symbol unless it is local."""
-    bare_value = bare(value)
+    inner_value = unwrapped(value)
     visibility = visibility_at(name, is_exported, context)
-    if bare_value is not None and bare_value.type in FUNCTIONS:
-        bodies, end = function_bodies(bare_value, context), head_end_of(bare_value)
+    if inner_value is not None and inner_value.type in FUNCTIONS:
+        bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name, "fn", whole, context, bodies, head_end=end, visibility=visibility)
-    elif bare_value is not None and bare_value.type == "class":
-        body = bare_value.child_by_field_name("body")
+    elif inner_value is not None and inner_value.type == "class":
+        body = inner_value.child_by_field_name("body")
         bodies = () if body is None else (body,)
         yield defined(name, "class", whole, context, bodies, visibility=visibility)
     else:
-        bodies = () if bare_value is None else bodies_of(bare_value, context)
+        bodies = () if inner_value is None else bodies_of(inner_value, context)
         if not in_function(context):
             yield defined(name, kind, whole, context, bodies, head_end=whole.end_byte, visibility=visibility)
-        elif bare_value is not None and bodies and bare_value.type == "object":
-            yield from members(bare_value, context, (*context.scope_names, name))
-        elif bare_value is not None and bodies and bare_value.type != "array":
-            yield Inside(bare_value)
+        elif inner_value is not None and bodies and inner_value.type == "object":
+            yield from members(inner_value, context, (*context.scope_names, name))
+        elif inner_value is not None and bodies and inner_value.type != "array":
+            yield Descend(inner_value)
 
 
 def bound_names(pattern: Node) -> Iterator[Node]:
@@ -108,17 +108,17 @@ def expression_statement(node: Node, context: Context) -> Iterator[Found]:
     if expression.type == "assignment_expression":
         yield from assignment(expression, node, context)
     elif expression.type == "internal_module" or holds_definitions(expression, context):
-        yield Inside(node)
+        yield Descend(node)
 
 
 def assignment(node: Node, statement: Node, context: Context) -> Iterator[Found]:
     """`exports.a = ...`, `A.prototype.m = function () {}`, `a.b = a.c = () => {}`, `this.x = ...` in a constructor."""
-    value = bare(node.child_by_field_name("right"))
+    value = unwrapped(node.child_by_field_name("right"))
     if value is None:
         return
     targets = [target for target in targets_of(node) if target.type in ("identifier", "member_expression")]
     names = [target for target in targets if not is_exports(target, context)]
-    taken = required(value, context)
+    taken = require_call(value, context)
     if taken is not None:
         name = name_of_target(names[0], context) if names else ""
         yield Import(*lines_of(statement), *taken, "" if name == taken[1] else name)
@@ -126,10 +126,10 @@ def assignment(node: Node, statement: Node, context: Context) -> Iterator[Found]
         if not names:
             names = targets[:1]
         for target in names:
-            # What is inside belongs to the first name.
+            # Definitions in the value belong to the first name.
             yield from assigned_function(target, value, statement, context, is_walked=target is names[0])
         if not names:
-            yield Inside(node)
+            yield Descend(node)
     else:
         for target in names:
             yield from assigned_value(target, value, statement, context)
@@ -153,7 +153,7 @@ def name_of_target(target: Node, context: Context) -> str:
 
 
 def assigned_value(target: Node, value: Node, statement: Node, context: Context) -> Iterator[Found]:
-    """A value that is exported or made global under a name of its own, or kept in a field by a constructor function."""
+    """A value that is exported, made global, or assigned to a field by a constructor function."""
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     if owner is None:
         return
@@ -173,12 +173,12 @@ GLOBAL_OBJECTS: Final = frozenset({"global", "globalThis", "self", "window"})
 
 
 def assigned_functions(names: list[Node], value: Node, node: Node, context: Context) -> Iterator[Found]:
-    """The functions in a value that is assigned: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
+    """The functions in an assigned value: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
     owner = names[0].child_by_field_name("object") if names else None
     if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
-        return  # They are members of the symbol that the export or the global is.
+        return  # They are members of the exported or global symbol.
     if value.type != "object":
-        yield Inside(node)
+        yield Descend(node)
         return
     path = context.text(names[0]).removesuffix(".prototype") if names else ""
     if not path.replace(".", "").isidentifier():
@@ -190,7 +190,7 @@ def assigned_functions(names: list[Node], value: Node, node: Node, context: Cont
 
 
 def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
-    """Returns the names in front of what is put into `a.b` or `this.b`; what a constructor puts into `this` is the class's."""
+    """Returns the qualifier of what is assigned to `a.b` or `this.b`; members of `this` in a constructor belong to the class."""
     parts = path.split(".")
     if parts[0] != "this":
         return (*context.scope_names, *parts)
@@ -199,7 +199,7 @@ def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
 
 
 def is_constructor_function(context: Context) -> bool:
-    """Whether this is the body of a function that scripts call with `new`: `function View() { this.name = 1 }`."""
+    """Whether this is the body of a constructor in old style: `function View() { this.name = 1 }`."""
     is_script = context.path.endswith(SCRIPT_ENDINGS)
     return is_script and context.enclosing == "fn" and context.scope_names[-1:] != () and context.scope_names[-1][:1].isupper()
 
@@ -236,7 +236,7 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
 
 
 def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> Iterator[Found]:
-    """The functions in an object, and the objects in it that hold functions."""
+    """The functions in an object, and nested objects that hold functions."""
     for child in node.named_children:
         if child.type == "method_definition":
             name = name_of(child.child_by_field_name("name"), context)
@@ -244,20 +244,20 @@ def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> 
         elif child.type == "pair":
             yield from pair(child, context, qualifier)
         elif child.type == "spread_element" and holds_definitions(child, context):
-            yield Inside(child)
+            yield Descend(child)
 
 
 def function_member(
     name: str, node: Node, function: Node, context: Context, qualifier: tuple[str, ...] | None = None
 ) -> Definition:
-    """Returns the method that a function in an object is."""
+    """Returns the definition of a function in an object, as a method."""
     bodies, end = function_bodies(function, context), head_end_of(function)
     return defined(name, "method", node, context, bodies, head_end=end, qualifier=qualifier)
 
 
 def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None) -> Iterator[Found]:
-    """`key: value` in an object, when the value is or holds a function."""
-    value = bare(node.child_by_field_name("value"))
+    """`key: value` in an object, if the value is or holds a function."""
+    value = unwrapped(node.child_by_field_name("value"))
     name = name_of(node.child_by_field_name("key"), context)
     if value is None:
         return
@@ -267,18 +267,18 @@ def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None)
         if value.type == "object":
             yield defined(name, "field", node, context, (value,), qualifier=qualifier)
         else:
-            yield Inside(node)
+            yield Descend(node)
 
 
 def object_literal(node: Node, context: Context) -> Iterator[Found]:
-    """An object in an expression: looked into unless it is local to a function."""
+    """An object in an expression: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
         extended = context.notes.get(("extended", node.start_byte))
         yield from members(node, context, None if extended is None else (*context.scope_names, *extended.split(".")))
 
 
 def note_extended(call: Node, context: Context) -> None:
-    """Writes down whose methods the objects are that `Object.assign(View.prototype, { ... })` or `extend(app, { ... })` take."""
+    """Notes the owner of the methods in the objects of `Object.assign(View.prototype, { ... })` or `extend(app, { ... })`."""
     arguments = call.child_by_field_name("arguments")
     if arguments is None or arguments.named_child_count < 2 or arguments.named_child_count > MAX_EXTENDING:
         return
@@ -301,8 +301,8 @@ MAX_EXTENDING: Final = 10
 
 
 def returned(node: Node, context: Context) -> Iterator[Found]:
-    """`return { m() {} }` and `return [{ m() {} }]`: a function that makes objects defines their methods."""
-    value = bare(node.named_children[0] if node.named_child_count else None)
+    """`return { m() {} }` and `return [{ m() {} }]`: the methods of a returned object are defined by the function."""
+    value = unwrapped(node.named_children[0] if node.named_child_count else None)
     if value is None or not holds_definitions(node, context):
         return
     if value.type == "array":
@@ -310,10 +310,10 @@ def returned(node: Node, context: Context) -> Iterator[Found]:
             if element.type == "object":
                 yield from members(element, context, None)
     else:
-        yield Inside(value if value.type == "object" else node)
+        yield Descend(value if value.type == "object" else node)
 
 
 def array(node: Node, context: Context) -> Iterator[Found]:
-    """An array is looked into unless it is local to a function."""
+    """An array: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
-        yield Inside(node)
+        yield Descend(node)

@@ -1,14 +1,14 @@
 """Elixir: modules, protocols and their implementations, functions, macros, types, callbacks, structs, attributes.
 
-Everything is a call in the tree. The clauses of one function that follow each other are one definition, from the first
-to the last. `quote`, `if`, `describe` and other blocks are looked into where they can hold a definition.
+Everything is a call in the tree. Consecutive clauses of a function are one definition, from the first to the last. `quote`, `if`,
+`describe` and other blocks are entered where they may hold a definition.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.elixir_syntax import (
     CALLBACKS,
     RESERVED,
@@ -35,15 +35,16 @@ from codecompass.languages.language import (
     DESCEND,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     head_without_comments,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import inside_when_marked, noted
+from codecompass.languages.source_text import enter_if_marked, marker_finder
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
     "def": "fn",
@@ -64,18 +65,13 @@ DEFINITION: Final = re.compile(
 NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
 
 
-def module_of(module_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: the modules in a file say their names in full."""
-    return ()
-
-
 def module(node: Node, context: Context) -> Iterator[Found]:
     """`defmodule A.B do`, `defprotocol P do`."""
     arguments, blocks = arguments_of(node), blocks_of(node)
     written = context.text(arguments[0]) if arguments and arguments[0].type in ("alias", "dot", "atom") else ""
     if not written:
         for block in blocks:
-            yield Inside(block)
+            yield Descend(block)
         return
     is_protocol = target_of(node, context) == "defprotocol"
     yield _define_module(written, "interface" if is_protocol else "module", node, blocks, context)
@@ -97,7 +93,7 @@ def _define_module(written: str, kind: SymbolKind, node: Node, blocks: tuple[Nod
 
 
 def implementation(node: Node, context: Context) -> Iterator[Found]:
-    """`defimpl P, for: [A, B] do`: one definition for each type, named after it; without `for` it is the module's."""
+    """`defimpl P, for: [A, B] do`: a definition for each type, with its name; without `for` the type is the enclosing module."""
     arguments, blocks = arguments_of(node), blocks_of(node)
     if not arguments:
         return
@@ -123,13 +119,13 @@ def implementation(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _head_of(call: Node) -> Node | None:
-    """`foo(x)` of `def foo(x) when x > 1, do: x`."""
+    """Returns the node of `foo(x) when x > 1` in `def foo(x) when x > 1, do: x`."""
     arguments = arguments_of(call)
     return arguments[0] if arguments else None
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:
-    """`def` and its kin; the clauses that follow with the same name and arity belong to the first."""
+    """`def` and the like; following clauses with the same name and arity belong to the first."""
     depth = len(context.scope_kinds)
     if node.start_byte < int(context.notes.get(("merged until", depth), "0")):
         return
@@ -137,7 +133,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
     name, arity = ("", 0) if head is None else name_and_arity(head, context)
     if head is None or not name:
         for block in blocks_of(node):
-            yield Inside(block, "fn")
+            yield Descend(block, "fn")
         return
     clauses = [node, *_further_clauses(node, word, name, arity, context)]
     context.notes["merged until", depth] = str(clauses[-1].end_byte)
@@ -172,13 +168,13 @@ def _further_clauses(node: Node, word: str, name: str, arity: int, context: Cont
 
 
 def described(node: Node, _context: Context) -> Iterator[Found]:
-    """`describe "x" do` of a test: it may hold attributes, which are not looked for elsewhere in blocks."""
+    """`describe "x" do` of a test: always entered, because it may hold attributes."""
     for block in blocks_of(node):
-        yield Inside(block)
+        yield Descend(block)
 
 
 def attribute(node: Node, context: Context) -> Iterator[Found]:
-    """`@type`, `@callback`, and constants (`@timeout 5_000`) where they are first set."""
+    """`@type`, `@callback`, and constants (`@timeout 5_000`) where they are set first."""
     word = attribute_name(node, context)
     operand = node.child_by_field_name("operand")
     arguments = [] if operand is None or not word else arguments_of(operand)
@@ -207,7 +203,7 @@ def attribute(node: Node, context: Context) -> Iterator[Found]:
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`alias`, `import`, `require`, `use`; `import A, only: [f: 1]` takes single names, without `only` everything."""
+    """`alias`, `import`, `require`, `use`; `import A, only: [f: 1]` imports single names, without `only` everything."""
     word, arguments = target_of(node, context), arguments_of(node)
     if not arguments:
         return
@@ -238,12 +234,12 @@ HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:
-    """Any call: what it means is in its name."""
+    """Any call: its name selects the rule."""
     handler = HANDLERS.get(context.field_text(node, "target"))
-    return inside_when_marked(node, context) if handler is None else handler(node, context)
+    return enter_if_marked(node, context) if handler is None else handler(node, context)
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(rb"\n[ \t]*+(?P<head>test|describe|property|feature)\b[ \t]*\(?[ \t]*" + DOUBLE_QUOTED),
     block=re.compile(rb"\bdo\b"),
     computed=re.compile(rb"#\{"),
@@ -261,7 +257,7 @@ ELIXIR = Language(
         "atom": struct_field,
         "pair": struct_field,
         "keywords": keywords,
-        **dict.fromkeys(("arguments", "anonymous_function", "binary_operator", "list", "tuple"), inside_when_marked),
+        **dict.fromkeys(("arguments", "anonymous_function", "binary_operator", "list", "tuple"), enter_if_marked),
         "after_block": DESCEND,
         "block": DESCEND,
         "body": DESCEND,
@@ -272,9 +268,9 @@ ELIXIR = Language(
         "ERROR": DESCEND,
     },
     nested_markers=NESTED,
-    comment_marks=(b"#",),
+    comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
-    before=noted(MARKERS, DEFINITION),
+    module=no_module,
+    before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
 )

@@ -1,12 +1,12 @@
-"""Elixir's tree, in which everything is a call: what it calls, with what, its documentation, and what a struct is made of
-(`defstruct`, exceptions, records, the fields of a schema).
+"""Reads calls of Elixir (everything in the tree is a call): target, arguments, blocks, documentation, and the fields of structs,
+exceptions, records and schemas.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Found, Inside, Node, leading_comment, without_comments
-from codecompass.languages.source_text import inside_when_marked
+from codecompass.languages.language import Context, Definition, Descend, Found, Node, leading_comment, without_comments
+from codecompass.languages.source_text import enter_if_marked
 
 TYPES: Final = frozenset({"type", "typep", "opaque"})
 
@@ -22,11 +22,11 @@ RESERVED: Final = frozenset((
     "typedoc", "typep", "vsn",
 ))
 # fmt: on
-"""Attributes that mean something to Elixir and its usual libraries; the others are a module's constants."""
+"""Attributes with a meaning in Elixir and its common libraries; all others are constants of the module."""
 
 
 def module_path(context: Context) -> str:
-    """The full name of the innermost module around, empty outside all."""
+    """Returns the full name of the innermost enclosing module, empty outside modules."""
     for depth in range(len(context.scope_kinds), 0, -1):
         if context.scope_kinds[depth - 1] in ("module", "interface", "impl"):
             return context.notes.get(("path", depth), "")
@@ -34,9 +34,9 @@ def module_path(context: Context) -> str:
 
 
 def qualified_in_module(name: str, context: Context) -> str:
-    """The full name of what stands here under `name`."""
+    """Returns the qualified name of a definition named `name` in the current scope."""
     path = module_path(context)
-    # Functions that a macro makes stand in it: `Presence.__using__.track`.
+    # Functions that a macro generates are qualified by it: `Presence.__using__.track`.
     functions = [
         scope for scope, kind in zip(context.scope_names, context.scope_kinds, strict=False) if kind in ("fn", "method", "macro")
     ]
@@ -44,7 +44,7 @@ def qualified_in_module(name: str, context: Context) -> str:
 
 
 def arguments_of(call: Node) -> list[Node]:
-    """The arguments of a call, in order."""
+    """Returns the arguments of a call, in order."""
     for child in call.named_children:
         if child.type == "arguments":
             return child.named_children
@@ -52,12 +52,12 @@ def arguments_of(call: Node) -> list[Node]:
 
 
 def blocks_of(call: Node) -> tuple[Node, ...]:
-    """What stands between `do` and `end` behind a call."""
+    """Returns the `do ... end` blocks of a call."""
     return tuple(child for child in call.named_children[1:] if child.type == "do_block")
 
 
 def target_of(call: Node, context: Context) -> str:
-    """The plain name that is called, empty for `A.b()` and the like."""
+    """Returns the plain name that is called, empty for `A.b()` and the like."""
     target = call.child_by_field_name("target")
     return "" if target is None or target.type != "identifier" else context.text(target)
 
@@ -80,7 +80,7 @@ def documentation(node: Node, context: Context) -> str:
 
 
 def attribute_name(node: Node, context: Context) -> str:
-    """The name of `@name ...`, empty for anything else."""
+    """Returns the name of `@name ...`, empty for anything else."""
     if node.type != "unary_operator" or not context.source.startswith(b"@", node.start_byte):
         return ""
     operand = node.child_by_field_name("operand")
@@ -88,7 +88,7 @@ def attribute_name(node: Node, context: Context) -> str:
 
 
 def string_of(attribute: Node, context: Context) -> str:
-    """The text that an attribute is set to, empty where it is no text."""
+    """Returns the string that an attribute is set to, empty where it is not a string."""
     operand = attribute.child_by_field_name("operand")
     values = [] if operand is None else arguments_of(operand)
     if not values or values[0].type not in ("string", "sigil"):
@@ -97,7 +97,7 @@ def string_of(attribute: Node, context: Context) -> str:
 
 
 def aliases_in(node: Node, context: Context) -> list[str]:
-    """The modules of `A.B` and `A.{B, C.D}` in full."""
+    """Returns the full names of the modules in `A.B` and `A.{B, C.D}`."""
     if node.type == "dot":
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None and right is not None and right.type == "tuple":
@@ -106,7 +106,7 @@ def aliases_in(node: Node, context: Context) -> list[str]:
 
 
 def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | None:
-    """The value of `key: value` among the arguments."""
+    """Returns the value of `key: value` among the arguments, None without it."""
     for argument in arguments:
         if argument.type == "keywords":
             for pair in argument.named_children:
@@ -116,7 +116,7 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
 
 
 def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
-    """The name is empty where it is computed (`def unquote(name)()`)."""
+    """Returns the name and arity of a function; the name is empty where it is computed (`def unquote(name)()`)."""
     while head.type == "binary_operator":
         left = head.child_by_field_name("left")
         operator = head.child_by_field_name("operator")
@@ -137,7 +137,7 @@ def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
 
 
 def key_of(pair: Node, context: Context) -> str:
-    """The key of `key: value`, without the colon."""
+    """Returns the key of `key: value`, without the colon."""
     return context.field_text(pair, "key").strip().rstrip(":")
 
 
@@ -145,7 +145,7 @@ SCHEMA_FIELDS: Final = frozenset({"field", "belongs_to", "has_one", "has_many", 
 
 
 def struct(node: Node, context: Context) -> Iterator[Found]:
-    """`defstruct [:a, b: 1]`, `defexception`, `defrecord :name, a: 1`: the fields are the members of what is made."""
+    """`defstruct [:a, b: 1]`, `defexception`, `defrecord :name, a: 1`: a struct whose members are the fields."""
     word, arguments = target_of(node, context), arguments_of(node)
     name = module_path(context).rsplit(".", 1)[-1]
     if word.startswith("defrecord"):
@@ -187,19 +187,19 @@ def _field(name: str, node: Node, context: Context) -> Definition:
 
 
 def keywords(node: Node, context: Context) -> Iterable[Found]:
-    """The pairs of a `defstruct`; elsewhere what they hold, which is rarely a definition."""
-    return (Inside(node),) if context.enclosing == "struct" else inside_when_marked(node, context)
+    """The pairs of a `defstruct`; other keyword lists are entered only if they hold a marker."""
+    return (Descend(node),) if context.enclosing == "struct" else enter_if_marked(node, context)
 
 
 def schema(node: Node, _context: Context) -> Iterator[Found]:
-    """`schema "users" do`: its `field :name, :string` are the fields of the struct that it makes."""
+    """`schema "users" do`: each `field :name, :string` in it is a field of the generated struct."""
     for block in blocks_of(node):
-        yield Inside(block, "struct")
+        yield Descend(block, "struct")
 
 
 def schema_field(node: Node, context: Context) -> Iterable[Found]:
     """`field :name, :type` in a schema."""
     arguments = arguments_of(node)
     if context.enclosing != "struct" or not arguments or arguments[0].type != "atom":
-        return inside_when_marked(node, context)
+        return enter_if_marked(node, context)
     return (_field(context.text(arguments[0]).lstrip(":").strip('"'), node, context),)

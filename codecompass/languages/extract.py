@@ -1,7 +1,7 @@
-"""Turns one parsed file into symbols and imports: the walk that all languages share.
+"""Extracts symbols and imports from one parsed file: the walk that all languages share.
 
-Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupted). The walk keeps its own stack, so
-the depth of the source never becomes the depth of ours, and enters only nodes that have a rule.
+Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupted). The walk keeps a stack of its own, so that
+deep source causes no deep recursion, and enters only nodes that have a rule.
 """
 
 import re
@@ -20,8 +20,8 @@ from codecompass.languages.language import (
     Context,
     Define,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     head_without_comments,
@@ -29,29 +29,28 @@ from codecompass.languages.language import (
 from codecompass.languages.records import DOC_LIMIT, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 
 MAX_SYMBOLS_PER_FILE: Final = 50_000
-"""A file with more definitions is generated data; what is found up to here is kept."""
+"""A file with more definitions is generated data; the first ones are kept."""
 
 MAX_NAME_LENGTH: Final = 512
-"""Characters. Longer 'names' are parse errors, never something to look up."""
+"""Characters. Longer names are parse errors."""
 
 MAX_QUALIFIED_NAME: Final = 1_000
-"""Characters. What would be called more than this goes by its name alone: 50,000 names of a megabyte of deep scopes or of a
-path of 4 kB would be gigabytes."""
+"""Characters. A symbol with a longer qualified name is qualified by its name alone: 50,000 names in deep scopes or below a path
+of 4 kB would take gigabytes."""
 
 MAX_IMPORTS_PER_FILE: Final = 5_000
-"""Each is resolved in the server's own process, in up to a millisecond. Generated lists are longer; what is written first
-counts."""
+"""Each is resolved in the server's process, in up to a millisecond. Only generated files have more; the first ones count."""
 
 MAX_IMPORT_LENGTH: Final = 500
-"""Characters of what is imported and from where, together. Longer ones lead nowhere in a repository."""
+"""Characters of an import's fields together. Longer ones lead nowhere in a repository."""
 
 MAX_IMPORT_PARTS: Final = 50
-"""Names in what is imported, by any separator: resolving tries each number of them."""
+"""Names in an import, with any separator between them: resolving tries prefixes of each length."""
 
 MAX_NESTING: Final = 100
-"""Definitions within definitions. Deeper ones are generated, and their qualified names would grow with the square."""
+"""Definitions within definitions. Deeper ones are generated, and the total length of qualified names is square in the depth."""
 
-ENTERED_WHEN_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "test", "const", "var", "field"})
+ENTERED_IF_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "test", "const", "var", "field"})
 """Kinds whose body is entered only when it holds one of the language's `nested_markers`."""
 
 
@@ -71,22 +70,22 @@ class _Scope(Struct, frozen=True):
 
 
 def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree_sitter.Tree:
-    """Returns the tree of `source`. All offsets in it are offsets in `source`, prepared or not."""
+    """Returns the tree of `source`. Its offsets are offsets in `source`, also where the language prepares the source."""
     return parser.parse(source if language.prepare is None else language.prepare(source))
 
 
 def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:
     """Returns what `root`, the tree of `source`, defines and imports. `path` is relative to the workspace root."""
     context = Context(path=path, source=source, module=language.module(path, root, source))
-    context.comment_marks = language.comment_marks
+    context.comment_starts = language.comment_starts
     symbols: list[Symbol] = []
     imports: list[Import] = []
-    if language.before is not None:
-        language.before(root, context)
+    if language.before_walk is not None:
+        language.before_walk(root, context)
     top: Iterator[Node | Found] = iter(root.named_children)
     if language.recover is not None and (root.has_error or not language.rules):
-        top = chain(top, _new_ones(language.recover, root, context, symbols))
-    # Nodes still to visit and, above them, what a rule found in one: so symbols come out in source order.
+        top = chain(top, _missed_by_walk(language.recover, root, context, symbols))
+    # Nodes still to visit and, above them, what a rule found in one, so that symbols come in source order.
     stack: list[tuple[Iterator[Node | Found], _Scope]] = [(top, _Scope(-1, (), (), ""))]
     rules = language.rules
     is_ordered = True
@@ -103,14 +102,14 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 context.scope_kinds = scope.kinds
                 context.scope_names = scope.names
                 context.scope_visibility = scope.visibility
-                found = _apply(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
+                found = _apply_define(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
                 if found:
                     stack.append((iter(found), scope))
                     break
             elif isinstance(item, Import):
                 if len(imports) < MAX_IMPORTS_PER_FILE and _can_be_resolved(item):
                     imports.append(item)
-            elif isinstance(item, Inside):
+            elif isinstance(item, Descend):
                 if item.kind is not None:
                     if len(scope.kinds) >= MAX_NESTING:
                         continue
@@ -121,7 +120,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 symbol = _symbol(language, item, scope, context)
                 is_ordered = is_ordered and (not symbols or symbols[-1].line_start <= symbol.line_start)
                 symbols.append(symbol)
-                bodies = [body for body in item.bodies if _worth_entering(language, item.kind, body, source)]
+                bodies = [body for body in item.bodies if _should_enter(language, item.kind, body, source)]
                 if (bodies or item.members) and len(scope.kinds) < MAX_NESTING:
                     outer = scope.names if item.qualifier is None else item.qualifier
                     kinds, names = (*scope.kinds, item.kind), (*outer, item.name)
@@ -132,16 +131,16 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
         else:
             stack.pop()
     if not is_ordered:
-        symbols = _by_line(symbols)
+        symbols = _sorted_by_line(symbols)
     if language.tests is not None and (tests := language.tests.find(root, source)):
         symbols = with_tests(symbols, tests, context.module, language.member_separator or language.separator, clean_signature)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
-def _new_ones(
+def _missed_by_walk(
     recover: Callable[[Node, Context], Iterable[Definition | Import]], root: Node, context: Context, symbols: list[Symbol]
 ) -> Iterator[Definition | Import]:
-    """What the text shows and the tree did not: no symbol of that name starts in its lines. Asked after the walk."""
+    """Yields what `recover` finds and the walk did not: no symbol of that name starts in its lines. Iterated after the walk."""
     lines_of: dict[str, list[int]] = {}
     for symbol in symbols:
         lines_of.setdefault(symbol.name, []).append(symbol.line_start)
@@ -166,17 +165,14 @@ def _can_be_resolved(item: Import) -> bool:
     return len(written) <= MAX_IMPORT_PARTS or written.translate(_BETWEEN_PARTS).count("/") <= MAX_IMPORT_PARTS
 
 
-def _by_line(symbols: list[Symbol]) -> list[Symbol]:
-    """Puts what was recovered from the text, and the fields that constructors set, in their place among the rest.
-
-    Parents stay before their members.
-    """
+def _sorted_by_line(symbols: list[Symbol]) -> list[Symbol]:
+    """Sorts in what was recovered from the text and the fields that constructors set. Parents stay before their members."""
     order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
-    place = {old: new for new, old in enumerate(order)}
-    return [structs.replace(symbols[old], parent=place.get(symbols[old].parent, -1)) for old in order]
+    new_index = {old: new for new, old in enumerate(order)}
+    return [structs.replace(symbols[old], parent=new_index.get(symbols[old].parent, -1)) for old in order]
 
 
-def _apply(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
+def _apply_define(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
     name = node.child_by_field_name(rule.name)
     if name is None:
         return ()
@@ -186,8 +182,8 @@ def _apply(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]
     return (Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,)),)
 
 
-def _worth_entering(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:
-    if kind not in ENTERED_WHEN_MARKED or not language.nested_markers:
+def _should_enter(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:
+    if kind not in ENTERED_IF_MARKED or not language.nested_markers:
         return True
     # find() with bounds: a slice would copy every function body.
     start, end = body.start_byte, body.end_byte
@@ -197,16 +193,16 @@ def _worth_entering(language: Language, kind: SymbolKind, body: Node, source: by
 def _symbol(language: Language, item: Definition, scope: _Scope, context: Context) -> Symbol:
     node = item.node
     visibility = language.visibility(node, item.name, context) if item.visibility is None else item.visibility
-    signature = _head(item, context) if item.signature is None else item.signature
+    signature = _signature_source(item, context) if item.signature is None else item.signature
     doc = language.doc(node, context) if item.doc is None else item.doc
     if item.qualified_name is not None:
         qualified_name = item.qualified_name
     else:
         scopes = scope.names if item.qualifier is None else item.qualifier
-        qualified_name = _join(language, (*context.module, *scopes), item.name, bool(scopes))
+        qualified_name = _qualified_name(language, (*context.module, *scopes), item.name, bool(scopes))
     if len(qualified_name) > MAX_QUALIFIED_NAME:
         qualified_name = item.name
-    # A node that ends at column 0 owns the line break before it, not the line that it ends on.
+    # A node that ends at column 0 ends with the line break before it.
     last_line, last_column = node.end_point[0] + 1, node.end_point[1]
     if last_column == 0 and last_line > node.start_point[0] + 1:
         last_line -= 1
@@ -226,7 +222,7 @@ def _symbol(language: Language, item: Definition, scope: _Scope, context: Contex
     )
 
 
-def _join(language: Language, scopes: tuple[str, ...], name: str, is_member: bool) -> str:
+def _qualified_name(language: Language, scopes: tuple[str, ...], name: str, is_member: bool) -> str:
     separator = language.separator
     if not scopes:
         return name
@@ -234,8 +230,8 @@ def _join(language: Language, scopes: tuple[str, ...], name: str, is_member: boo
     return separator.join(scopes) + last + name
 
 
-def _head(item: Definition, context: Context) -> str:
-    """The source from the definition to its first body: what a person calls its signature."""
+def _signature_source(item: Definition, context: Context) -> str:
+    """Returns the source from the beginning of the definition to its first body."""
     node = item.node
     start = node.start_byte
     if item.start_line is not None and item.start_line > node.start_point[0] + 1:
@@ -251,8 +247,8 @@ _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 
 
 def clean_signature(text: str, ending: str = "") -> str:
-    """Folds white space, drops what opens the body, puts `ending` there, cuts at `SIGNATURE_LIMIT` with an ellipsis."""
-    # The head of a long list can be the signature of each of its names.
+    """Returns `text` with white space folded and `ending` for what opens the body, cut at `SIGNATURE_LIMIT` with an ellipsis."""
+    # Cut first: each name of a long list can have the whole list as its signature.
     text = " ".join(text[:HEAD_BYTES].split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:
         text = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", text))

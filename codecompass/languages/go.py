@@ -1,7 +1,7 @@
 """Go: functions, methods, types with their fields and methods, constants, variables, imports.
 
-The package clause names the module. A method belongs to the type of its receiver, which may stand in another file, so its
-parent is the file and only its qualified name says the type: `pkg.(*T).Method`.
+The package clause names the module. The type of a method's receiver may be in another file, so a method is a top-level symbol and
+only its qualified name has the type: `pkg.(*T).Method`.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ WRAPPERS: Final[dict[str, str]] = {
     "map_type": "value",
     "channel_type": "value",
 }
-"""Types around another type, and the field where that stands: `[]struct{...}` has fields too."""
+"""Types that contain another type, and the field with that type: `[]struct{...}` has fields too."""
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
@@ -41,20 +41,20 @@ def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
 
 
 def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
-    """Names that begin in upper case are exported, whatever they are in."""
+    """Returns public for names that begin with an upper-case letter."""
     return "public" if name[:1].isupper() else "private"
 
 
 def doc_comment(node: Node, context: Context) -> str:
-    """Returns the comment above without directives (`//go:embed x`), which stand closer to the name than the text."""
+    """Returns the comment above without directives (`//go:embed x`), which are between the text and the definition."""
     lines = leading_comment(node, context).splitlines()
     return "\n".join(line for line in lines if not line.startswith(("//go:", "//nolint", "//export ", "// +build")))
 
 
 def package_clause(node: Node, context: Context) -> Iterator[Found]:
-    """The one clause of a package that carries its documentation; the others would only repeat the name."""
+    """The package clause, but only the one with the package's documentation: each file has one."""
     doc = doc_comment(node, context)
-    # Elsewhere it is a licence or a build constraint.
+    # Any other comment there is a licence or a build constraint.
     is_documentation = doc.lstrip("/* \t\n").startswith("Package ") or context.path.endswith("doc.go")
     if doc and is_documentation and context.module:
         name = context.module[0]
@@ -69,7 +69,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
-    """A method; its receiver's type takes the place of the scope."""
+    """A method; the type of its receiver is its qualifier."""
     name, body = context.field_text(node, "name"), node.child_by_field_name("body")
     if name != "_":
         yield Definition(
@@ -82,7 +82,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
-    """Returns `T` or `(*T)`, without type parameters; nothing where the receiver is broken."""
+    """Returns `T` or `(*T)` without type parameters; empty where the receiver is broken."""
     text = context.field_text(node, "receiver").strip("(), \t\n").split("[", 1)[0]
     is_pointer = "*" in text
     words = text.replace("*", " ").split()
@@ -128,7 +128,7 @@ def is_grouped(node: Node) -> bool:
 
 
 def head(node: Node, end: int, context: Context) -> str:
-    """Returns the source from the start of `node` to `end`, as much of it as a signature can hold."""
+    """Returns the source from the start of `node` to `end` without comments, as much as a signature can show."""
     return head_without_comments(node, node.start_byte, end, context)
 
 
@@ -170,12 +170,12 @@ def field(node: Node, context: Context) -> Iterator[Found]:
 
 
 def interface_method(node: Node, context: Context) -> Iterator[Found]:
-    """A method that an interface asks for."""
+    """A method of an interface."""
     yield Definition(name=context.field_text(node, "name"), kind="method", node=node)
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """One line of an import declaration; `.` takes every name, `_` none."""
+    """One line of an import declaration; `.` imports every name, `_` none."""
     path = context.field_text(node, "path").strip('"`')
     alias = context.field_text(node, "name")
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
@@ -207,7 +207,7 @@ GO = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(b"type ", b"struct"),
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
     doc=doc_comment,

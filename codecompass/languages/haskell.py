@@ -1,28 +1,28 @@
 """Haskell: functions with their type signatures, data types with constructors and fields, classes, instances, imports.
 
-A function is one definition: all clauses that follow each other, and the signature on the line above. What the export
-list does not name is private. Local functions (`where`, `let`) are no symbols.
+A function is one definition: all consecutive clauses, and the signature on the line above. Names outside the export list are
+private. Local functions (`where`, `let`) are not symbols.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.haskell_syntax import (
     BETWEEN,
-    bare,
     bound_name,
+    comment_text,
     doc_above,
     head_of,
     last_row,
     names_of,
     note_exports,
-    prepared,
-    prose,
+    prepare,
     qualified_in_module,
     recover,
     text_between,
+    unqualified,
     visibility_of,
 )
 from codecompass.languages.haskell_types import (
@@ -51,7 +51,7 @@ def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
 
 
 def declarations(container: Node, context: Context) -> Iterator[Found]:
-    """The declarations of a module, a class or an instance, signatures and clauses put together."""
+    """The declarations of a module, class or instance; a signature and its clauses are one definition."""
     children = container.named_children
     bound = {bound_name(child, context) for child in children if child.type in CLAUSES}
     signatures: dict[str, str] = {}
@@ -66,9 +66,9 @@ def declarations(container: Node, context: Context) -> Iterator[Found]:
             last = _last_clause(children, index, names[0], context) if len(names) == 1 else index
             doc, text = doc_above(children, index, container, context), without_comments(child, context)
             for name in names:
-                # Where the clauses stand apart (`a, b :: Int`, conditional compilation) the symbol is there.
+                # Where the clauses do not follow (`a, b :: Int`, conditional compilation), they are the definition.
                 if last > index or name not in bound or context.enclosing == "class":
-                    first = _first_of(children, index, last, context)
+                    first = _start_node(children, index, last, context)
                     yield _function(name, first, children[last], text, doc, context)
                 else:
                     signatures[name] = text
@@ -89,7 +89,7 @@ def _last_clause(children: Sequence[Node], index: int, name: str, context: Conte
         child = children[position]
         if child.type in CLAUSES and bound_name(child, context) == name:
             if context.source.find(b"\n#", children[last].end_byte - 1, child.start_byte) >= 0:
-                # The clauses of two branches are two functions.
+                # Clauses in two branches of a conditional are two functions.
                 break
             last = position
         elif child.type not in BETWEEN:
@@ -97,11 +97,11 @@ def _last_clause(children: Sequence[Node], index: int, name: str, context: Conte
     return last
 
 
-def _first_of(children: Sequence[Node], index: int, last: int, context: Context) -> Node:
-    """Where the function begins: at its signature if that is the line above the first clause, else at the clause.
+def _start_node(children: Sequence[Node], index: int, last: int, context: Context) -> Node:
+    """Returns the node at which a function begins: its signature if that is the line above the first clause, else the clause.
 
-    A signature of several lines would put the start far from the line that readers and other tools call the definition;
-    but where the name stands alone above its type, that line is it.
+    With a signature of several lines the definition would begin far above the clause. If the name is alone on the first line
+    of the signature, the function begins there.
     """
     signature = children[index]
     first_line = context.text(signature).split("\n", 1)[0]
@@ -114,7 +114,7 @@ def _first_of(children: Sequence[Node], index: int, last: int, context: Context)
 
 
 def _pattern_names(node: Node, context: Context) -> list[str]:
-    """The variables of `(a, b) = ...`."""
+    """Returns the variables of `(a, b) = ...`."""
     pattern = node.child_by_field_name("pattern")
     if pattern is None or pattern.type not in ("tuple", "list", "parens", "apply"):
         return []
@@ -138,7 +138,7 @@ def _function(name: str, first: Node, last: Node, signature: str, doc: str, cont
 
 
 def module(node: Node, context: Context) -> Iterator[Found]:
-    """`module A.B (...) where`: the header, not the file."""
+    """`module A.B (...) where`: the lines of the header only."""
     name = node.child_by_field_name("module")
     if name is None:
         return
@@ -150,7 +150,7 @@ def module(node: Node, context: Context) -> Iterator[Found]:
         node=node,
         signature=text_between(node.start_byte, name.end_byte, context),
         visibility="public",
-        doc=prose(above, context) if is_documented and above is not None else "",
+        doc=comment_text(above, context) if is_documented and above is not None else "",
         qualified_name=".".join(context.module),
     )
 
@@ -163,7 +163,7 @@ def foreign(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`import A (b, C (..))` takes names, `import A` and `import A hiding (b)` all, `import qualified A` the module."""
+    """`import A (b, C (..))` imports names, `import A` and `import A hiding (b)` all, `import qualified A` the module."""
     spec, alias = context.field_text(node, "module"), context.field_text(node, "alias")
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
     words = {child.type for child in node.children}
@@ -172,7 +172,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         for name in names.named_children:
             for field in ("variable", "type", "operator"):
                 if (value := name.child_by_field_name(field)) is not None:
-                    yield Import(first, last, spec, bare(value, context), alias)
+                    yield Import(first, last, spec, unqualified(value, context), alias)
                     break
         if not names.named_child_count:
             yield Import(first, last, spec, "", alias)
@@ -195,7 +195,7 @@ DECLARATIONS: Final[Mapping[str, Callable[[Node, str, Context], Iterator[Found]]
     "foreign_import": foreign,
 }
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(
         rb"\n[ \t,\[]*+(?P<head>describe|context|it|specify|prop|testCase|testProperty|testGroup|xit|xdescribe|fit)[ \t]+"
         + DOUBLE_QUOTED
@@ -224,10 +224,10 @@ HASKELL = Language(
         "newtype_constructor": constructor,
         "ERROR": declarations,
     },
-    comment_marks=(b"--", b"{-"),
+    comment_starts=(b"--", b"{-"),
     tests=TESTS,
     module=module_of,
-    prepare=prepared,
-    before=note_exports,
+    prepare=prepare,
+    before_walk=note_exports,
     recover=recover,
 )

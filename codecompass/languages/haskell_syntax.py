@@ -1,5 +1,5 @@
-"""Haskell below definitions: the export list that says what is public, names and heads in its tree, the comments that say what
-something is, and the source as the grammar can parse it.
+"""Reads Haskell's tree and text: the export list, names, signatures, comments; prepares the source for the grammar, and recovers
+functions that the grammar misses.
 """
 
 import re
@@ -11,7 +11,7 @@ from codecompass.languages.records import Visibility
 
 
 def note_exports(root: Node, context: Context) -> None:
-    """Writes down the export list: values, types, and the types whose members are all exported."""
+    """Notes the export list: values, types, and types whose members are all exported."""
     header = next((child for child in root.named_children if child.type == "header"), None)
     exports = None if header is None else header.child_by_field_name("exports")
     if exports is None:
@@ -22,19 +22,19 @@ def note_exports(root: Node, context: Context) -> None:
             return
         value = export.child_by_field_name("variable") or export.child_by_field_name("operator")
         if value is not None:
-            names.append(("value", bare(value, context)))
+            names.append(("value", unqualified(value, context)))
         exported = export.child_by_field_name("type")
         if exported is None:
             continue
         kind = "value" if context.field_text(export, "namespace") == "pattern" else "type"
-        names.append((kind, bare(exported, context)))
+        names.append((kind, unqualified(exported, context)))
         members = export.child_by_field_name("children")
         for member in [] if members is None else members.named_children:
             if member.type == "all_names":
-                names.append(("all", bare(exported, context)))
+                names.append(("all", unqualified(exported, context)))
             else:
-                # A constructor, a method or an associated type: the list does not say which.
-                names.extend((space, bare(member, context)) for space in ("value", "type"))
+                # The list does not tell constructors, methods and associated types apart.
+                names.extend((space, unqualified(member, context)) for space in ("value", "type"))
     context.notes["exports",] = ""
     for kind, name in names:
         context.notes["export", kind, name] = ""
@@ -46,8 +46,8 @@ def visibility_of(name: str, kind: str, context: Context, owner: str = "") -> Vi
     return "public" if is_public else "private"
 
 
-def bare(node: Node, context: Context) -> str:
-    """`(<+>)` and `` `op` `` without what makes them prefix or infix; the last part of a qualified name."""
+def unqualified(node: Node, context: Context) -> str:
+    """Returns a name without parentheses or backquotes (`(<+>)`, `` `op` ``) and without its qualifier."""
     while node.type == "qualified":
         last = node.child_by_field_name("id")
         if last is None:
@@ -58,54 +58,54 @@ def bare(node: Node, context: Context) -> str:
 
 
 BETWEEN: Final = frozenset({"comment", "haddock", "pragma"})
-"""What may stand between the clauses of one function."""
+"""Nodes that may be between the clauses of a function."""
 
 HADDOCK: Final = re.compile(r"^(--|\{-)\s*[|^*]\s?")
 
 
 def bound_name(node: Node, context: Context) -> str:
-    """The name that a clause or a declaration binds, empty for a pattern."""
+    """Returns the name that a clause or declaration binds, empty for a pattern."""
     name = node.child_by_field_name("name")
     while name is None and (inner := node.child_by_field_name("parens")) is not None:
         node = inner
         name = node.child_by_field_name("name")
     if name is not None:
-        return bare(name, context)
+        return unqualified(name, context)
     for child in node.named_children:
         if child.type == "infix":
             operator = child.child_by_field_name("operator")
-            return "" if operator is None else bare(operator, context)
+            return "" if operator is None else unqualified(operator, context)
     return ""
 
 
 def names_of(signature: Node, context: Context) -> list[str]:
-    """The names that a type signature is for."""
+    """Returns the names that a type signature is for."""
     names = signature.child_by_field_name("names")
     if names is not None:
-        return [bare(child, context) for child in names.named_children]
+        return [unqualified(child, context) for child in names.named_children]
     name = signature.child_by_field_name("name")
-    return [] if name is None else [bare(name, context)]
+    return [] if name is None else [unqualified(name, context)]
 
 
 def text_between(start: int, end: int, context: Context) -> str:
-    """The source from byte `start` to `end`."""
+    """Returns the source from byte `start` to `end`."""
     return context.source[start:end].decode("utf-8", "replace")
 
 
 def head_of(node: Node, end: Node | None, context: Context) -> str:
-    """The source of `node` up to `end`, without the `where` or `=` before it."""
+    """Returns the source of `node` up to `end`, without the `where` or `=` before that."""
     text = text_between(node.start_byte, node.end_byte if end is None else end.start_byte, context).rstrip(" \n\r\t={|")
     return text.removesuffix("where")
 
 
 def first_line_of(node: Node, context: Context) -> int:
-    """Some nodes begin with the white space before them, line breaks too."""
+    """Returns the line of the first word in a node: some nodes begin with the white space and line breaks before them."""
     text = context.source[node.start_byte : node.end_byte]
     return node.start_point[0] + 1 + text[: len(text) - len(text.lstrip())].count(b"\n")
 
 
 def doc_above(children: Sequence[Node], index: int, container: Node, context: Context) -> str:
-    """The comment that ends on the line above `children[index]`; above the first it belongs to what precedes them all."""
+    """Returns the comment that ends on the line above `children[index]`. For the first child it is a sibling of `container`."""
     line = children[index].start_point[0]
     previous: Node | None = None
     while previous is None or previous.type == "pragma":
@@ -119,28 +119,27 @@ def doc_above(children: Sequence[Node], index: int, container: Node, context: Co
         previous = previous.named_children[-1]
     if previous is None or previous.type not in ("comment", "haddock") or last_row(previous) != line - 1:
         return ""
-    # A comment about what precedes it is of no use here.
-    return "" if is_about_previous(previous, context) else prose(previous, context)
+    return "" if is_about_previous(previous, context) else comment_text(previous, context)
 
 
 def is_about_previous(comment: Node, context: Context) -> bool:
-    """Whether a comment begins with `^`."""
+    """Whether a comment begins with `^`, which Haddock uses for comments about what precedes them."""
     return context.text(comment).removeprefix("--").lstrip().startswith("^")
 
 
-def prose(comment: Node, context: Context) -> str:
-    """The text of a comment without the mark of Haddock."""
+def comment_text(comment: Node, context: Context) -> str:
+    """Returns the text of a comment without the mark of Haddock."""
     return HADDOCK.sub(r"\1 ", context.text(comment))
 
 
 def last_row(node: Node) -> int:
-    """The row of the last line of `node`, from 0; some nodes own the line break behind them."""
+    """Returns the row of the last line of `node`, 0-based; some nodes end with the line break after them."""
     row, column = node.end_point
     return row - 1 if column == 0 else row
 
 
 def qualified_in_module(name: str, context: Context) -> str | None:
-    """Constructors, fields and methods are the module's; only what stands in an instance is the instance's."""
+    """Returns the name qualified by the module; None for members of an instance, which are qualified by the instance."""
     return None if context.enclosing == "impl" else ".".join((*context.module, name))
 
 
@@ -149,7 +148,7 @@ SIGNATURE: Final = re.compile(
     rb"\{-.{0,20000}?-\}|\[\w*\|.{0,20000}?\|\]|^(?P<name>[a-z_][\w']*)[ \t]*(?:\n[ \t]+)?::[^\n]*(?:\n[ \t]+\S[^\n]*)*",
     re.MULTILINE | re.DOTALL,
 )
-"""A signature that begins a line; what only looks like one, in a comment or a quotation, is matched with these."""
+"""A signature at the start of a line. Comments and quotations are matched too, so that signatures in them are skipped."""
 COMMENT: Final = re.compile(rb"\{-.*?-\}|(?<![!#$%&*+./<=>?@\\^|~:-])--+(?![!#$%&*+./<=>?@\\^|~:])[^\n]*", re.DOTALL)
 AT_TOP_LEVEL: Final = re.compile(rb"^[^\W\d]|^\(", re.MULTILINE)
 
@@ -157,13 +156,13 @@ AT_TOP_LEVEL: Final = re.compile(rb"^[^\W\d]|^\(", re.MULTILINE)
 ESCAPED_CHARACTER: Final = re.compile(rb"(?<![\w'])'\\(?:[abfnrtv\\\"'&]|\d+|x[0-9a-fA-F]+|o[0-7]+|\^.|[A-Z][A-Z0-9]{1,2})'")
 
 
-def prepared(source: bytes) -> bytes:
-    """Returns the source without two things that the grammar stumbles over; see the functions that remove them."""
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, without escaped characters and conditionals that break the tree."""
     return _without_conditionals(_without_escaped_characters(source))
 
 
 def _without_escaped_characters(source: bytes) -> bytes:
-    """`'\\n'` at the end of a line sends the grammar looking for a quote, through all lines up to the next `x'`."""
+    """For `'\\n'` at the end of a line the grammar searches a closing quote in all lines up to the next `x'`."""
     if b"'\\" not in source:
         return source
     return ESCAPED_CHARACTER.sub(lambda match: b"'x'".ljust(match.end() - match.start()), source)
@@ -172,8 +171,8 @@ def _without_escaped_characters(source: bytes) -> bytes:
 def _without_conditionals(source: bytes) -> bytes:
     """Blanks the directives of `#if ... #else ...` around top-level declarations.
 
-    The grammar takes what follows `#else` for a comment; here both branches are code, and both are found. Conditionals
-    inside a declaration stay, because both of their branches together would be no Haskell.
+    The grammar treats the text after `#else` as a comment; with the directives blanked, definitions in both branches are found.
+    Conditionals inside a declaration are kept, because both of their branches together are not valid Haskell.
     """
     if b"#el" not in source and b"# el" not in source:
         return source
@@ -194,7 +193,7 @@ def _without_conditionals(source: bytes) -> bytes:
 
 
 def recover(root: Node, context: Context) -> Iterator[Definition]:
-    """Functions whose signature begins a line, for those that the grammar lost: an open bracket swallows what follows it."""
+    """Yields functions whose signature begins a line, to replace those that the grammar misses after an unclosed bracket."""
     line, position = 1, 0
     for match in SIGNATURE.finditer(context.source):
         if match["name"] is None:

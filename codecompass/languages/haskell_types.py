@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from codecompass.languages.haskell_syntax import (
-    bare,
     bound_name,
+    comment_text,
     first_line_of,
     head_of,
     is_about_previous,
     names_of,
-    prose,
     qualified_in_module,
+    unqualified,
     visibility_of,
 )
 from codecompass.languages.language import Context, Definition, Found, Node, without_comments
@@ -18,7 +18,7 @@ from codecompass.languages.records import SymbolKind
 
 
 def data(node: Node, doc: str, context: Context) -> Iterator[Found]:
-    """`data`, `newtype`: a struct with one constructor, an enum otherwise."""
+    """`data`, `newtype`: a struct if it has one constructor, else an enum."""
     name = bound_name(node, context)
     constructors = node.child_by_field_name("constructors") or node.child_by_field_name("constructor")
     is_single = node.type == "newtype" or (
@@ -52,7 +52,7 @@ def data_instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def type_alias(node: Node, doc: str, context: Context) -> Iterator[Found]:
-    """`type X = ...` and the families, which are types without a body here."""
+    """`type X = ...`, and type and data families."""
     yield _type(bound_name(node, context), "type", node, context.text(node), doc, context)
 
 
@@ -63,7 +63,7 @@ def type_class(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
-    """`instance C T where` and `deriving instance C T`, named after the type."""
+    """`instance C T where` and `deriving instance C T`; the name is that of the type."""
     name = bound_name(node, context)
     patterns = node.child_by_field_name("patterns")
     target = "" if patterns is None else _type_name(patterns, context)
@@ -81,7 +81,7 @@ def instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def _type_name(node: Node, context: Context) -> str:
-    """The constructor of the type: `Maybe` of `(Maybe a)`; what has none (`[a]`) as it is written."""
+    """Returns the constructor of a type: `Maybe` of `(Maybe a)`; a type without one (`[a]`) as it is written."""
     current = node
     while current.type in ("type_patterns", "parens", "apply", "kind_signature"):
         inner = current.child_by_field_name("constructor") or current.child_by_field_name("type")
@@ -89,21 +89,21 @@ def _type_name(node: Node, context: Context) -> str:
         if inner is None:
             break
         current = inner
-    return "".join(bare(current, context).split())
+    return "".join(unqualified(current, context).split())
 
 
 def pattern_synonym(node: Node, doc: str, context: Context) -> Iterator[Found]:
-    """`pattern P x = ...`; its signature is not a symbol of its own."""
+    """`pattern P x = ...`; its signature is not a separate symbol."""
     inner = node.named_children[0] if node.named_child_count else None
     synonym = None if inner is None or inner.type != "equation" else inner.child_by_field_name("synonym")
     while synonym is not None and synonym.type == "apply":
         synonym = synonym.child_by_field_name("function")
     if synonym is None:
         return
-    name = bare(synonym, context)
+    name = unqualified(synonym, context)
     if synonym.type == "infix":
         operator = synonym.child_by_field_name("operator")
-        name = "" if operator is None else bare(operator, context)
+        name = "" if operator is None else unqualified(operator, context)
     elif synonym.type != "constructor":
         name = name.split("{", 1)[0].strip()
     yield Definition(
@@ -118,7 +118,7 @@ def pattern_synonym(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def constructor(node: Node, context: Context) -> Iterator[Found]:
-    """A constructor, unless it bears the name of its type, and the fields of its record."""
+    """A constructor, unless it has the name of its type, and the fields of its record."""
     if not context.scope_names:
         return
     owner = context.scope_names[-1]
@@ -129,7 +129,7 @@ def constructor(node: Node, context: Context) -> Iterator[Found]:
     names = names_of(shape, context)
     operator = shape.child_by_field_name("operator")
     if operator is not None:
-        names = [bare(operator, context)]
+        names = [unqualified(operator, context)]
     for name in names:
         if name != owner:
             yield _member(name, "const", node, first, owner, context)
@@ -147,9 +147,9 @@ def _member(name: str, kind: SymbolKind, node: Node, first_line: int, owner: str
     above, below = node.prev_named_sibling, node.next_named_sibling
     doc = ""
     if above is not None and above.type == "haddock" and not is_about_previous(above, context):
-        doc = prose(above, context)
+        doc = comment_text(above, context)
     elif below is not None and below.type == "haddock" and is_about_previous(below, context):
-        doc = prose(below, context)
+        doc = comment_text(below, context)
     return Definition(
         name=name,
         kind=kind,

@@ -1,7 +1,7 @@
 """Java: classes, records, enums, interfaces, annotations and their members, imports.
 
-The package clause names the module. Annotations belong to a declaration in the grammar, so the line of a definition is that
-of its first modifier, type or name.
+The package clause names the module. In the grammar annotations are part of a declaration, so a definition begins on the line of
+its first modifier, type or name.
 """
 
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.language import DESCEND, Context, Definition, Found, Inside, Language, Node, head_without_comments
+from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, head_without_comments
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package clause, nothing where there is none."""
+    """Returns the parts of the package clause, nothing without one."""
     for node in root.named_children:
         if node.type == "package_declaration":
             for child in node.named_children:
@@ -40,13 +40,14 @@ VISIBILITIES: Final[dict[str, Visibility]] = {"public": "public", "private": "pr
 
 
 def modifiers_of(node: Node) -> Node | None:
-    """Returns the modifiers, annotations among them."""
+    """Returns the modifiers, including annotations."""
     first = node.named_child(0) if node.named_child_count else None
     return first if first is not None and first.type == "modifiers" else None
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Without a modifier: public in an interface, private for an enum's constructor, else of the package (`internal`)."""
+    """Returns the visibility by the modifier; without one, interface members are public, an enum's constructors private, others
+    internal."""
     modifiers = modifiers_of(node)
     if modifiers is not None:
         for child in modifiers.children:
@@ -60,7 +61,7 @@ def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
 
 
 def head_of(node: Node) -> tuple[int, int]:
-    """Returns line and byte of the first thing in a declaration that is not an annotation or a comment."""
+    """Returns line and byte of the first part of a declaration that is not an annotation or a comment."""
     modifiers = modifiers_of(node)
     children = node.children
     if modifiers is not None:
@@ -72,7 +73,7 @@ def head_of(node: Node) -> tuple[int, int]:
 
 
 def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Node | None = None) -> Definition:
-    """Returns the definition that `node` is, without its annotations."""
+    """Returns the definition of `node`, without its annotations."""
     line, start = head_of(node)
     end = node.end_byte if body is None else body.start_byte
     return Definition(
@@ -86,7 +87,7 @@ def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Nod
 
 
 def package_declaration(node: Node, context: Context) -> Iterator[Found]:
-    """The clause of `package-info.java`, which documents the package; the others would only repeat the name."""
+    """The package clause, but only that of `package-info.java`, which documents the package: each file has one."""
     if context.path.endswith("package-info.java") and context.module:
         name = ".".join(context.module)
         clause = defined(name, "module", node, context)
@@ -100,7 +101,7 @@ def module_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 
 def type_declaration(node: Node, context: Context) -> Iterator[Found]:
-    """A class, record, enum, interface or annotation; the components of a record stand in its head."""
+    """A class, enum, interface or annotation."""
     yield defined(context.field_text(node, "name"), TYPES[node.type], node, context, node.child_by_field_name("body"))
 
 
@@ -113,7 +114,7 @@ def record_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 
 def component(node: Node, context: Context) -> Iterator[Found]:
-    """A component of a record: the only parameter that the walk comes to."""
+    """A component of a record; the walk reaches no other parameters."""
     if context.enclosing == "class":
         declarator = next((child for child in node.named_children if child.type == "variable_declarator"), node)
         name = context.field_text(declarator, "name")
@@ -143,7 +144,7 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
             name=context.field_text(declarator, "name"),
             kind="const" if is_constant else "field",
             node=node,
-            # What is inside: an anonymous class as the value.
+            # The value may be an anonymous class.
             bodies=(declarator,),
             signature=signature,
             start_line=line,
@@ -151,28 +152,28 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
 
 
 def local_variables(node: Node, context: Context) -> Iterator[Found]:
-    """Variables outside any type (a class without a head); in methods only what their values define counts."""
+    """Variables outside any type (in a compact source file); in methods only definitions in their values count."""
     for declarator in node.children_by_field_name("declarator"):
         if context.enclosing is None:
             name = context.field_text(declarator, "name")
             yield Definition(name=name, kind="var", node=node, bodies=(declarator,), signature=context.text(node))
         else:
-            yield Inside(declarator)
+            yield Descend(declarator)
 
 
 def creation(node: Node, _context: Context) -> Iterator[Found]:
-    """`new T(...) { ... }`: the members of the anonymous class belong to what encloses it."""
+    """`new T(...) { ... }`: the members of the anonymous class belong to the enclosing definition."""
     for child in node.named_children:
         if child.type == "class_body":
-            yield Inside(child, "class")
+            yield Descend(child, "class")
         elif child.type == "argument_list":
-            yield Inside(child)
+            yield Descend(child)
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`import a.b.C` takes `C` of `a.b`; `import static` takes members of a class, `import module a.b` all of a module.
+    """`import a.b.C` imports `C` of `a.b`, `import static` members of a class, `import module a.b` all of a module.
 
-    The grammar does not know modules: to it `module a.b` is one name with an error in it.
+    The grammar does not have module imports: it parses `module a.b` as one name with an error in it.
     """
     spec, name = "", ""
     for child in node.named_children:
@@ -225,9 +226,9 @@ JAVA = Language(
         "object_creation_expression": creation,
         **dict.fromkeys(TRANSPARENT, DESCEND),
     },
-    # `@Override` and `run() {` stand in the anonymous classes of a method, and hardly elsewhere in one.
+    # Inside a method, `@Override` and `run() {` are almost always in an anonymous class.
     nested_markers=(b"class ", b"enum ", b"record ", b"interface ", b"@Override", b"() {"),
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
 )

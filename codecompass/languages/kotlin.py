@@ -6,19 +6,20 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
     blank,
-    blank_each,
+    blank_matches,
     comment_above,
     comment_above_byte,
-    holds_mark,
-    inside_when_marked,
-    local_when_marked,
+    enter_function_if_marked,
+    enter_if_marked,
+    holds_marker,
+    marker_finder,
     masked,
-    noted,
     plain_code,
 )
 
@@ -27,7 +28,7 @@ _LITERALS: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
-_IN_THE_WAY: Final = (
+_UNSUPPORTED: Final = (
     (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
     (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
     (b" by ", re.compile(rb"\bva[lr]\s[^\n=]{0,200}?\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
@@ -48,20 +49,20 @@ _IN_THE_WAY: Final = (
 )
 _DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])")
 _SUPERTYPES: Final = re.compile(rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b")
-"""What the line of a delegation looks like that is one of a class, not of a property."""
+"""The text before the `by` of a class's delegation, as opposed to a property's."""
 
 _LONGEST_HEAD: Final = 500
-"""Bytes of a line that are looked at to tell what it declares."""
+"""Bytes of a line that are read to tell what it declares."""
 
 _DECLARES: Final = re.compile(rb"[^\n{}]*?\b(?:class|object|interface|fun|va[lr])\b")
 _LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, without what the grammar cannot take."""
+    """Returns `source`, equally long, without what the grammar cannot parse."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    blank_each(text, code, _IN_THE_WAY)
+    blank_matches(text, code, _UNSUPPORTED)
     if b" by " in source:
         for match in _DELEGATION.finditer(code):
             line_start = max(code.rfind(b"\n", 0, match.start()) + 1, match.start() - _LONGEST_HEAD)
@@ -73,7 +74,7 @@ def prepare(source: bytes) -> bytes:
         if start != line_start:
             line_start, declares = start, _DECLARES.match(code, start, start + _LONGEST_HEAD) is not None
         if declares:
-            # A body on one line must end in a semicolon.
+            # For the grammar, a body on one line must end in a semicolon.
             text[match.start()] = 0x3B
     return bytes(text)
 
@@ -82,20 +83,16 @@ _NAMES: Final = frozenset({"simple_identifier", "type_identifier"})
 _BEFORE_START: Final = frozenset({"annotation", "line_comment", "multiline_comment"})
 _BODIES: Final = frozenset({"class_body", "enum_class_body", "function_body", "statements"})
 _ACCESSORS: Final = frozenset({"getter", "setter"})
-_FUNCTIONS: Final = frozenset({"fn", "method"})
 _VALUES: Final = frozenset({"object_literal", "call_expression"})
 _MEMBERS_OF: Final = CLASS_LIKE | {"const", "var", "field"}
-"""Scopes whose functions are methods: classes, enum entries with a body, properties that hold an anonymous object."""
-
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in a signature."""
+"""Scopes whose functions are methods: classes, enum entries with a body, properties with an anonymous object."""
 
 _LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object:")
-"""What a function body must hold to be worth entering. `fun` alone would also be found in `function`."""
+"""Markers of definitions inside function bodies. `fun` without the blank would also match `function`."""
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package, which is not tied to the path."""
+    """Returns the parts of the package clause; in Kotlin the path need not match."""
     for child in root.named_children:
         if child.type == "package_header":
             name = _package_name(child)
@@ -107,7 +104,7 @@ def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
 
 
 def _package_name(node: Node) -> Node | None:
-    # The node itself goes on to the end of the comment that follows.
+    # The node of the header includes a comment that follows.
     return next((child for child in node.named_children if child.type == "identifier"), None)
 
 
@@ -121,7 +118,7 @@ def package(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _visibility(words: str, context: Context) -> Visibility:
-    if context.enclosing in _FUNCTIONS:
+    if context.enclosing in FUNCTION_LIKE:
         return ""
     for word in words.split():
         if word in ("private", "protected", "internal", "public"):
@@ -130,7 +127,14 @@ def _visibility(words: str, context: Context) -> Visibility:
 
 
 class _Shape(Struct, frozen=True):
-    """What the children of a declaration say, read in one pass: the grammar has no field names."""
+    """The parts of a declaration, found in one pass over its children, because the grammar has no field names.
+
+    - `start`: first word after annotations.
+    - `modifiers`, `name`: their text, empty without.
+    - `bodies`: class, enum and function bodies.
+    - `head_end`: byte at which the signature ends.
+    - `tokens`: types of all children.
+    """
 
     start: Node
     modifiers: str
@@ -152,7 +156,7 @@ def _shape(node: Node, context: Context) -> _Shape:
         if kind == "modifiers":
             modifiers = context.text(child)
             if start is None:
-                # Annotations are no part of the declaration proper.
+                # The declaration begins after its annotations.
                 start = next((word for word in child.children if word.type != "annotation"), None)
         elif start is None and kind not in _BEFORE_START:
             start = child
@@ -184,8 +188,8 @@ def _define(
     is_whole: bool = False,
 ) -> Definition:
     bodies = shape.bodies
-    if kind in _FUNCTIONS:
-        bodies = tuple(body for body in bodies if holds_mark(body, context))
+    if kind in FUNCTION_LIKE:
+        bodies = tuple(body for body in bodies if holds_marker(body, context))
     start = shape.start
     return Definition(
         name=name,
@@ -231,19 +235,19 @@ def constructor(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_entry(node: Node, context: Context) -> Iterator[Found]:
-    """One name of an enumeration, with members of its own or not."""
+    """One entry of an enum class, with or without members."""
     shape = _shape(node, context)
     yield _define(node, shape, shape.name, "const", context)
 
 
 def property_of(node: Node, context: Context) -> Iterator[Found]:
-    """`val` and `var` outside functions, each name of a destructuring; accessors below belong to the range."""
+    """`val` and `var` outside functions, each name of a destructuring; the lines include the accessors below."""
     value = node.named_children[-1] if node.named_child_count else None
-    # A value made by calls can hold an anonymous object too; those of accessors are no values.
-    literal = value if value is not None and value.type in _VALUES and holds_mark(value, context) else None
-    if context.enclosing in _FUNCTIONS:
-        if holds_mark(node, context):
-            yield Inside(node)
+    # A call as the value may hold an anonymous object too.
+    literal = value if value is not None and value.type in _VALUES and holds_marker(value, context) else None
+    if context.enclosing in FUNCTION_LIKE:
+        if holds_marker(node, context):
+            yield Descend(node)
         return
     shape = _shape(node, context)
     start = shape.start
@@ -270,7 +274,7 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _end_of_head(node: Node, variable: Node) -> int:
-    """Where the signature ends: behind a short value, else behind the type."""
+    """Returns where the signature ends: after a short value, else after the type."""
     for child in node.named_children:
         if child.type in _ACCESSORS:
             return child.start_byte
@@ -279,18 +283,18 @@ def _end_of_head(node: Node, variable: Node) -> int:
             return body.start_byte
         if child.type == "type_constraints":
             variable = child
-    return node.end_byte if node.end_byte - variable.end_byte <= _LONGEST_VALUE else variable.end_byte
+    return node.end_byte if node.end_byte - variable.end_byte <= MAX_VALUE_BYTES else variable.end_byte
 
 
 _ANNOTATIONS: Final = re.compile(
     rb"\s*(?:@[\w.:]+(?:\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\")*+\))*+\))?\s*)+\Z"
 )
 _FARTHEST_COMMENT: Final = 3000
-"""Bytes that the annotations between a comment and its declaration may take."""
+"""Bytes of annotations allowed between a comment and its declaration."""
 
 
 def doc_of(node: Node, context: Context) -> str:
-    """The comment above, or above the annotations, however many lines these take."""
+    """Returns the comment above the declaration and its annotations, which may take any number of lines."""
     text = comment_above(node, context)
     source, start = context.source, node.start_byte
     if text or source.rfind(b"@", max(0, start - _FARTHEST_COMMENT), start) < 0:
@@ -303,7 +307,7 @@ def doc_of(node: Node, context: Context) -> str:
 
 
 def _last_accessor(node: Node, context: Context) -> Node | None:
-    """The getter or setter below a property, which the grammar sets beside it in a class."""
+    """Returns the last getter or setter below a property; in a class the grammar makes them siblings of it."""
     after = context.source[node.end_byte : node.end_byte + 200].split(None, 4)
     if not any(word.startswith((b"get", b"set")) for word in after[:3]):
         return None
@@ -314,8 +318,8 @@ def _last_accessor(node: Node, context: Context) -> Node | None:
 
 
 def anonymous_object(node: Node, _context: Context) -> Iterator[Found]:
-    """`object : Type { ... }` in a function: its functions are methods of something without a name."""
-    yield Inside(node, "class")
+    """`object : Type { ... }` in a function: its functions are methods in a nameless scope."""
+    yield Descend(node, "class")
 
 
 def type_alias(node: Node, context: Context) -> Iterator[Found]:
@@ -346,7 +350,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     yield Import(line, line, module, name, alias) if module else Import(line, line, name, "", alias)
 
 
-_LED_THROUGH: Final = (
+_ENTERED_IF_MARKED: Final = (
     "annotated_lambda",
     "assignment",
     "call_expression",
@@ -365,9 +369,9 @@ _LED_THROUGH: Final = (
     "when_expression",
     "while_statement",
 )
-"""Expressions on the way to a class or object in the body of a function that is known to hold one."""
+"""Expressions that may hold a class or object in the body of a function."""
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
         rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
@@ -375,7 +379,7 @@ TESTS: Final = BlockHeads(
     block=re.compile(rb"\{"),
     computed=re.compile(rb"\$"),
 )
-"""Kotest, whose own grammar of blocks the parser knows no more than any other call."""
+"""Kotest."""
 
 KOTLIN = Language(
     name="kotlin",
@@ -397,15 +401,15 @@ KOTLIN = Language(
         "type_alias": type_alias,
         "object_literal": anonymous_object,
         "class_body": DESCEND,
-        "lambda_literal": local_when_marked,
-        "anonymous_function": local_when_marked,
-        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "lambda_literal": enter_function_if_marked,
+        "anonymous_function": enter_function_if_marked,
+        **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "statements": DESCEND,
         "ERROR": DESCEND,
     },
     prepare=prepare,
     tests=TESTS,
     module=module_of,
-    before=noted(_LOCAL_MARKERS),
+    before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
 )

@@ -1,10 +1,10 @@
-"""The description of a language: a table from node type to rule, and the few functions that a table cannot say.
+"""What the description of a language consists of: a table from node type to rule, and a few functions.
 
-The walk itself is `codecompass.languages.extract`; what to call things is here. A rule is one of
+The walk over the tree is in `extract.py`. A rule is one of
 
 * `Define`: the node is a definition of the given kind;
-* `DESCEND`: the node is transparent, what is inside counts as if it stood outside (`export`, `if`, a block);
-* a function from (node, context) to the definitions and imports that the node makes, for irregular shapes.
+* `DESCEND`: the node is transparent, its children count as children of its parent (`export`, `if`, a block);
+* a function from (node, context) to the definitions and imports in the node, for irregular shapes.
 
 A node type without a rule is not entered: that makes extraction several times faster than any tree-sitter query.
 """
@@ -15,14 +15,20 @@ from typing import Final, Literal
 import tree_sitter
 from msgspec import Struct
 
-from codecompass.languages.block_tests import BlockHeads
+from codecompass.languages.block_tests import BlockTestSyntax
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 
 Node = tree_sitter.Node
 
 
 class Context(Struct):
-    """What a rule may know about where it stands. One per file; the walk updates the scope fields as it goes."""
+    """What a rule knows beside its node. One per file; the walk updates the scope fields.
+
+    - `path`: of the file, relative to the workspace root.
+    - `module`: the parts of qualified names that come from the path or a package clause.
+    - `scope_kinds`, `scope_names`: of the enclosing definitions, outermost first. A scope without a name has only a kind.
+    - `scope_visibility`: of the innermost enclosing definition.
+    """
 
     path: str
     source: bytes
@@ -31,14 +37,14 @@ class Context(Struct):
     scope_names: tuple[str, ...] = ()
     scope_visibility: Visibility = ""
     notes: dict[tuple[str | int, ...], str] = {}
-    """What rules write down for the nodes after them: the section that `private` opened, exports, merged clauses.
+    """What rules record for later nodes: the section that `private` opened, exports, merged clauses.
 
-    The keys are the language's own; the walk visits nodes in source order and never looks in here.
+    Each language has its own keys; nodes are visited in source order. The walk itself never reads them.
     """
-    comment_marks: tuple[bytes, ...] = ()
-    """What comments begin with; empty where the rules make their signatures without comments themselves."""
-    marks: tuple[int, ...] | None = None
-    """Byte offsets, ascending, at which a language expects definitions inside functions; None until it has looked."""
+    comment_starts: tuple[bytes, ...] = ()
+    """What comments begin with; empty where the rules remove comments from signatures themselves."""
+    marker_offsets: tuple[int, ...] | None = None
+    """Byte offsets, ascending, of the language's markers (text that begins a nested definition); None until searched."""
 
     def text(self, node: Node) -> str:
         """Returns the source of `node`; bytes that are not UTF-8 become U+FFFD."""
@@ -51,17 +57,19 @@ class Context(Struct):
 
     @property
     def enclosing(self) -> SymbolKind | None:
-        """The kind of the innermost enclosing definition, None at top level."""
+        """The kind of the innermost enclosing scope, None at top level."""
         return self.scope_kinds[-1] if self.scope_kinds else None
 
 
 class Definition(Struct, frozen=True):
-    """A definition found by a rule. What is None is worked out by the walk in the usual way.
+    """A definition found by a rule. The walk computes whatever is None.
 
-    `node` gives the line range (`start_line` and `end_line`, 1-based, override it, to leave out annotations); the nodes of
-    `bodies` are walked for members, `members` are those that the rule has found itself; `qualifier` replaces the enclosing
-    scope in the qualified name where the two differ (a Go method's receiver, a C++ `A::f` outside its class). Of what is only
-    declared here, and defined elsewhere, the signature ends in `;`: a reader and a lookup tell it by that.
+    - `node`: gives the lines; `start_line` and `end_line`, 1-based, override them, to leave out annotations.
+    - `bodies`: nodes that are walked for members; `members`: those that the rule has found itself.
+    - `signature`, `doc`: as in the source; the walk cleans and cuts them.
+    - `qualifier`: replaces the enclosing scopes in the qualified name where they differ (a Go method's receiver, a C++ `A::f`
+      outside its class); `qualified_name` replaces the whole.
+    - `is_prototype`: it is only declared here and defined elsewhere; its signature ends in `;`, which lookups rely on.
     """
 
     name: str
@@ -79,24 +87,24 @@ class Definition(Struct, frozen=True):
     is_prototype: bool = False
 
 
-class Inside(Struct, frozen=True):
-    """What is inside `node` counts as if it stood outside: `DESCEND`, decided by a rule function.
+class Descend(Struct, frozen=True):
+    """The rule function's form of `DESCEND`: the walk goes on with the children of `node`.
 
-    With a `kind` it stands in a nameless scope of that kind: a callback (`fn`), an anonymous class.
+    With a `kind` they are in a nameless scope of that kind: a callback (`fn`), an anonymous class.
     """
 
     node: Node
     kind: SymbolKind | None = None
 
 
-Found = Definition | Import | Inside
+Found = Definition | Import | Descend
 RuleFunction = Callable[[Node, Context], Iterable[Found]]
 
 
 class Define(Struct, frozen=True):
-    """The node is a definition: its name is the field `name`, its members are in the field `body`.
+    """The node is a definition with its name in the field `name` and its members in the field `body`.
 
-    `member_kind` replaces `kind` where the definition stands directly in a class-like one (a Python `def` in a class).
+    `member_kind` replaces `kind` directly inside a class-like definition (a Python `def` in a class).
     """
 
     kind: SymbolKind
@@ -109,51 +117,57 @@ DESCEND: Final = "descend"
 Rule = Define | RuleFunction | Literal["descend"]
 
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
+FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 
 
 MAX_COMMENTS: Final = 1_000
-"""Comment nodes (often lines) above one definition. Each step to the one before costs the number of those before it."""
+"""Comment nodes (often lines) read above one definition. Each step to a previous sibling takes time in the number of siblings."""
+
+
+def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
+    """Returns nothing: for languages whose qualified names do not depend on the path or a package clause."""
+    return ()
 
 
 def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
-    """Says nothing about visibility."""
+    """Returns the empty visibility, for languages without one."""
     return ""
 
 
 def leading_comment(node: Node, context: Context) -> str:
-    """Returns the comment lines that end on the line above `node`, markers and all, oldest first; empty if none."""
+    """Returns the comment lines that end on the line above `node`, with their comment signs, first line first; empty if none."""
     lines: list[str] = []
     current, previous = node, node.prev_named_sibling
     while previous is not None and "comment" in previous.type and len(lines) < MAX_COMMENTS:
         gap = current.start_point[0] - previous.end_point[0]
         # Grammars differ in whether a line comment owns its line break (then it ends at column 0 of the next line).
-        if _stands_behind_code(previous, context) or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
+        if _is_after_code(previous, context) or gap > 1 or (gap == 1 and previous.end_point[1] == 0):
             break
         lines.append(context.text(previous))
         current, previous = previous, previous.prev_named_sibling
     return "\n".join(reversed(lines))
 
 
-def _stands_behind_code(comment: Node, context: Context) -> bool:
-    """Whether a comment shares its line with code (`int a; // about a`, `{ // about it`): then it belongs to that code."""
-    nearby = context.source[max(comment.start_byte - _LINE_BYTES, 0) : comment.start_byte]
+def _is_after_code(comment: Node, context: Context) -> bool:
+    """Whether code precedes a comment on its line (`int a; // about a`, `{ // about it`): the comment belongs to that code."""
+    nearby = context.source[max(comment.start_byte - _LOOK_BACK_BYTES, 0) : comment.start_byte]
     before = nearby[nearby.rfind(b"\n") + 1 :].strip()
     return before != b"" and not before.endswith(b"*/") and not before.startswith(b"<?")
 
 
-_LINE_BYTES: Final = 200
-"""Bytes looked at before a comment: enough to meet code or the beginning of the line, whose length is not ours."""
+_LOOK_BACK_BYTES: Final = 200
+"""Bytes read before a comment: enough to find code or the beginning of the line, which can be of any length."""
 
 
 def head_without_comments(node: Node, start: int, end: int, context: Context) -> str:
-    """Returns the source from byte `start` to `end` of `node` without the comments in it, as much as a signature can show."""
-    source, marks, end = context.source, context.comment_marks, min(end, start + HEAD_BYTES)
+    """Returns the source from byte `start` to `end` of `node` without comments, as much as a signature can show."""
+    source, starts, end = context.source, context.comment_starts, min(end, start + HEAD_BYTES)
     parts: list[bytes] = []
     pending = [node]
     while pending:
         current = pending.pop()
         first, last = max(current.start_byte, start), min(current.end_byte, end)
-        if first >= last or not any(source.find(mark, first, last) >= 0 for mark in marks):
+        if first >= last or not any(source.find(comment_start, first, last) >= 0 for comment_start in starts):
             continue
         if current.type in COMMENTS:
             parts.append(source[start:first])
@@ -169,25 +183,29 @@ def without_comments(node: Node, context: Context) -> str:
 
 
 HEAD_BYTES: Final = 8 * SIGNATURE_LIMIT
-"""Four bytes are the longest UTF-8 sequence; twice the limit leaves room for white space that is folded away."""
+"""Bytes of source that make a signature: up to four bytes for a character, and as much again for white space that is folded."""
 
 COMMENTS: Final = frozenset({"block_comment", "comment", "haddock", "line_comment"})
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """Everything that the program knows about one language.
+    """Everything that the program knows about one language with symbols.
 
-    `nested_markers`: a function body is entered only when it holds one of these byte strings, because a body without
-    `def ` has no nested function and walking it would cost more than all the rest (empty: bodies are always entered).
-    `module` gives the parts of the qualified name that come from the path, or from a package clause in the tree.
-    `prepare` gives the parser other bytes than the source, equally long and with the same line breaks, where the
-    grammar would stumble over what is written (C macros); rules still see the source.
-    `before` sees the root before the walk, for what stands far from the definition that it is about (an export list).
-    `recover` is asked when the tree has errors, or when there are no rules because no grammar is good enough: what it
-    finds in the text, and the walk has not, stands at top level in its place by line.
-    `tests` say how calls begin that are tests with a title and a block.
-    `comment_marks` are what comments begin with, for `head_without_comments`.
-    `member_separator` joins a member to its type where that differs from `separator` (Ruby `A::B#m`).
+    - `grammar`: name of the tree-sitter grammar; `rules`: by its node types.
+    - `extensions`, `filenames`, `interpreters`: as in `detect.py`.
+    - `separator`: between the parts of a qualified name; `member_separator`: between a type and its member where that differs
+      (Ruby `A::B#m`).
+    - `prepare`: returns what is parsed instead of the source, equally long and with the same line breaks, where the grammar
+      cannot parse the source (C macros). Rules still see the source.
+    - `before_walk`: reads the root before the walk, for what is far from the definition that it is about (an export list).
+    - `recover`: called when the tree has errors or there are no rules; what it finds in the text and the walk has not found
+      becomes a top-level definition.
+    - `nested_markers`: a function body is entered only when it holds one of these byte strings; walking bodies without nested
+      definitions would take more time than all the rest (empty: bodies are always entered).
+    - `comment_starts`: what comments begin with, for `head_without_comments`.
+    - `tests`: the calls that are tests with a title and a block.
+    - `module`: returns the parts of qualified names that come from the path or from a package clause in the tree.
+    - `visibility`, `doc`: for definitions whose rule does not say.
     """
 
     name: str
@@ -199,11 +217,11 @@ class Language(Struct, frozen=True, kw_only=True):
     separator: str = "."
     member_separator: str | None = None
     prepare: Callable[[bytes], bytes] | None = None
-    before: Callable[[Node, Context], None] | None = None
+    before_walk: Callable[[Node, Context], None] | None = None
     recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
     nested_markers: tuple[bytes, ...] = ()
-    comment_marks: tuple[bytes, ...] = ()
-    tests: BlockHeads | None = None
+    comment_starts: tuple[bytes, ...] = ()
+    tests: BlockTestSyntax | None = None
     module: Callable[[str, Node, bytes], tuple[str, ...]]
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
     doc: Callable[[Node, Context], str] = leading_comment

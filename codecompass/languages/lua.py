@@ -1,28 +1,29 @@
-"""Lua: functions however they are written, module variables and fields, the classes of LuaCATS annotations, `require`.
+"""Lua: functions in all their forms, module variables and fields, the classes of LuaCATS annotations, `require`.
 
-Most Lua modules are a local table that the file returns; what is put into it is named by the module's path, not by the
-table's local name where that is a mere placeholder (`M`).
+Most Lua modules are a local table that the file returns. Its members are qualified by the module's path; the local name of the
+table is left out if it is a placeholder (`M`).
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
+    FUNCTION_LIKE,
     HEAD_BYTES,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     head_without_comments,
 )
-from codecompass.languages.lua_syntax import NAME, annotation, comment_above, literal_of, parts_of, required
+from codecompass.languages.lua_syntax import NAME, annotation, comment_above, literal_of, parts_of, require_call
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import holds_mark, inside_when_marked, offsets
+from codecompass.languages.source_text import enter_if_marked, holds_marker, offsets
 
 MARKERS: Final = (b"function", b"require", b"dofile")
 
@@ -32,7 +33,7 @@ SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns what one would `require`: `lua/a/b.lua` and `x/lua/a/b/init.lua` are `a.b`."""
+    """Returns the name by which the file is required: `lua/a/b.lua` and `x/lua/a/b/init.lua` are `a.b`."""
     parts = path.rsplit(".", 1)[0].split("/")
     if "lua" in parts[:-1]:
         parts = parts[len(parts) - parts[::-1].index("lua") :]
@@ -44,8 +45,8 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 
 
 def note_module(root: Node, context: Context) -> None:
-    """Writes down the variable that the file returns, also as `return setmetatable(M, ...)`, and where functions are."""
-    context.marks = offsets(context.source, MARKERS)
+    """Notes the variable that the file returns, also as `return setmetatable(M, ...)`, and the offsets of markers."""
+    context.marker_offsets = offsets(context.source, MARKERS)
     last = root.named_children[-1] if root.named_child_count else None
     if last is None or last.type != "return_statement" or not last.named_child_count:
         return
@@ -60,7 +61,7 @@ def note_module(root: Node, context: Context) -> None:
 
 
 def _in_function(context: Context) -> bool:
-    return context.enclosing in ("fn", "method")
+    return context.enclosing in FUNCTION_LIKE
 
 
 def _define(
@@ -74,7 +75,7 @@ def _define(
     signature_end: int | None = None,
     parameters: Node | None = None,
 ) -> Definition:
-    """What is assigned to `parts`; a name with dots is looked up from the module, not from where it stands."""
+    """Returns the definition of `parts`. A name with dots is qualified by the module, not by the enclosing scopes."""
     owner = parts[:-1]
     visibility: Visibility = "private" if is_local else "public"
     if not owner:
@@ -120,8 +121,8 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 
 def declaration(node: Node, context: Context) -> Iterable[Found]:
-    """`local a, b <const> = 1, 2`; in a function only what holds a definition."""
-    return () if _in_function(context) and not holds_mark(node, context) else _declared(node, context)
+    """`local a, b <const> = 1, 2`; in a function only if it holds a definition."""
+    return () if _in_function(context) and not holds_marker(node, context) else _declared(node, context)
 
 
 def _declared(node: Node, context: Context) -> Iterator[Found]:
@@ -135,8 +136,8 @@ def _declared(node: Node, context: Context) -> Iterator[Found]:
 
 
 def assignment(node: Node, context: Context) -> Iterable[Found]:
-    """`a.b = 1`, `f = function() end`; in a function only what holds a definition."""
-    if _in_function(context) and not holds_mark(node, context):
+    """`a.b = 1`, `f = function() end`; in a function only if it holds a definition."""
+    if _in_function(context) and not holds_marker(node, context):
         return ()
     return _assigned(node, node, context, is_local=False)
 
@@ -148,7 +149,7 @@ def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> I
     for child in node.named_children:
         if child.type == "variable_list":
             targets = child.children_by_field_name("name")
-            # An attribute stands after the name that it is about.
+            # An attribute follows its name.
             for attribute in child.children_by_field_name("attribute"):
                 before = [index for index, target in enumerate(targets) if target.end_byte <= attribute.start_byte]
                 if before and b"const" in context.source[attribute.start_byte : attribute.end_byte]:
@@ -156,21 +157,21 @@ def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> I
         elif child.type == "expression_list":
             values = child.children_by_field_name("value")
     is_guarded = len(values) == 1 and len(targets) > 1 and context.field_text(values[0], "name") == "pcall"
-    if is_guarded and required(values[0], context) is not None:
-        # `local ok, name = pcall(require, "x")`: the second is what is imported.
+    if is_guarded and require_call(values[0], context) is not None:
+        # `local ok, name = pcall(require, "x")`: the second variable is the import.
         targets = targets[1:2]
     for index, target in enumerate(targets):
         value = values[index] if index < len(values) else None
         parts = parts_of(target, context)
-        yield from _one(parts, value, whole, context, is_local=is_local, is_constant=index in constants)
+        yield from _assigned_name(parts, value, whole, context, is_local=is_local, is_constant=index in constants)
 
 
-def _one(
+def _assigned_name(
     parts: list[str], value: Node | None, whole: Node, context: Context, *, is_local: bool, is_constant: bool
 ) -> Iterator[Found]:
     """One name with its value: an import, a function, or at module level a variable or a field."""
     if value is not None and parts:
-        imported = required(value, context)
+        imported = require_call(value, context)
         if imported is not None:
             spec, name, kind = imported
             alias = parts[-1] if parts[-1] != (name or spec.rsplit(".", 1)[-1]) else ""
@@ -185,30 +186,30 @@ def _one(
             parameters = function.child_by_field_name("parameters")
             yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(function), parameters=parameters)
             return
-    bodies = (value,) if value is not None and holds_mark(value, context) else ()
+    bodies = (value,) if value is not None and holds_marker(value, context) else ()
     if not parts or _in_function(context):
         for body in bodies:
-            yield Inside(body)
+            yield Descend(body)
         return
-    # A second assignment defines nothing, and neither does `vim.o.wrap = true`, which sets what belongs to others.
+    # A second assignment defines nothing, nor does one to a table of other code (`vim.o.wrap = true`).
     is_known = ("variable", parts[0]) in context.notes
     if NAME.fullmatch(parts[-1]) is None or is_known != (len(parts) > 1):
         for body in bodies:
-            yield Inside(body)
+            yield Descend(body)
         return
     if len(parts) == 1:
         context.notes["variable", parts[0]] = ""
     is_constant = is_constant or (len(parts[-1]) > 1 and parts[-1].isupper())
     kind_of: SymbolKind = "const" if is_constant else "field" if len(parts) > 1 else "var"
-    # A table with functions in it is long, and they follow as symbols of their own.
+    # A table with functions is long, and the functions are symbols of their own.
     end = bodies[0].start_byte if bodies and bodies[0].type == "table_constructor" else None
     yield _define(parts, kind_of, whole, context, is_local=is_local, bodies=bodies, signature_end=end)
 
 
 def wrapped_function(value: Node, context: Context) -> Node | None:
-    """Returns the function that a value is: written out, or all that a call is given (`vim.schedule_wrap(function() end)`).
+    """Returns the function that a value is, also as the only argument of a call (`vim.schedule_wrap(function() end)`).
 
-    What calls it on the spot gives its results.
+    A protected call returns the results of the function instead, so it does not count.
     """
     if value.type == "function_call" and context.field_text(value, "name") not in PROTECTED_CALLS:
         arguments = value.child_by_field_name("arguments")
@@ -218,60 +219,60 @@ def wrapped_function(value: Node, context: Context) -> Node | None:
 
 
 def table_field(node: Node, context: Context) -> Iterator[Found]:
-    """`a = function() end` and `["a"] = { ... }` in a table: only what is or holds a function."""
-    if not holds_mark(node, context):
+    """`a = function() end` and `["a"] = { ... }` in a table, if the value is or holds a function."""
+    if not holds_marker(node, context):
         return
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     is_computed = context.source.startswith(b"[", node.start_byte) and name is not None and name.type != "string"
     literal = "" if name is None or is_computed else literal_of(name, context)
     if value is None or NAME.fullmatch(literal) is None:
-        yield Inside(node)
+        yield Descend(node)
     elif value.type == "function_definition":
         parameters = value.child_by_field_name("parameters")
         yield _define([literal], "fn", node, context, bodies=_body(value), parameters=parameters)
     elif value.type == "table_constructor" and not _in_function(context):
         yield _define([literal], "field", node, context, bodies=(value,), signature_end=value.start_byte)
     else:
-        yield Inside(node)
+        yield Descend(node)
 
 
 def anonymous_function(node: Node, context: Context) -> Iterator[Found]:
-    """A function without a name is a scope: its variables are local."""
+    """A function without a name: its variables are local."""
     return _inside_body(node, context)
 
 
 def loop(node: Node, context: Context) -> Iterator[Found]:
-    """The variables in a loop are local, what it puts into tables is not."""
+    """A loop: its variables are local."""
     return _inside_body(node, context)
 
 
 def _inside_body(node: Node, context: Context) -> Iterator[Found]:
     for body in _body(node):
-        if holds_mark(body, context):
-            yield Inside(body, "fn")
+        if holds_marker(body, context):
+            yield Descend(body, "fn")
 
 
 def branch(node: Node, context: Context) -> Iterator[Found]:
-    """`if` and `do`: at module level what is in them is the module's, in a function it is local."""
-    if not _in_function(context) or holds_mark(node, context):
-        yield Inside(node)
+    """`if` and `do`: transparent at module level; in a function entered only if they hold a marker."""
+    if not _in_function(context) or holds_marker(node, context):
+        yield Descend(node)
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:
-    """`require "x"` as a statement or anywhere in an expression; else what the arguments hold."""
-    # Most statements are calls that hold nothing: they must not even cost a generator.
-    if not holds_mark(node, context):
+    """`require "x"` as a statement or in an expression; any other call is entered if it holds a marker."""
+    # Most statements are calls that hold nothing: this function is no generator, to be fast for them.
+    if not holds_marker(node, context):
         return ()
-    imported = required(node, context)
+    imported = require_call(node, context)
     if imported is None:
-        return (Inside(node),)
+        return (Descend(node),)
     spec, name, kind = imported
     arguments = node.child_by_field_name("arguments")
     found = Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name, "", kind)
-    return (found,) if arguments is None else (found, Inside(arguments))
+    return (found,) if arguments is None else (found, Descend(arguments))
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(rb"\n[ \t]*+(?P<head>describe|context|insulate|expose|it|spec|test)\b[ \t]*\(?[ \t]*" + QUOTED),
     block=re.compile(rb"\bfunction\b"),
     nodes=frozenset({"function_call"}),
@@ -295,19 +296,19 @@ LUA = Language(
         **dict.fromkeys(("for_statement", "while_statement", "repeat_statement"), loop),
         **dict.fromkeys(
             ("arguments", "binary_expression", "expression_list", "parenthesized_expression", "return_statement"),
-            inside_when_marked,
+            enter_if_marked,
         ),
         **dict.fromkeys(
-            ("dot_index_expression", "method_index_expression", "table_constructor", "unary_expression"), inside_when_marked
+            ("dot_index_expression", "method_index_expression", "table_constructor", "unary_expression"), enter_if_marked
         ),
         **dict.fromkeys(("do_statement", "else_statement", "elseif_statement", "if_statement"), branch),
         "block": DESCEND,
         "ERROR": DESCEND,
     },
     nested_markers=MARKERS,
-    comment_marks=(b"--",),
+    comment_starts=(b"--",),
     tests=TESTS,
     module=module_of,
-    before=note_module,
+    before_walk=note_module,
     doc=comment_above,
 )

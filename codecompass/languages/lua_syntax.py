@@ -1,4 +1,4 @@
-"""Lua's syntax below definitions: names, comments with LuaCATS annotations, and what `require` takes in."""
+"""Reads Lua's tree: names, comments with LuaCATS annotations, and calls of `require`."""
 
 import re
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from codecompass.languages.language import Context, Definition, Found, Node, lea
 from codecompass.languages.records import SymbolKind
 
 NAME: Final = re.compile(r"[^\s()'\"]+")
-"""What a key in brackets must look like to be a name: `["textDocument/hover"]` is one, the title of a test is not."""
+"""A key in brackets that is a name: `["textDocument/hover"]` is one, the title of a test is not."""
 
 
 def parts_of(target: Node, context: Context) -> list[str]:
-    """`a.b["c"]:d` as a list; empty when a part of it is not a literal."""
+    """Returns the parts of `a.b["c"]:d`; empty when a part is not a literal."""
     parts: list[str] = []
     node: Node | None = target
     while node is not None and node.type in ("dot_index_expression", "method_index_expression", "bracket_index_expression"):
@@ -45,7 +45,7 @@ LONG_COMMENT: Final = re.compile(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
 def comment_above(node: Node, context: Context) -> str:
     """Returns the prose of the comment above, without annotations (`---@param`)."""
     outer: Node | None = node
-    # An assignment with `local` is a child of the declaration that the comment stands above.
+    # An assignment with `local` is a child of the declaration below the comment.
     while outer is not None and outer.prev_named_sibling is None and outer.type == "assignment_statement":
         outer = outer.parent
     if outer is None:
@@ -55,7 +55,7 @@ def comment_above(node: Node, context: Context) -> str:
 
 
 def annotation(node: Node, context: Context) -> Iterable[Found]:
-    """`---@class Name` and `---@alias Name`: types that exist in comments alone, up to the last line that is theirs."""
+    """`---@class Name`, `---@alias Name`, `---@enum Name`: types defined in comments, with all lines of the annotation."""
     start = node.start_byte
     if b"@" not in context.source[start + 3 : start + 6]:
         return ()
@@ -82,10 +82,10 @@ def annotation(node: Node, context: Context) -> Iterable[Found]:
     return (found,)
 
 
-def required(value: Node, context: Context) -> tuple[str, str, str] | None:
-    """The module, the field taken from it and the kind of `require("x").y`, None for anything else.
+def require_call(value: Node, context: Context) -> tuple[str, str, str] | None:
+    """Returns module, field and kind of `require("x").y`; None for anything else.
 
-    Only the first field counts: `require("x").y.z` and `require("x").y()` both take `y`.
+    Only the first field counts: `require("x").y.z` and `require("x").y()` both import `y`.
     """
     name = ""
     node: Node | None = value

@@ -4,34 +4,35 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     head_without_comments,
+    no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import holds_mark, inside_when_marked, noted
+from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
 
 
 def in_namespace(name: str, context: Context) -> str:
-    """The full name of what is declared here under `name`, outside types."""
+    """Returns the qualified name of a declaration outside types."""
     namespace = context.notes.get(("namespace",), "")
     return f"{namespace}\\{name}" if namespace else name
 
 
 def in_class(name: str, context: Context) -> str:
-    """`A\\B::m`; a member of an anonymous class is named after the function that the class stands in."""
+    """Returns the qualified name of a member (`A\\B::m`); in an anonymous class it is qualified by the enclosing function."""
     kinds, names = context.scope_kinds, context.scope_names
     for index in range(len(kinds) - 1, -1, -1):
         if kinds[index] in CLASS_LIKE:
-            # A nameless scope has a kind and no name, so its index lies after the last name.
+            # A nameless scope has a kind but no name, so its index is after the last name.
             if index < len(names):
                 return f"{in_namespace(names[index], context)}::{name}"
             break
@@ -40,7 +41,7 @@ def in_class(name: str, context: Context) -> str:
 
 
 def after_attributes(node: Node) -> Node:
-    """The first part of a declaration that is not an attribute: its line is the definition's."""
+    """Returns the first part of a declaration after its attributes, where the definition begins."""
     for child in node.children:
         if child.type not in ("attribute_list", "comment"):
             return child
@@ -48,7 +49,7 @@ def after_attributes(node: Node) -> Node:
 
 
 def visibility_of(node: Node, context: Context) -> Visibility:
-    """What the modifier of a member says; without one it is public."""
+    """Returns the visibility by the modifier of a member, public without one."""
     for child in node.children:
         if child.type == "visibility_modifier":
             word = context.text(child).lower()
@@ -62,7 +63,7 @@ INCLUDES: Final = frozenset({"include_expression", "include_once_expression", "r
 
 
 def literal_of(node: Node, context: Context) -> str:
-    """The value of a string without interpolation, else empty."""
+    """Returns the value of a string without interpolation, else empty."""
     if node.type not in ("string", "encapsed_string") or node.named_child_count != 1:
         return ""
     content = node.named_children[0]
@@ -86,7 +87,7 @@ def include(node: Node, context: Context) -> Iterator[Found]:
 
 
 def use(node: Node, context: Context) -> Iterator[Found]:
-    """`use A\\B as C, D`, `use A\\{B, C\\D}`, `use function A\\f`; a leading backslash means nothing and is left out."""
+    """`use A\\B as C, D`, `use A\\{B, C\\D}`, `use function A\\f`; a leading backslash has no meaning and is left out."""
     prefix = ""
     clauses = node.named_children
     group = node.child_by_field_name("body")
@@ -99,7 +100,7 @@ def use(node: Node, context: Context) -> Iterator[Found]:
             continue
         spec, _, name = (prefix + context.text(names[0])).lstrip("\\").rpartition("\\")
         alias = context.field_text(clause, "alias")
-        # A line of a group is the import's; the declaration around it may be long.
+        # An import in a group has the line of its clause, because the declaration may be long.
         where = clause if group is not None else node
         yield Import(where.start_point[0] + 1, where.end_point[0] + 1, spec or name, name if spec else "", alias)
 
@@ -109,7 +110,7 @@ DEFINITION: Final = re.compile(
     rb"\b(?:new\s+(?:readonly\s+)?class\b|new\s*#\[|function\s+&?\s*\w|(?:class|enum|interface|trait)\s+\w+[^(;]{0,200}\{"
     rb"|define\s*\(|(?:include|require)(?:_once)?\b)"
 )
-"""What makes it worth to look into a body or an expression: most hold only closures, which have no name."""
+"""Definitions for which a body or expression is entered: most hold only closures, which have no name."""
 
 KIND_OF: Final[dict[str, SymbolKind]] = {
     "class_declaration": "class",
@@ -136,21 +137,16 @@ EXPRESSIONS: Final = (
 )
 
 
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: a namespace can change within the file, so the rules name things in full."""
-    return ()
-
-
 def _between(start: int, end: int, context: Context) -> str:
     return context.source[start:end].decode("utf-8", "replace")
 
 
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
-    """A declaration with a body, which is entered when it is a type's or holds definitions."""
+    """Returns the definition of a declaration with a body, which is entered if it is a type's or holds a marker."""
     body = node.child_by_field_name("body")
     head = after_attributes(node)
     bodies: tuple[Node, ...] = ()
-    if body is not None and (kind in CLASS_LIKE or holds_mark(body, context)):
+    if body is not None and (kind in CLASS_LIKE or holds_marker(body, context)):
         bodies = (body,)
     return Definition(
         name=name,
@@ -174,7 +170,7 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
         last = name.rsplit("\\", 1)[-1]
         yield Definition(name=last, kind="module", node=node, bodies=bodies, visibility="public", qualified_name=name)
     elif body is not None:
-        yield Inside(body)
+        yield Descend(body)
 
 
 def type_declaration(node: Node, context: Context) -> Iterator[Found]:
@@ -184,10 +180,10 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
-    """`new class { }`: its members stand in a class without a name."""
+    """`new class { }`: its members are in a nameless class."""
     body = node.child_by_field_name("body")
     if body is not None:
-        yield Inside(body, "class")
+        yield Descend(body, "class")
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:
@@ -197,7 +193,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
-    """A method, and the properties that the parameters of a constructor declare."""
+    """A method, and the properties declared by the parameters of a constructor."""
     name = context.field_text(node, "name")
     yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
     if name.lower() != "__construct":
@@ -219,7 +215,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def elements(node: Node, context: Context) -> Iterator[Found]:
-    """`const A = 1, B = 2` and `public int $a = 1, $b`: each element is a definition of its own."""
+    """`const A = 1, B = 2` and `public int $a = 1, $b`: a definition for each element."""
     is_property = node.type == "property_declaration"
     is_member = context.enclosing in CLASS_LIKE
     wanted = "property_element" if is_property else "const_element"
@@ -258,7 +254,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
 
 
 def statement(node: Node, context: Context) -> Iterator[Found]:
-    """`define('X', 1)`, the first assignment of a script's variable, `require`; else what the expression holds."""
+    """`define('X', 1)` and the first assignment of a script's variable; other expressions are entered if they hold a marker."""
     expression = node.named_children[0] if node.named_child_count else None
     if expression is None:
         return
@@ -276,8 +272,8 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
             return
     elif expression.type == "assignment_expression" and not context.scope_kinds:
         yield from _script_variable(node, expression, context)
-    if holds_mark(node, context):
-        yield Inside(node)
+    if holds_marker(node, context):
+        yield Descend(node)
 
 
 def _defined_constant(call: Node, context: Context) -> str:
@@ -307,7 +303,7 @@ def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator
     )
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(rb"\n[ \t]*+(?P<head>it|test|describe)\([ \t]*" + QUOTED),
     block=re.compile(rb"\b(?:function|fn)\b"),
     computed=re.compile(rb"\{\$"),
@@ -333,7 +329,7 @@ PHP = Language(
         "expression_statement": statement,
         "namespace_use_declaration": use,
         **dict.fromkeys(INCLUDES, include),
-        **dict.fromkeys(EXPRESSIONS, inside_when_marked),
+        **dict.fromkeys(EXPRESSIONS, enter_if_marked),
         "case_statement": DESCEND,
         "catch_clause": DESCEND,
         "colon_block": DESCEND,
@@ -355,8 +351,8 @@ PHP = Language(
     },
     separator="\\",
     member_separator="::",
-    comment_marks=(b"//", b"/*", b"#"),
+    comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
-    module=module_of,
-    before=noted(MARKERS, DEFINITION),
+    module=no_module,
+    before_walk=marker_finder(MARKERS, DEFINITION),
 )

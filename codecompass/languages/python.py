@@ -1,6 +1,6 @@
 """Python: functions, classes, methods, variables of modules and classes, the attributes that `__init__` sets, imports.
 
-The grammar puts simple statements straight into their block, without an `expression_statement` around them.
+In the grammar simple statements are direct children of their block, without an `expression_statement`.
 """
 
 import re
@@ -41,25 +41,25 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 
 
 def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
-    """Follows the convention: a leading underscore is private, dunder names are public."""
+    """Returns the visibility by convention: a leading underscore is private, dunder names are public."""
     return "private" if name.startswith("_") and not (name.startswith("__") and name.endswith("__")) else "public"
 
 
 def docstring(node: Node, context: Context) -> str:
-    """Returns the docstring, else the comment above (which may stand above the decorators)."""
+    """Returns the docstring, else the comment above the definition or its decorators."""
     body = node.child_by_field_name("body")
     # named_child(0) raises IndexError on the empty block of a cut-off file.
     if body is not None and body.named_child_count:
         first = body.named_child(0)
         if first is not None and first.type == "string":
             return context.text(first)
-    # The parent costs a walk from the root, so it is asked for only below something that can be decorated.
+    # Finding the parent walks down from the root, so it is done only for what can be decorated.
     decorated = node.parent if node.type in DECORATABLE else None
     return leading_comment(decorated if decorated is not None and decorated.type == "decorated_definition" else node, context)
 
 
 def class_definition(node: Node, context: Context) -> Iterator[Found]:
-    """A class; that it is an enumeration is noted for its members."""
+    """A class. For its members it is noted whether it is an enum."""
     bases = node.child_by_field_name("superclasses")
     if bases is not None and ENUM_BASE.search(context.text(bases)):
         context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
@@ -74,13 +74,13 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
 
 
 def head(node: Node, body: Node | None, context: Context) -> str:
-    """Returns the source of a definition up to its body, without comments: one may also stand behind the colon."""
+    """Returns the source of a definition up to its body, without comments."""
     end = node.end_byte if body is None else body.start_byte
     return head_without_comments(node, node.start_byte, end, context)
 
 
 def function_definition(node: Node, context: Context) -> Iterator[Found]:
-    """A function or method, and for `__init__` the attributes of `self` that it sets."""
+    """A function or method, and the attributes of `self` that `__init__` sets."""
     name = context.field_text(node, "name")
     member = context.enclosing in CLASS_LIKE
     body = node.child_by_field_name("body")
@@ -92,7 +92,7 @@ def function_definition(node: Node, context: Context) -> Iterator[Found]:
 
 
 def attributes(body: Node, context: Context) -> Iterator[Definition]:
-    """The first assignment to each `self.x` in the body of `__init__`, unless the class itself names `x`."""
+    """Yields the first assignment to each `self.x` in the body of `__init__`, unless the class itself defines `x`."""
     pending = list(reversed(body.named_children))
     while pending:
         statement = pending.pop()
@@ -109,7 +109,7 @@ def attributes(body: Node, context: Context) -> Iterator[Definition]:
 
 
 def targets(statement: Node) -> Iterator[Node]:
-    """What an assignment binds, in order: `a = b = 1` binds both, `a, (b, *c) = x` all three."""
+    """Yields the targets of an assignment in order: both of `a = b = 1`, all three of `a, (b, *c) = x`."""
     while statement is not None and statement.type == "assignment":
         left = statement.child_by_field_name("left")
         pending = [left] if left is not None else []
@@ -126,7 +126,7 @@ def targets(statement: Node) -> Iterator[Node]:
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
-    """Assignments of a module or a class; those inside functions are local and not reported."""
+    """Assignments in a module or class; those in functions are local and left out."""
     enclosing = context.enclosing
     if enclosing is not None and enclosing not in CLASS_LIKE:
         return
@@ -148,7 +148,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
 
 
 def following_docstring(node: Node, context: Context) -> str:
-    """Returns the string that stands as a statement below an assignment, which tools take for its documentation."""
+    """Returns the string statement below an assignment, which tools treat as its documentation."""
     following = node.next_named_sibling
     return context.text(following) if following is not None and following.type == "string" else ""
 
@@ -156,7 +156,7 @@ def following_docstring(node: Node, context: Context) -> str:
 def type_alias(node: Node, context: Context) -> Iterator[Found]:
     """`type Name = ...` (PEP 695)."""
     name = context.field_text(node, "left").split("[", 1)[0].strip()
-    # `type` begins many a sentence, and a cut-off docstring is no code.
+    # In a cut-off docstring, a sentence that begins with `type` is parsed as an alias.
     if name.isidentifier():
         doc = leading_comment(node, context) or following_docstring(node, context)
         yield Definition(name=name, kind="type", node=node, doc=doc)
@@ -215,7 +215,7 @@ PYTHON = Language(
         "ERROR": DESCEND,
     },
     nested_markers=(b"def ", b"class ", b"import "),
-    comment_marks=(b"#",),
+    comment_starts=(b"#",),
     module=module_of,
     visibility=visibility_of,
     doc=docstring,

@@ -1,7 +1,7 @@
-"""What one file contributes to the index: the values that travel from a worker to the store.
+"""What one file contributes to the index: chunks, symbols and imports, as a worker sends them to the store.
 
-Everything here is plain data. Line numbers are 1-based and inclusive; paths are relative to the workspace root with `/`
-separators. The Structs are array-like because hundreds of thousands of them cross a pipe.
+Line numbers are 1-based and inclusive; paths are relative to the workspace root with `/` separators. The Structs are array-like
+because hundreds of thousands of them are sent through a pipe.
 """
 
 from typing import Final, Literal
@@ -12,13 +12,13 @@ from codecompass.protocol.kinds import SYMBOL_KINDS as SYMBOL_KINDS
 from codecompass.protocol.kinds import SymbolKind as SymbolKind
 
 Visibility = Literal["", "public", "private", "protected", "internal"]
-"""Empty where the language has no such notion for the symbol."""
+"""Empty where the language has no visibility for the symbol."""
 
 SIGNATURE_LIMIT: Final = 240
-"""Characters of a signature, the ellipsis included (contract section 3)."""
+"""Characters of a signature, including the ellipsis."""
 
 DOC_LIMIT: Final = 300
-"""Characters kept of a docstring or leading comment: its first paragraph, for ranking and display."""
+"""Characters kept of the first paragraph of a docstring or leading comment, for ranking and display."""
 
 SkipReason = Literal[
     "binary",
@@ -36,9 +36,11 @@ SkipReason = Literal[
 
 
 class Symbol(Struct, frozen=True, array_like=True):
-    """A definition, in source order; `parent` is the index of the enclosing one in the same file, -1 at top level.
+    """A definition.
 
-    `line_start` is the line of the definition itself, without decorators, annotations and comments above it.
+    - `line_start`: line of the definition itself, without decorators, annotations and comments above it.
+    - `signature`: on one line, cut at SIGNATURE_LIMIT; `doc`: cut at DOC_LIMIT.
+    - `parent`: index of the enclosing definition among the file's symbols, which are in source order; -1 at top level.
     """
 
     name: str
@@ -53,13 +55,14 @@ class Symbol(Struct, frozen=True, array_like=True):
 
 
 class Import(Struct, frozen=True, array_like=True):
-    """One imported name. `spec` is the module as written in the source (`./x`, `a.b`, `crate::auth`, `fmt`, `../c.h`).
+    """One imported name.
 
-    `name` is what is taken from the module: empty for the module itself, `*` for everything. `alias` is the local name
-    where it differs. `kind` tells apart forms that resolve differently: `module` (the default), `include` (C, quoted),
-    `system` (C, angle brackets), `relative` (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is
-    a path when an attribute gives one), `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`: `super` counts from
-    there).
+    - `spec`: the module as written in the source (`./x`, `a.b`, `crate::auth`, `fmt`, `../c.h`).
+    - `name`: what is imported from the module: empty for the module itself, `*` for everything.
+    - `alias`: the local name where it differs.
+    - `kind`: tells apart forms that resolve differently: `module` (the default), `include` (C, quoted), `system` (C, angle
+      brackets), `relative` (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is a path when an
+      attribute gives one), `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`, to which `super` is relative).
     """
 
     line_start: int
@@ -71,10 +74,10 @@ class Import(Struct, frozen=True, array_like=True):
 
 
 class Chunk(Struct, frozen=True, array_like=True):
-    """A run of whole lines. The chunks of a file follow each other without gap or overlap.
+    """Consecutive whole lines. The chunks of a file cover it without gap or overlap.
 
-    `parts` holds the words inside camelCase identifiers (`getHTTPServer` gives `get http server`), blank separated:
-    the text index splits at punctuation by itself but not at case. `names` holds identifiers as wholes (see `words.py`).
+    `parts` holds the words inside camelCase identifiers (`getHTTPServer` gives `get http server`), separated by blanks: the
+    text index itself splits at punctuation only. `names` holds whole identifiers (see `words.py`).
     """
 
     line_start: int

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockHeads
+from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     Context,
     Definition,
+    Descend,
     Found,
-    Inside,
     Language,
     Node,
     leading_comment,
+    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
@@ -23,21 +24,21 @@ from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
     bodies_of,
-    builder_of,
+    built_kind,
     define_method,
     define_type,
-    head_until,
+    enclosing_visibility_word,
     in_function,
     in_singleton,
     literal_names,
     note_named,
     path_of,
-    said_around,
-    said_of,
+    source_until,
+    source_until_block,
     struct_members,
-    until_block,
+    visibility_word,
 )
-from codecompass.languages.source_text import inside_when_marked, noted
+from codecompass.languages.source_text import enter_if_marked, marker_finder
 
 ACCESSORS: Final = frozenset(
     {
@@ -60,11 +61,11 @@ DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_deleg
 RENAMING_DELEGATORS: Final = frozenset({"def_delegator", "def_instance_delegator"})
 
 CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECTIONS, ACCESSORS, DELEGATORS, RENAMING_DELEGATORS)
-"""Methods whose calls mean something to us."""
+"""Methods whose calls define something or set visibility."""
 
 
 def section(node: Node, context: Context) -> Iterator[Found]:
-    """`private` on a line of its own."""
+    """`private` and the like on a line of its own."""
     word = SECTIONS.get(context.text(node))
     if word is not None and not in_function(context):
         path = path_of(context)
@@ -92,16 +93,16 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         kind: SymbolKind = "field" if word in ACCESSORS else "method"
         for name in _defined_by(word, names):
             bodies = bodies_of(block) if word == "define_method" else ()
-            # The list of an accessor can be long and hold comments; one name is what a person asked for.
-            signature = f"{word} :{name}" if kind == "field" else until_block(node, node, context)
+            # The list of an accessor can be long and hold comments; the signature has the one name only.
+            signature = f"{word} :{name}" if kind == "field" else source_until_block(node, node, context)
             yield define_method(name, kind, node, context, bodies, signature)
         if names:
             return
-    yield from inside_when_marked(node, context)
+    yield from enter_if_marked(node, context)
 
 
 def _defined_by(word: str, names: list[str]) -> list[str]:
-    """Those of the names in a call of `word` that it defines."""
+    """Returns those of the names in a call of `word` that the call defines."""
     if word in ACCESSORS or word == "delegate":
         return names
     if word in DELEGATORS:
@@ -114,7 +115,7 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
 def _refinement(node: Node, block: Node, context: Context) -> Definition:
     arguments = node.child_by_field_name("arguments")
     target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
-    return define_type(target, "impl", node, context, bodies_of(block), until_block(node, node, context))
+    return define_type(target, "impl", node, context, bodies_of(block), source_until_block(node, node, context))
 
 
 def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
@@ -146,13 +147,8 @@ MAGIC_COMMENT: Final = re.compile(
 )
 
 
-def module_of(path_of: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: what a file defines is named by the modules that it opens."""
-    return ()
-
-
 def comment_above(node: Node, context: Context) -> str:
-    """Returns the comment above the definition, or above the call that it is the argument of (`private def x`)."""
+    """Returns the comment above the definition, or above the call whose argument it is (`private def x`)."""
     outer: Node | None = node
     # The comment above the first member is a child of the class, before the node that holds the members.
     for _ in range(4):
@@ -171,7 +167,7 @@ def comment_above(node: Node, context: Context) -> str:
 def method(node: Node, context: Context) -> Iterator[Found]:
     """`def name`."""
     name = context.field_text(node, "name")
-    yield define_method(name, "method", node, context, bodies_of(node), head_until(node, context, ("parameters", "name")))
+    yield define_method(name, "method", node, context, bodies_of(node), source_until(node, context, ("parameters", "name")))
 
 
 def singleton_method(node: Node, context: Context) -> Iterator[Found]:
@@ -179,13 +175,13 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
     name, receiver, path = context.field_text(node, "name"), context.field_text(node, "object"), path_of(context)
     if receiver != "self" and receiver != path.rsplit("::", 1)[-1]:
         path = f"{path}::{receiver}" if path and receiver[:1].isupper() else receiver
-    word = said_around(node, context) or said_of(name, "self", False, path, context)
+    word = enclosing_visibility_word(node, context) or visibility_word(name, "self", False, path, context)
     yield Definition(
         name=name,
         kind="method",
         node=node,
         bodies=bodies_of(node),
-        signature=head_until(node, context, ("parameters", "name")),
+        signature=source_until(node, context, ("parameters", "name")),
         visibility=as_visibility(word),
         qualified_name=f"{path}.{name}" if path else name,
     )
@@ -195,7 +191,7 @@ def type_definition(node: Node, context: Context) -> Iterator[Found]:
     """`class A::B < C`, `module A`."""
     bodies = bodies_of(node)
     kind: SymbolKind = "module" if node.type == "module" else "class"
-    signature = head_until(node, context, ("superclass", "name"))
+    signature = source_until(node, context, ("superclass", "name"))
     superclass = node.child_by_field_name("superclass")
     if superclass is not None and superclass.named_child_count:
         bodies = (*struct_members(superclass.named_children[0], context), *bodies)
@@ -203,28 +199,28 @@ def type_definition(node: Node, context: Context) -> Iterator[Found]:
 
 
 def singleton_class(node: Node, context: Context) -> Iterator[Found]:
-    """`class << self`: its methods are those of the type."""
+    """`class << self`: its methods are methods of the type."""
     if context.field_text(node, "value") == "self":
         path = path_of(context)
         context.notes["singleton", path] = str(node.end_byte)
         context.notes["section", path, "self"] = "public"
         note_named(bodies_of(node), path, "self", context)
     for body in bodies_of(node):
-        yield Inside(body)
+        yield Descend(body)
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
-    """Constants, variables of the class, globals; a local variable is no definition but may hold some."""
+    """Constants, variables of the class, globals; a local variable is no definition, but its value may hold some."""
     left = node.child_by_field_name("left")
     right = node.child_by_field_name("right")
     targets = [] if left is None else left.named_children if left.type == "left_assignment_list" else [left]
     for target in targets:
         name = context.text(target)
         if target.type in ("constant", "scope_resolution"):
-            builder = builder_of(right, context) if len(targets) == 1 else None
+            builder = built_kind(right, context) if len(targets) == 1 else None
             if builder is not None and right is not None:
                 bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
-                yield define_type(name, builder, node, context, bodies, until_block(node, right, context))
+                yield define_type(name, builder, node, context, bodies, source_until_block(node, right, context))
                 return
             yield define_type(name, "const", node, context, (), without_comments(node, context))
         elif not in_function(context) and target.type in VARIABLES and name not in PREDEFINED:
@@ -239,7 +235,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
                 qualified_name=f"{path}::{name}" if path and not is_global else name,
             )
     if right is not None:
-        yield from inside_when_marked(node, context)
+        yield from enter_if_marked(node, context)
 
 
 def struct_member(node: Node, context: Context) -> Iterator[Found]:
@@ -268,11 +264,11 @@ def alias(node: Node, context: Context) -> Iterator[Found]:
 
 
 def branch(node: Node, context: Context) -> Iterable[Found]:
-    """`if`, `unless`, `begin`: entered outside methods, where a constant may stand in them."""
-    return inside_when_marked(node, context) if in_function(context) else (Inside(node),)
+    """`if`, `unless`, `begin`: always entered outside methods, because they may define constants."""
+    return enter_if_marked(node, context) if in_function(context) else (Descend(node),)
 
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>describe|context|it|specify|scenario|feature|test|should|RSpec\.describe|xit|xdescribe|fit)\b"
         rb"[ \t]*\(?[ \t]*" + QUOTED
@@ -318,8 +314,8 @@ RUBY = Language(
         "call": call,
         "simple_symbol": struct_member,
         **dict.fromkeys(("begin", "begin_block", "case", "if", "if_modifier", "unless", "unless_modifier"), branch),
-        **dict.fromkeys(("argument_list", "array", "binary", "block", "conditional", "hash", "lambda"), inside_when_marked),
-        **dict.fromkeys(("pair", "parenthesized_statements", "rescue_modifier", "return", "while"), inside_when_marked),
+        **dict.fromkeys(("argument_list", "array", "binary", "block", "conditional", "hash", "lambda"), enter_if_marked),
+        **dict.fromkeys(("pair", "parenthesized_statements", "rescue_modifier", "return", "while"), enter_if_marked),
         "block_body": DESCEND,
         "body_statement": DESCEND,
         "do": DESCEND,
@@ -334,9 +330,9 @@ RUBY = Language(
     },
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),
-    comment_marks=(b"#",),
+    comment_starts=(b"#",),
     tests=TESTS,
-    module=module_of,
-    before=noted(MARKERS),
+    module=no_module,
+    before_walk=marker_finder(MARKERS),
     doc=comment_above,
 )

@@ -1,12 +1,12 @@
-"""Ruby scopes: which type a definition belongs to, on which side of it, its full name, and who may use it (`private` and its
-like).
+"""Ruby scopes: which type a definition belongs to, whether it is a member of the type itself or of its instances, its qualified
+name, and its visibility (`private` and the like).
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Node, head_without_comments
+from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, head_without_comments
 from codecompass.languages.records import SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {
@@ -18,7 +18,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "public_class_method": "public",
     "private_constant": "private",
 }
-"""What changes the visibility of what follows it (without arguments) or of what it names."""
+"""Methods that set the visibility of the names in their arguments, or without arguments of all that follows."""
 
 ON_THE_TYPE: Final = frozenset({"private_class_method", "public_class_method"})
 
@@ -27,26 +27,26 @@ NAME: Final = re.compile(r"@{0,2}[^\W\d]\w*[?!=]?$|[-+*/%<>=!~^&|\[\]@]+$")
 
 
 def path_of(context: Context) -> str:
-    """The modules and classes that stand around, `A::B`; a definition inside a method belongs to the method's class."""
+    """Returns the enclosing modules and classes, `A::B`; a definition inside a method belongs to the method's class."""
     depth = len(context.scope_kinds)
-    while depth and context.scope_kinds[depth - 1] in ("fn", "method"):
+    while depth and context.scope_kinds[depth - 1] in FUNCTION_LIKE:
         depth -= 1
     return context.notes.get(("path", depth), "") if depth else ""
 
 
 def in_function(context: Context) -> bool:
-    """Whether a method is what stands around, so that nothing here defines members."""
-    return context.enclosing in ("fn", "method")
+    """Whether the innermost scope is a method, in which nothing defines members."""
+    return context.enclosing in FUNCTION_LIKE
 
 
 def in_singleton(node: Node, path: str, context: Context) -> bool:
-    """Whether `node` stands in the `class << self` that was met last in the type at `path`."""
+    """Whether `node` is in the last `class << self` of the type at `path`."""
     end = context.notes.get(("singleton", path))
     return end is not None and node.start_byte < int(end)
 
 
-def said_of(name: str, side: str, is_in_section: bool, path: str, context: Context) -> str:
-    """Returns what is said of the name, else of its section; `side` is `self` for what belongs to the type itself."""
+def visibility_word(name: str, side: str, is_in_section: bool, path: str, context: Context) -> str:
+    """Returns the word that sets the visibility of a name or of its section; `side` is `self` for members of the type itself."""
     word = context.notes.get(("named", path, side, name))
     if word is None and is_in_section and not in_function(context):
         word = context.notes.get(("section", path, side))
@@ -54,12 +54,12 @@ def said_of(name: str, side: str, is_in_section: bool, path: str, context: Conte
 
 
 def as_visibility(word: str) -> Visibility:
-    """Returns the visibility that a section's word gives: a `module_function` can be called from anywhere."""
+    """Returns the visibility that a word sets; a `module_function` is public."""
     return "private" if word == "private" else "protected" if word == "protected" else "public"
 
 
-def said_around(node: Node, context: Context) -> str:
-    """The `private` of `private def x`, empty without one."""
+def enclosing_visibility_word(node: Node, context: Context) -> str:
+    """Returns the `private` of `private def x`, empty without one."""
     parent = node.parent if node.prev_named_sibling is None else None
     if parent is None or parent.type != "argument_list" or parent.parent is None:
         return ""
@@ -67,7 +67,7 @@ def said_around(node: Node, context: Context) -> str:
 
 
 def note_type(path: str, depth: int, bodies: tuple[Node, ...], context: Context) -> None:
-    """Writes down what the members need: the path, a fresh section, and who is named by a later `private :x`."""
+    """Notes what the members of a type need: its path, a new section, and the names in a later `private :x`."""
     notes = context.notes
     notes["path", depth] = path
     notes["section", path, ""] = "public"
@@ -76,7 +76,7 @@ def note_type(path: str, depth: int, bodies: tuple[Node, ...], context: Context)
 
 
 def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context) -> None:
-    """Writes down what `private :x` and its like, anywhere in the bodies, say of names."""
+    """Notes the names in `private :x` and the like anywhere in the bodies."""
     for body in bodies:
         if not any(context.source.find(marker, body.start_byte, body.end_byte) >= 0 for marker in NAMED_LATER):
             continue
@@ -88,7 +88,7 @@ def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context)
 
 
 def literal_names(call: Node, context: Context) -> Iterator[str]:
-    """The symbols and strings among the arguments of a call."""
+    """Yields the names in symbols and strings among the arguments of a call."""
     arguments = call.child_by_field_name("arguments")
     for argument in [] if arguments is None else arguments.named_children:
         values = argument.named_children if argument.type in ("array", "symbol_array", "string_array") else [argument]
@@ -105,16 +105,16 @@ BUILDERS: Final[Mapping[str, SymbolKind]] = {
     "Class.new": "class",
     "Module.new": "module",
 }
-"""Calls whose value, assigned to a constant, is a type."""
+"""Calls that create a type when their value is assigned to a constant."""
 
 
 def define_method(
     name: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str
 ) -> Definition:
-    """A method, an accessor or an alias: what is called with `#` or, in `class << self`, with a dot."""
+    """Returns the definition of a method, accessor or alias, qualified with `#` or, in `class << self`, with a dot."""
     path = path_of(context)
     side = "self" if in_singleton(node, path, context) else ""
-    word = said_around(node, context) or said_of(name, side, True, path, context)
+    word = enclosing_visibility_word(node, context) or visibility_word(name, side, True, path, context)
     separator = "." if side or word == "module_function" else "#"
     return Definition(
         name=name,
@@ -127,8 +127,8 @@ def define_method(
     )
 
 
-def head_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> str:
-    """The source of `node` up to the end of the first of the fields that it has."""
+def source_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> str:
+    """Returns the source of `node` up to the end of the first of `last_fields` that it has."""
     for field in last_fields:
         last = node.child_by_field_name(field)
         if last is not None:
@@ -137,7 +137,7 @@ def head_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> st
 
 
 def bodies_of(node: Node | None) -> tuple[Node, ...]:
-    """The body of a definition or block, if it has one."""
+    """Returns the body of a definition or block, empty without one."""
     body = None if node is None else node.child_by_field_name("body")
     return () if body is None else (body,)
 
@@ -145,7 +145,7 @@ def bodies_of(node: Node | None) -> tuple[Node, ...]:
 def define_type(
     written: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str | None
 ) -> Definition:
-    """A class, a module, a struct or a constant, under its full name."""
+    """Returns the definition of a class, module, struct or constant."""
     outer = path_of(context)
     name = written.rsplit("::", 1)[-1]
     path = _resolved(written, outer)
@@ -164,7 +164,7 @@ def define_type(
 
 
 def _resolved(written: str, outer: str) -> str:
-    """The full path of a name as written: `Rack::Request` inside `module Rack` opens no `Rack::Rack`."""
+    """Returns the full path of a written name: `Rack::Request` inside `module Rack` is not `Rack::Rack::Request`."""
     if written.startswith("::") or not outer:
         return written.removeprefix("::")
     around = outer.split("::")
@@ -174,25 +174,25 @@ def _resolved(written: str, outer: str) -> str:
     return "::".join((*around, written))
 
 
-def builder_of(value: Node | None, context: Context) -> SymbolKind | None:
-    """What a call makes that is assigned to a constant, None for any other value."""
+def built_kind(value: Node | None, context: Context) -> SymbolKind | None:
+    """Returns the kind of the type that a call creates, None for any other value."""
     if value is None or value.type != "call":
         return None
     receiver = context.field_text(value, "receiver").removeprefix("::")
     return BUILDERS.get(f"{receiver}.{context.field_text(value, 'method')}")
 
 
-def until_block(node: Node, call: Node, context: Context) -> str:
-    """The source of `node` up to the block of `call`, which stands in it."""
+def source_until_block(node: Node, call: Node, context: Context) -> str:
+    """Returns the source of `node` up to the block of `call`, which is in it."""
     block = call.child_by_field_name("block")
     end = node.end_byte if block is None else block.start_byte
     return head_without_comments(node, node.start_byte, end, context)
 
 
 def struct_members(call: Node, context: Context) -> tuple[Node, ...]:
-    """The arguments of `Struct.new(:x, :y)`, whose symbols are the fields of the type."""
+    """Returns the arguments of `Struct.new(:x, :y)`, whose symbols are the fields of the type."""
     arguments = call.child_by_field_name("arguments")
-    if builder_of(call, context) != "struct" or arguments is None:
+    if built_kind(call, context) != "struct" or arguments is None:
         return ()
     context.notes["members",] = f"{arguments.start_byte} {arguments.end_byte}"
     return (arguments,)

@@ -1,14 +1,14 @@
 """Rust: functions, types with fields and variants, traits, `impl` blocks, modules, macros, constants, `use`.
 
-Macros that wrap whole items (`cfg_rt! { ... }`, `pin_project! { ... }`) would hide what they wrap from the grammar, so the
-parser gets the source with such wrappers blanked out.
+Macros around whole items (`cfg_rt! { ... }`, `pin_project! { ... }`) hide the items from the grammar, so such macros are blanked
+in the source that is parsed.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node, RuleFunction
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, RuleFunction
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 _WRAPPER = re.compile(
@@ -21,12 +21,12 @@ _CFG_IF_CONDITION = re.compile(rb"\bif #(?=\[cfg\()")
 _STATIC_REF = re.compile(rb"\bstatic ref\b")
 
 
-def unwrapped(source: bytes) -> bytes:
-    """Returns the source with the wrappers replaced by blanks; the closing brace is the first at the same indentation."""
+def prepare(source: bytes) -> bytes:
+    """Returns the source with such macros blanked; their closing brace is the first one at the same indentation."""
     wrappers = list(_WRAPPER.finditer(source))
     if not wrappers:
         return source
-    prepared = bytearray(source)
+    text = bytearray(source)
     for match in wrappers:
         if match[0].endswith(b"}"):
             closing = match.end() - 1
@@ -35,29 +35,29 @@ def unwrapped(source: bytes) -> bytes:
             if found is None:
                 continue
             closing = found.end() - 1
-        prepared[match.start(2) : match.end(2)] = b" " * (match.end(2) - match.start(2))
-        prepared[closing] = ord(" ")
-        _blank_arms(prepared, match.end(), closing)
-    code = _STATIC_REF.sub(b"static    ", bytes(prepared))
+        text[match.start(2) : match.end(2)] = b" " * (match.end(2) - match.start(2))
+        text[closing] = ord(" ")
+        _blank_arms(text, match.end(), closing)
+    code = _STATIC_REF.sub(b"static    ", bytes(text))
     return _CFG_IF_CONDITION.sub(b"if  ", code)
 
 
-def _blank_arms(prepared: bytearray, start: int, end: int) -> None:
-    """Blanks what encloses the variants in `cfg_variant! { stable: { ... }, unstable: { ... } }`."""
-    opening = _ARM.match(prepared, start + 1, end)
+def _blank_arms(text: bytearray, start: int, end: int) -> None:
+    """Blanks the labels and braces of the variants in `cfg_variant! { stable: { ... }, unstable: { ... } }`."""
+    opening = _ARM.match(text, start + 1, end)
     while opening is not None:
-        closing = re.compile(rb"^" + opening[1] + rb"\},?[ \t]*$", re.MULTILINE).search(prepared, opening.end(), end)
+        closing = re.compile(rb"^" + opening[1] + rb"\},?[ \t]*$", re.MULTILINE).search(text, opening.end(), end)
         if closing is None:
             return
         for part in (opening, closing):
-            prepared[part.start() : part.end()] = b" " * (part.end() - part.start())
-        opening = _ARM.search(prepared, closing.end(), end)
+            text[part.start() : part.end()] = b" " * (part.end() - part.start())
+        opening = _ARM.search(text, closing.end(), end)
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns the module path of a file: `src/auth/jwt.rs` is `auth::jwt`, `net/src/io/mod.rs` is `net::io`.
 
-    The crate's name is known only in a workspace, where it is the directory above `src`.
+    The crate's name is the directory above `src`; a crate at the root has none.
     """
     parts = path.removesuffix(".rs").split("/")
     if "src" in parts[:-1]:
@@ -69,7 +69,8 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Members of a trait or enum are as visible as that is, those of `impl Trait for T` are public."""
+    """Returns the visibility by the modifier; members of a trait or enum have that of the type, those of `impl Trait for T` are
+    public."""
     first = node.named_child(0) if node.named_child_count else None
     if first is not None and first.type == "visibility_modifier":
         text = context.text(first)
@@ -84,7 +85,7 @@ def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
 def doc_comment(node: Node, context: Context) -> str:
     """Returns the comment above a definition and its attributes; a module's own `//!` comment when there is none.
 
-    Reads the lines above rather than the siblings of the node: half of a Rust tree's top level is comment lines.
+    Reads the text above, not the siblings of the node: half of the top level of a Rust tree is comment lines.
     """
     source = context.source
     top = bottom = source.rfind(b"\n", 0, node.start_byte) + 1
@@ -110,7 +111,7 @@ def doc_comment(node: Node, context: Context) -> str:
 
 
 ATTRIBUTE_LINES: Final = 20
-"""Lines of one attribute, at most: what ends in `]` above an item may also be something else."""
+"""Lines of one attribute: a line above an item that ends in `]` may also be something else."""
 
 
 def inner_comment(node: Node, context: Context) -> bytes:
@@ -126,7 +127,7 @@ def inner_comment(node: Node, context: Context) -> bytes:
 
 
 def definition(kind: SymbolKind) -> RuleFunction:
-    """Returns the rule for a node with a `name` and perhaps a `body`; `_` cannot be referred to and is left out."""
+    """Returns the rule for a node with a `name` and maybe a `body`; `_` cannot be referred to and is left out."""
 
     def rule(node: Node, context: Context) -> Iterator[Found]:
         name, body = context.field_text(node, "name"), node.child_by_field_name("body")
@@ -140,18 +141,18 @@ def definition(kind: SymbolKind) -> RuleFunction:
 
 
 def constant(node: Node, context: Context) -> Iterator[Found]:
-    """`const` and `static`, not inside functions; `const _: () = { ... }` is a place for items."""
+    """`const` and `static` outside functions; `const _: () = { ... }` may hold items."""
     value = node.child_by_field_name("value")
     if context.field_text(node, "name") == "_":
         if value is not None:
-            yield Inside(value)
+            yield Descend(value)
     elif context.enclosing in (None, "module") or context.enclosing in CLASS_LIKE:
         kind: SymbolKind = "const" if node.type == "const_item" else "var"
         yield Definition(name=context.field_text(node, "name"), kind=kind, node=node)
 
 
 def module(node: Node, context: Context) -> Iterator[Found]:
-    """A module with its items, or `mod x;`, which says that the file `x.rs` belongs to the crate."""
+    """A module with its items, or `mod x;`, which includes the file `x.rs` in the crate."""
     yield from definition("module")(node, context)
     if node.child_by_field_name("body") is None:
         first, last = node.start_point[0] + 1, node.end_point[0] + 1
@@ -164,12 +165,12 @@ def module(node: Node, context: Context) -> Iterator[Found]:
 
 
 def inline_modules(context: Context) -> list[str]:
-    """Returns the `mod x { .. }` blocks around, outermost first: paths and files of modules are seen from there."""
+    """Returns the enclosing `mod x { .. }` blocks, outermost first; module paths and files are relative to them."""
     return [name for kind, name in zip(context.scope_kinds, context.scope_names, strict=True) if kind == "module"]
 
 
 def written_path(node: Node, context: Context) -> str:
-    """Returns the file that `#[path = ".."]` names, empty without."""
+    """Returns the file in `#[path = ".."]`, empty without one."""
     previous = node.prev_named_sibling
     while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
         found = PATH_ATTRIBUTE.match(context.text(previous))
@@ -183,7 +184,7 @@ PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 
 def implementation(node: Node, context: Context) -> Iterator[Found]:
-    """`impl T` and `impl Trait for T`, under the name of the type."""
+    """`impl T` and `impl Trait for T`; the name is that of the type."""
     of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
     if of is None:
         return
@@ -215,7 +216,7 @@ BARE_FIELDS: Final = {
 
 
 def macro(node: Node, context: Context) -> Iterator[Found]:
-    """`macro_rules!`, public when it is exported."""
+    """`macro_rules!`; public with `#[macro_export]`."""
     is_exported = False
     previous = node.prev_named_sibling
     while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
@@ -231,7 +232,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
 
 
 def use(node: Node, context: Context) -> Iterator[Found]:
-    """`use a::{b, c as d, e::*}` is `b` and `c` of `a` and everything of `a::e`."""
+    """`use a::{b, c as d, e::*}` imports `b` and `c` of `a` and everything of `a::e`."""
     argument = node.child_by_field_name("argument")
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
     blocks = inline_modules(context)
@@ -268,7 +269,7 @@ PATHS: Final = frozenset({"identifier", "scoped_identifier", "self", "super", "c
 
 
 def joined(prefix: str, path: str) -> str:
-    """Returns `prefix::path` without white space, or the one that is not empty."""
+    """Returns `prefix::path` without white space; if one is empty, the other."""
     path = "".join(path.split())
     return f"{prefix}::{path}" if prefix and path else prefix or path
 
@@ -324,9 +325,9 @@ RUST = Language(
         "ERROR": DESCEND,
     },
     separator="::",
-    prepare=unwrapped,
+    prepare=prepare,
     nested_markers=(b"fn ", b"use ", b"struct ", b"enum ", b"impl ", b"impl<", b"trait ", b"macro_rules"),
-    comment_marks=(b"//", b"/*"),
+    comment_starts=(b"//", b"/*"),
     module=module_of,
     visibility=visibility_of,
     doc=doc_comment,

@@ -6,10 +6,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockHeads
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import blank, comment_above, holds_mark, inside_when_marked, masked, noted, plain_code
+from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
+    blank,
+    comment_above,
+    enter_if_marked,
+    holds_marker,
+    marker_finder,
+    masked,
+    plain_code,
+)
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -18,12 +27,12 @@ _SECOND_ARGUMENTS: Final = re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^
 _GIVEN_WITH: Final = re.compile(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
 _SOFT_KEYWORD: Final = re.compile(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
 _QUOTED_NAME: Final = re.compile(rb"`[^`\n]+`")
-# Letters, because an underscore takes the operator behind it into the name.
+# Letters, because after an underscore an operator is part of the name.
 _ONLY_WORDS: Final = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x71 for byte in range(256))
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, without what the grammar cannot take."""
+    """Returns `source`, equally long, without what the grammar cannot parse."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
     for match in _SECOND_ARGUMENTS.finditer(code):
@@ -47,17 +56,14 @@ _KINDS: Final[dict[str, SymbolKind]] = {
 }
 _COMMENTS: Final = frozenset({"comment", "block_comment"})
 _LOCAL: Final = frozenset({"fn", "method", "const", "var", "field"})
-"""Scopes in which a value is local: functions, and the blocks that other values are made in."""
+"""Scopes in which a value is local: functions, and blocks in other values."""
 
 _LOCAL_MARKERS: Final = (b"def ", b"class ", b"object ", b"trait ", b"type ")
-"""What an expression must hold to be worth entering."""
-
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in a signature."""
+"""Markers of definitions inside expressions."""
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the packages that hold the whole file; those with braces are scopes of their own."""
+    """Returns the parts of the packages around the whole file; packages with braces are scopes."""
     parts: list[str] = []
     for child in root.named_children:
         if child.type == "package_clause" and child.child_by_field_name("body") is None:
@@ -75,14 +81,14 @@ def _package_name(node: Node, source: bytes) -> list[str]:
 
 
 def package(node: Node, context: Context) -> Iterator[Found]:
-    """`package a.b`, for the file or for what is in its braces."""
+    """`package a.b`, for the file or for the content of its braces."""
     *outer, last = _package_name(node, context.source) or [""]
     body = node.child_by_field_name("body")
     if body is not None:
         qualifier = (*context.scope_names, *outer)
         yield Definition(last, "module", node, (body,), f"package {'.'.join((*outer, last))}", "public", qualifier=qualifier)
         return
-    # The clauses of a file are nested, each in those above it.
+    # Each package clause of a file is nested in those above it.
     before = context.notes.get(("package",), "")
     full = ".".join(part for part in (before, *outer, last) if part)
     context.notes[("package",)] = full
@@ -90,18 +96,18 @@ def package(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _start(node: Node) -> Node:
-    """The first word of a definition behind its annotations."""
+    """Returns the first word of a definition after its annotations."""
     return next((child for child in node.children if child.type != "annotation" and child.type not in _COMMENTS), node)
 
 
 def _visibility(node: Node, context: Context) -> Visibility:
-    if context.enclosing in ("fn", "method"):
+    if context.enclosing in FUNCTION_LIKE:
         return ""
     for child in node.named_children:
         if child.type == "modifiers":
             words = context.text(child)
             if "private" in words:
-                # `private[package]` is seen by a package, `private[this]` by the instance alone.
+                # `private[package]` is visible in the package, `private[this]` in the instance only.
                 scope = words.partition("private[")[2].partition("]")[0]
                 return "internal" if scope and scope != "this" else "private"
             return "protected" if "protected" in words else "public"
@@ -109,7 +115,7 @@ def _visibility(node: Node, context: Context) -> Visibility:
 
 
 def _end_line(node: Node, name: str, context: Context) -> int | None:
-    """The last line of code: by indentation a definition goes on to the next one, over blank lines and comments."""
+    """Returns the last line of code: with indentation syntax the node includes blank lines and comments after the definition."""
     source, end = context.source, node.end_byte
     text = source[node.start_byte : end].rstrip()
     closing = source[end : end + len(name) + 40].split(None, 2)
@@ -122,7 +128,7 @@ def _end_line(node: Node, name: str, context: Context) -> int | None:
 
 
 def _last_code(node: Node) -> Node:
-    """The last word in a node that is no comment."""
+    """Returns the last leaf of a node that is not a comment."""
     while True:
         last = next(
             (child for child in reversed(node.children) if child.type not in _COMMENTS and child.end_byte > child.start_byte),
@@ -152,7 +158,7 @@ def _define(
 
 
 def type_of(node: Node, context: Context) -> Iterator[Found]:
-    """Classes, traits, objects, enums; what a case class or a `val` parameter declares is a member."""
+    """Classes, traits, objects, enums, with members for the parameters of case classes and `val` parameters."""
     name = node.child_by_field_name("name")
     if name is None:
         return
@@ -160,14 +166,14 @@ def type_of(node: Node, context: Context) -> Iterator[Found]:
     parameters = tuple(node.children_by_field_name("class_parameters"))
     is_case = any(child.type == "case" for child in node.children)
     if parameters:
-        # Of a case class only the first list of parameters is one of members.
+        # In a case class only the parameters of the first list are members.
         context.notes[("case", str(parameters[0].start_byte))] = "case" if is_case else ""
     definition = _define(node, context.text(name), _KINDS[node.type], context, () if body is None else (body,))
     yield replace(definition, bodies=(*parameters, *definition.bodies))
 
 
 def class_parameter(node: Node, context: Context) -> Iterator[Found]:
-    """A parameter of a class that is a member too."""
+    """A parameter of a class that is also a member."""
     if context.enclosing not in CLASS_LIKE:
         return
     name = context.field_text(node, "name")
@@ -180,24 +186,24 @@ def class_parameter(node: Node, context: Context) -> Iterator[Found]:
 
 
 def function(node: Node, context: Context) -> Iterator[Found]:
-    """`def`, with a body or abstract; `def this` is a constructor and has the name of its class."""
+    """`def`, with a body or abstract; the constructor `def this` has the name of its class."""
     name = context.field_text(node, "name")
     if name == "this" and context.scope_names:
         name = context.scope_names[-1]
     body = node.child_by_field_name("body")
     kind: SymbolKind = "method" if context.enclosing in CLASS_LIKE else "fn"
-    bodies = () if body is None or not holds_mark(body, context) else (body,)
+    bodies = () if body is None or not holds_marker(body, context) else (body,)
     yield _define(node, name, kind, context, bodies, None if body is None else body.start_byte)
 
 
 def value(node: Node, context: Context) -> Iterator[Found]:
     """`val` and `var`, each name of a pattern; in functions they are local."""
     body = node.child_by_field_name("value")
-    if body is not None and not holds_mark(body, context):
+    if body is not None and not holds_marker(body, context):
         body = None
     if context.enclosing in _LOCAL:
         if body is not None:
-            yield Inside(node)
+            yield Descend(node)
         return
     pattern = node.child_by_field_name("pattern") or node.child_by_field_name("name")
     if pattern is None:
@@ -213,7 +219,7 @@ def value(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _names(pattern: Node, context: Context) -> list[str]:
-    """The names that a pattern binds: words in lower case, or any where the pattern is a name or a list of names."""
+    """Returns the names that a pattern binds: those in lower case, or all if the pattern is a name or list of names."""
     if pattern.type == "identifier":
         return [context.text(pattern)]
     if pattern.type == "identifiers":
@@ -232,9 +238,9 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Where the signature ends: behind a short value, else before it."""
+    """Returns where the signature ends: after a short value, before a long one."""
     body = node.child_by_field_name("value")
-    if body is None or body.end_byte - body.start_byte <= _LONGEST_VALUE:
+    if body is None or body.end_byte - body.start_byte <= MAX_VALUE_BYTES:
         return node.end_byte
     return body.start_byte
 
@@ -245,16 +251,16 @@ def type_member(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_case(node: Node, context: Context) -> Iterator[Found]:
-    """One case of an enumeration, with parameters or not."""
+    """One case of an enum, with or without parameters."""
     definition = _define(node, context.field_text(node, "name"), "const", context)
     yield replace(definition, signature=f"case {definition.signature}", visibility="public")
 
 
 def given(node: Node, context: Context) -> Iterator[Found]:
-    """`given name: Type with ...`; one without a name has that of its type."""
+    """`given name: Type with ...`; without a name it has that of its type."""
     name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
     body = node.child_by_field_name("body")
-    bodies = () if body is None or not holds_mark(body, context) else (body,)
+    bodies = () if body is None or not holds_marker(body, context) else (body,)
     returned = node.child_by_field_name("return_type")
     yield _define(node, name, "impl", context, bodies, None if returned is None else returned.end_byte)
 
@@ -269,12 +275,12 @@ def extension(node: Node, context: Context) -> Iterator[Found]:
 
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
-    """The body of `new Type { ... }`: its functions are methods of something without a name."""
-    yield Inside(node, "class")
+    """The body of `new Type { ... }`: its functions are methods in a nameless scope."""
+    yield Descend(node, "class")
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`import a.b, c.{d, e => f, _}`: one for each name that is taken."""
+    """`import a.b, c.{d, e => f, _}`: an import for each name."""
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
     if node.end_point[1] == 0:
         last = max(first, last - 1)
@@ -303,12 +309,12 @@ def _imported(path: str, selectors: list[Node], first: int, last: int, context: 
             yield Import(first, last, path, context.text(selector).strip("`"))
         else:
             alias = context.field_text(selector, "alias").strip("`")
-            # `{Name => _}` hides a name: nothing is taken.
+            # `{Name => _}` hides a name and imports nothing.
             if alias != "_":
                 yield Import(first, last, path, context.field_text(selector, "name").strip("`"), alias)
 
 
-_LED_THROUGH: Final = (
+_ENTERED_IF_MARKED: Final = (
     "arguments",
     "assignment_expression",
     "block",
@@ -332,7 +338,7 @@ _LED_THROUGH: Final = (
     "try_expression",
 )
 
-TESTS: Final = BlockHeads(
+TESTS: Final = BlockTestSyntax(
     pattern=re.compile(
         rb"\n[ \t]*+(?P<head>(?:test|it|describe|property|feature|scenario|Feature|Scenario)\([ \t]*(?=\")"
         rb"|(?P<lead>(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can))[ \t]+(?=\")"
@@ -340,7 +346,7 @@ TESTS: Final = BlockHeads(
     ),
     block=re.compile(rb"\{"),
 )
-"""MUnit and ScalaTest. The grammar breaks at operators in a row, so the end of a block is told by the indentation."""
+"""MUnit and ScalaTest. The grammar fails on infix operators, so the end of a block is found by the indentation."""
 
 SCALA = Language(
     name="scala",
@@ -366,12 +372,12 @@ SCALA = Language(
         "extension_definition": extension,
         "template_body": anonymous_class,
         "with_template_body": DESCEND,
-        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     tests=TESTS,
     module=module_of,
-    before=noted(_LOCAL_MARKERS),
+    before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
 )

@@ -1,6 +1,5 @@
-"""Work on the text of a source file that a syntax tree does not help with, shared by several languages.
-
-Comments above a definition, blanks in the place of code that a grammar cannot parse, and the lines on which a marker stands.
+"""What several languages read from the text of a source file instead of its tree: comments above a definition, code that is
+blanked because a grammar cannot parse it, and the offsets of markers.
 """
 
 import re
@@ -8,21 +7,21 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from codecompass.languages.language import Context, Found, Inside, Node
+from codecompass.languages.language import Context, Descend, Found, Node
 
 _ATTRIBUTE_LINE: Final = re.compile(rb"(?:[A-Z_][A-Z0-9_]*(?:\(.*\))?|\[\[.*\]\]|\[.*\]|@\w[\w.]*(?:\(.*\))?)$")
 _ATTRIBUTE_STARTS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_[@")
 _SKIPPED_LINES: Final = 4
-"""Attribute lines that may stand between a comment and what it is about."""
+"""Attribute lines allowed between a comment and its definition."""
 
 
 def comment_above(node: Node, context: Context) -> str:
-    """Returns the comment that ends on the line above `node`, markers and all; empty if there is none."""
+    """Returns the comment that ends on the line above `node`, with its comment signs; empty if there is none."""
     return comment_above_byte(context.source, node.start_byte)
 
 
 def comment_above_byte(source: bytes, start: int) -> str:
-    """Returns the comment that ends on the line above the byte at `start`, if no more than attributes stand before it."""
+    """Returns the comment that ends on the line above the byte at `start`; empty if code precedes that byte on its line."""
     line_start = own_line = first = source.rfind(b"\n", 0, start) + 1
     skipped = 0
     while line_start > 0:
@@ -51,6 +50,9 @@ def _begins_line(source: bytes, start: int) -> bool:
     return not before or _ATTRIBUTE_LINE.match(before) is not None
 
 
+MAX_VALUE_BYTES: Final = 120
+"""Bytes of a value shown in the signature of a variable, field or macro; a longer value is left out."""
+
 _NO_CODE: Final = re.compile(
     rb"""(?P<kept>"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]|\\.)'?) | /\*.*?\*/ | //[^\n]*
     | ^[ \t]*\#[ \t]*(?:else|elif)\b.*?(?=^[ \t]*\#[ \t]*endif) | ^[ \t]*\#[^\n]*""",
@@ -59,7 +61,7 @@ _NO_CODE: Final = re.compile(
 
 
 def plain_code(source: bytes) -> str:
-    """Returns a piece of source without the comments and directives in it, and without a semicolon at its end."""
+    """Returns a piece of source without comments and directives, and without semicolons at its end."""
     if b"//" in source or b"/*" in source or b"#" in source:
         source = _NO_CODE.sub(lambda match: match["kept"] or b" ", source)
     return source.decode("utf-8", "replace").rstrip("; \n\r\t")
@@ -67,7 +69,7 @@ def plain_code(source: bytes) -> str:
 
 def _block(source: bytes, end: int) -> str:
     start = source.rfind(b"/*", 0, end)
-    # A comment behind code on the same line is about that code.
+    # A comment after code on the same line is about that code.
     if start < 0 or source[source.rfind(b"\n", 0, start) + 1 : start].strip():
         return ""
     return source[start:end].decode("utf-8", "replace")
@@ -86,7 +88,7 @@ _QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
 
 
 def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray:
-    """Returns `source` with comments as blanks and the other `literals` (strings, characters) as rows of `"`."""
+    """Returns `source` with each byte of comments as a blank and of other `literals` (strings, characters) as `"`."""
     return bytearray(literals.sub(_mask, source))
 
 
@@ -95,7 +97,7 @@ def _mask(match: re.Match[bytes]) -> bytes:
     if text[:1] != b"/":
         return text.translate(_QUOTES)
     blanks = text.translate(_BLANKS)
-    # In a macro the line goes on behind the comment.
+    # In a macro the line continues after the comment.
     for continuation in (b"\\\n", b"\\\r\n"):
         if continuation in text:
             blanks = continuation.join(part.translate(_BLANKS) for part in text.split(continuation))
@@ -107,16 +109,16 @@ def blank(text: bytearray, start: int, end: int) -> None:
     text[start:end] = text[start:end].translate(_BLANKS)
 
 
-def blank_each(text: bytearray, code: bytes, in_the_way: Iterable[tuple[bytes, re.Pattern[bytes]]]) -> None:
-    """Blanks in `text` the first group of each match in `code`; a pattern is tried only where its marker is in the code."""
-    for marker, pattern in in_the_way:
+def blank_matches(text: bytearray, code: bytes, patterns: Iterable[tuple[bytes, re.Pattern[bytes]]]) -> None:
+    """Blanks in `text` the first group of each match in `code`. A pattern is tried only if its marker is in the code."""
+    for marker, pattern in patterns:
         if marker in code:
             for match in pattern.finditer(code):
                 blank(text, match.start(1), match.end(1))
 
 
 def offsets(source: bytes, markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> tuple[int, ...]:
-    """Returns the byte offsets, ascending, at which one of the markers begins and the pattern, if any, matches."""
+    """Returns the byte offsets, ascending, at which a marker begins and the pattern, if any, matches."""
     found: list[int] = []
     for marker in markers:
         # find() is many times faster than a pattern with alternatives.
@@ -128,27 +130,27 @@ def offsets(source: bytes, markers: tuple[bytes, ...], confirmed_by: re.Pattern[
     return tuple(sorted(found))
 
 
-def holds_mark(node: Node, context: Context) -> bool:
-    """Whether one of the offsets that the language has put into `context.marks` lies in `node`."""
-    marks = context.marks or ()
-    index = bisect_left(marks, node.start_byte)
-    return index < len(marks) and marks[index] < node.end_byte
+def holds_marker(node: Node, context: Context) -> bool:
+    """Whether one of `context.marker_offsets` is in `node`."""
+    offsets_of_markers = context.marker_offsets or ()
+    index = bisect_left(offsets_of_markers, node.start_byte)
+    return index < len(offsets_of_markers) and offsets_of_markers[index] < node.end_byte
 
 
-def noted(markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> Callable[[Node, Context], None]:
-    """Returns what a language does before the walk: it puts the offsets of its markers into `context.marks`."""
+def marker_finder(markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> Callable[[Node, Context], None]:
+    """Returns a `before_walk` that sets `context.marker_offsets` to the offsets of these markers."""
 
     def note(_root: Node, context: Context) -> None:
-        context.marks = offsets(context.source, markers, confirmed_by)
+        context.marker_offsets = offsets(context.source, markers, confirmed_by)
 
     return note
 
 
-def inside_when_marked(node: Node, context: Context) -> Iterable[Found]:
-    """Looks into an expression or a block only when something in it is marked; in nearly all nothing is."""
-    return (Inside(node),) if holds_mark(node, context) else ()
+def enter_if_marked(node: Node, context: Context) -> Iterable[Found]:
+    """Enters an expression or block only if it holds a marker; nearly all hold none."""
+    return (Descend(node),) if holds_marker(node, context) else ()
 
 
-def local_when_marked(node: Node, context: Context) -> Iterable[Found]:
-    """Looks into a function without a name only when something in it is marked, which is then local."""
-    return (Inside(node, "fn"),) if holds_mark(node, context) else ()
+def enter_function_if_marked(node: Node, context: Context) -> Iterable[Found]:
+    """Enters a function without a name only if it holds a marker; definitions in it are local."""
+    return (Descend(node, "fn"),) if holds_marker(node, context) else ()

@@ -1,12 +1,12 @@
-"""SQL: what CREATE makes, the columns of tables, the values of enumerations; files that a client's command includes.
+"""SQL: objects made by CREATE, columns of tables, values of enumerations; files that client commands include.
 
-The text is read, not a tree: the grammar has errors in most scripts that are not plain standard SQL.
+Reads the text, not the tree: the grammar fails on most scripts that are not plain standard SQL.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Language, Node
+from codecompass.languages.language import Context, Definition, Language, Node, no_module
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.sql_text import Include, Script, Statement, Token
 
@@ -38,18 +38,13 @@ AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
 BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
 
 
-def module_of(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: names are qualified by the schema that is written before them."""
-    return ()
-
-
 def nothing_to_parse(source: bytes) -> bytes:
-    """Returns blanks: a tree would cost time and tell nothing."""
+    """Returns blanks, so that no time is spent on parsing."""
     return source.translate(BLANKS)
 
 
 def read(root: Node, context: Context) -> Iterator[Definition | Import]:
-    """What a script defines and includes."""
+    """Yields the definitions and includes of a script."""
     script = Script(context.source.decode("utf-8", "replace"))
     found = list(script.items())
     comments = _comment_lines(script)
@@ -64,12 +59,12 @@ def read(root: Node, context: Context) -> Iterator[Definition | Import]:
 
 
 def _comment_lines(script: Script) -> Mapping[int, str]:
-    """The text of each comment that has its lines for itself, or ends the line of some code, under its last line."""
+    """Returns the text of each comment by its last line."""
     return {script.line(end - 1): script.source[start:end] for start, end in sorted(script.comments) if end > start}
 
 
 def _doc(first: int, last: int, comments: Mapping[int, str], script: Script) -> str:
-    """The comment above the line `first`, else the one at the end of line `last`."""
+    """Returns the comment above the line `first`, else the one at the end of line `last`."""
     lines: list[str] = []
     line = first - 1
     while line in comments and _is_own_line(line, comments[line], script):
@@ -122,7 +117,7 @@ def _definition(statement: Statement, script: Script, comments: Mapping[int, str
 
 
 def _name(tokens: Sequence[Token], index: int) -> tuple[list[str], int]:
-    """The parts of `schema.name` and the index after them; `IF NOT EXISTS` and the like stand before."""
+    """Returns the parts of `schema.name`, after `IF NOT EXISTS` and the like, and the index after them."""
     while index < len(tokens) and tokens[index].lower in BEFORE_NAME:
         index += 1
     parts: list[str] = []
@@ -136,7 +131,7 @@ def _name(tokens: Sequence[Token], index: int) -> tuple[list[str], int]:
 
 
 def _head(statement: Statement, after: int, what: str, script: Script) -> str:
-    """The statement up to its columns or its body, comments left out."""
+    """Returns the statement up to its columns or body, without comments."""
     tokens = statement.tokens
     depth, end = 0, len(tokens)
     for index in range(after, len(tokens)):
@@ -155,7 +150,7 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
 
 
 def _items(tokens: Sequence[Token], index: int) -> Iterator[list[Token]]:
-    """What stands between the commas of the bracket that opens at `index`."""
+    """Yields the tokens between the commas of the bracket that opens at `index`."""
     depth, item = 0, list[Token]()
     for token in tokens[index:]:
         depth += (token.text == "(") - (token.text == ")")
@@ -216,7 +211,7 @@ SQL = Language(
     grammar="sql",
     extensions=(".sql", ".ddl", ".dml", ".pgsql", ".psql"),
     rules={},
-    module=module_of,
+    module=no_module,
     prepare=nothing_to_parse,
     recover=read,
 )

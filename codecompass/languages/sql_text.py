@@ -1,7 +1,7 @@
-r"""SQL as text: the tokens of a script and where its statements that define something begin and end.
+r"""Splits an SQL script into tokens, and finds the statements that define something.
 
-Each database speaks its own SQL, and a script mixes it with the commands of its client (`GO`, `DELIMITER`, `\i`). No
-grammar reads them all; but what begins with CREATE, and where it ends, can be told from strings, comments and brackets.
+Each database has its own SQL, and scripts contain commands of its client (`GO`, `DELIMITER`, `\i`). No grammar parses all of
+them, but strings, comments and brackets are enough to find where a CREATE statement begins and ends.
 """
 
 import re
@@ -52,8 +52,8 @@ def _landmark_pattern(string: str) -> re.Pattern[str]:
 
 TOKENS: Final = (_token_pattern(_PLAIN), _token_pattern(_ESCAPED))
 LANDMARKS: Final = (_landmark_pattern(_PLAIN), _landmark_pattern(_ESCAPED))
-"""What is worth stopping at between two definitions. Much faster than all tokens, and dumps are mostly data. In each pair
-the second is for MySQL, whose strings know the backslash."""
+"""Where the search for the next definition stops. Much faster than reading all tokens, and dumps are mostly data. The second of
+each pair is for MySQL, whose strings have backslash escapes."""
 
 MYSQL: Final = re.compile(r"`\w+`|\bengine\s*=|^delimiter\s", re.MULTILINE | re.IGNORECASE)
 BATCHES: Final = re.compile(r"^[ \t]*go[ \t]*;?[ \t]*$|\bset[ \t]+nocount\b|\bsp_executesql\b", re.MULTILINE | re.IGNORECASE)
@@ -64,7 +64,7 @@ OBJECTS: Final = frozenset((
     "schema", "sequence", "synonym", "table", "trigger", "type", "view",
 ))
 # fmt: on
-"""Words after CREATE that say what is created."""
+"""Words after CREATE that name the kind of object."""
 ROUTINES: Final = frozenset({"event", "function", "macro", "package", "proc", "procedure", "trigger"})
 # fmt: off
 MODIFIERS: Final = frozenset((
@@ -75,25 +75,25 @@ MODIFIERS: Final = frozenset((
     "window",
 ))
 # fmt: on
-"""Words that may stand between CREATE and the object."""
+"""Words that may be between CREATE and the kind of object."""
 
 NEXT_STATEMENT: Final = frozenset({"alter", "create", "drop", "grant", "revoke"})
 NEXT_IN_BATCH: Final = NEXT_STATEMENT | {"exec", "execute", "if", "insert", "print", "use"}
-"""Words that, first on a line and outside brackets, begin a statement although no semicolon ended the one before."""
+"""Words that begin a new statement without a semicolon before them, if first on a line and outside brackets."""
 BODY: Final = re.compile(
     r"\s*(?:[$'@(\[]|(?:begin|call|declare|delete|exec|execute|if|insert|merge|return|select|set|update|values|with)\b)",
     re.IGNORECASE,
 )
-"""What follows AS where a body stands that no declarations precede (those of Oracle end with semicolons)."""
+"""What follows AS before a body without declarations (Oracle's declarations end with semicolons)."""
 NO_BLOCK: Final = re.compile(r"\s*(?:;|tran\b|transaction\b|work\b)", re.IGNORECASE)
 INNER_END: Final = re.compile(r"\s*(?:if|loop|while|repeat|for)\b", re.IGNORECASE)
 
 MAX_TOKENS: Final = 20_000
-"""Of one statement. A longer one is data, and its definitions are at its beginning."""
+"""In one statement. A longer one is data, with its definitions at the beginning."""
 
 
 class Token(Struct, frozen=True):
-    """A token with its place; `kind` is dollar, string, quoted, word or punct. Offsets are code points."""
+    """A token; `kind` is dollar, string, quoted, word or punct. `start` and `end` count code points."""
 
     kind: str
     text: str
@@ -102,19 +102,19 @@ class Token(Struct, frozen=True):
 
     @property
     def lower(self) -> str:
-        """The text of a bare word in lower case; empty for anything else, which cannot be a keyword."""
+        """The text of an unquoted word in lower case; empty for any other token, which cannot be a keyword."""
         return self.text.lower() if self.kind == "word" else ""
 
     @property
     def name(self) -> str:
-        """The identifier without its quotes, empty where there is none."""
+        """The identifier without its quotes; empty if the token is not an identifier."""
         if self.kind == "quoted":
             return self.text[1:-1].strip()
         return self.text if self.kind == "word" and (self.text[0].isalpha() or self.text[0] in "_@#$") else ""
 
 
 class Statement(Struct, frozen=True):
-    """A statement that creates something: its tokens without comments, which of them names the object, where it ends.
+    """A statement that creates an object: its tokens without comments, the index of the one with the kind of object, and its end.
 
     The tokens of a routine may stop where its body begins.
     """
@@ -125,14 +125,14 @@ class Statement(Struct, frozen=True):
 
 
 class Include(Struct, frozen=True):
-    """A command of the client that reads another file."""
+    """A client command that reads another file."""
 
     file: str
     start: int
 
 
 class Script:
-    """A script, its statements, and the comments met on the way."""
+    """A script: iterates over its statements, and collects the comments that it finds."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -143,11 +143,11 @@ class Script:
         self._breaks = [match.start() for match in re.finditer("\n", source)]
 
     def line(self, offset: int) -> int:
-        """Returns the line of an offset, from 1."""
+        """Returns the line of an offset, 1-based."""
         return bisect_right(self._breaks, offset - 1) + 1
 
     def text_of_line(self, line: int) -> str:
-        """Returns a line, from 1, without its line break."""
+        """Returns a line (1-based) without its line break."""
         start = self._breaks[line - 2] + 1 if line > 1 else 0
         return self.source[start : self._breaks[line - 1] if line <= len(self._breaks) else len(self.source)]
 
@@ -160,7 +160,7 @@ class Script:
         return "".join(parts)
 
     def items(self) -> Iterator[Statement | Include]:
-        """Returns what defines or includes something, in source order."""
+        """Yields the statements that define something and the includes, in source order."""
         position, delimiter = 0, ";"
         while (match := self._landmark.search(self.source, position)) is not None:
             position = max(match.end(), position + 1)
@@ -194,7 +194,7 @@ class Script:
         for token in self._tokens(start):
             word = token.lower
             if delimiter != ";" and token.kind != "string" and self.source.find(delimiter, token.start, token.end + 1) >= 0:
-                # `END$$` reads like one word.
+                # `END$$` is one token.
                 last = token.text.partition(delimiter[0])[0]
                 if last.isalnum():
                     tokens.append(Token("word", last, token.start, token.start + len(last)))
@@ -211,7 +211,7 @@ class Script:
                     if what in ROUTINES and self.is_batched:
                         return self._rest_of_batch(tokens, token)
                 elif not self._is_before_object(token, tokens[-1]):
-                    # A role, an operator, a server: nothing that is looked up.
+                    # A role, an operator, a server: no symbol.
                     break
             if token.text in ("(", ")"):
                 depth = max(0, depth + (1 if token.text == "(" else -1))
@@ -234,11 +234,11 @@ class Script:
         return Statement(tuple(tokens), max(object_index, 0), tokens[-1].end if tokens else start)
 
     def _is_before_object(self, token: Token, before: Token) -> bool:
-        """Whether the object can still follow: after a modifier, or in `DEFINER = root@localhost`."""
+        """Whether the kind of object can still follow: after a modifier, or in `DEFINER = root@localhost`."""
         return token.lower in MODIFIERS or token.text in "=@" or before.text in "=@" or token.text.startswith("@")
 
     def _rest_of_batch(self, tokens: list[Token], token: Token) -> Statement:
-        """A routine whose body is anything at all up to the next GO."""
+        """Returns a routine whose body extends to the next GO."""
         object_index, head = len(tokens), [*tokens, token]
         for following in self._tokens(token.end):
             head.append(following)

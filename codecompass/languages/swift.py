@@ -1,4 +1,4 @@
-"""Swift: types and actors, protocols, extensions, functions, initializers, properties, enumeration cases, imports."""
+"""Swift: types and actors, protocols, extensions, functions, initializers, properties, enum cases, imports."""
 
 import re
 from collections.abc import Iterator
@@ -6,17 +6,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c_conditionals import resolve
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.c_conditionals import resolve_conditionals
+from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
-    blank_each,
+    MAX_VALUE_BYTES,
+    blank_matches,
     comment_above,
-    holds_mark,
-    inside_when_marked,
-    local_when_marked,
+    enter_function_if_marked,
+    enter_if_marked,
+    holds_marker,
+    marker_finder,
     masked,
-    noted,
     plain_code,
 )
 
@@ -25,7 +26,7 @@ _LITERALS: Final = re.compile(
 )
 _DIRECTIVE: Final = re.compile(rb"^[ \t]*#(if|elseif|else|endif|error|warning)\b[^\n]*", re.MULTILINE)
 _UNDERSCORED: Final = re.compile(rb"#(?=_\w)")
-_IN_THE_WAY: Final = (
+_UNSUPPORTED: Final = (
     (b"nonisolated(", re.compile(rb"\b(nonisolated\(\w+\))")),
     (b"sending ", re.compile(rb":\s*(sending)\s")),
     (b"await ", re.compile(rb"\b(?:if|guard|while)\s+(?:let|var)\s[^\n{=]*=\s*((?:try[?!]?\s+)?await)\s")),
@@ -34,12 +35,12 @@ _IN_THE_WAY: Final = (
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot parse."""
     code = masked(source, _LITERALS)
     text = bytearray(source)
     if b"#if" in code:
-        resolve(text, code, _DIRECTIVE, ends_with_line=True)
-    blank_each(text, bytes(code), _IN_THE_WAY)
+        resolve_conditionals(text, code, _DIRECTIVE, ends_with_line=True)
+    blank_matches(text, bytes(code), _UNSUPPORTED)
     if b"#_" in code:
         for match in _UNDERSCORED.finditer(bytes(code)):
             text[match.start()] = 0x5F
@@ -61,17 +62,14 @@ _VISIBILITIES: Final[dict[str, Visibility]] = {
     "fileprivate": "private",
     "private": "private",
 }
-_FUNCTIONS: Final = frozenset({"fn", "method"})
 _LOCAL_MARKERS: Final = (b"func ", b"class ", b"struct ", b"enum ", b"actor ")
-"""What a function body must hold to be worth entering."""
+"""Markers of definitions inside function bodies."""
 
 _SOURCE_ROOTS: Final = frozenset({"Sources", "Tests"})
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in a signature."""
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the module: the directory below `Sources` or `Tests`, by the convention of packages."""
+    """Returns the module: by convention the directory below `Sources` or `Tests`."""
     parts = path.split("/")
     for index, part in enumerate(parts[:-2]):
         if part in _SOURCE_ROOTS:
@@ -80,7 +78,7 @@ def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
 
 
 def _start(node: Node) -> Node:
-    """The first word of a declaration behind its attributes."""
+    """Returns the first word of a declaration after its attributes."""
     for child in node.children:
         if child.type == "attribute":
             continue
@@ -94,15 +92,15 @@ def _start(node: Node) -> Node:
 
 def _visibility(node: Node, context: Context) -> Visibility:
     enclosing = context.enclosing
-    if enclosing in _FUNCTIONS:
+    if enclosing in FUNCTION_LIKE:
         return ""
     first = node.children[0] if node.child_count else None
     if first is not None and first.type == "modifiers":
         for word in first.named_children:
-            # `private(set)` is about the setter alone.
+            # `private(set)` applies to the setter only.
             if word.type == "visibility_modifier" and word.child_count == 1:
                 return _VISIBILITIES.get(context.text(word), "internal")
-    # Requirements are as visible as their protocol; an extension says it for all its members.
+    # Members of a protocol have its visibility; the modifier of an extension applies to all its members.
     return context.scope_visibility if enclosing in ("interface", "impl") else "internal"
 
 
@@ -111,7 +109,7 @@ def _define(
 ) -> Definition:
     start = _start(node)
     bodies: tuple[Node, ...] = () if body is None else (body,)
-    if body is not None and kind in _FUNCTIONS and not holds_mark(body, context):
+    if body is not None and kind in FUNCTION_LIKE and not holds_marker(body, context):
         bodies = ()
     if end is None:
         end = node.end_byte if body is None else body.start_byte
@@ -150,7 +148,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
 
 
 def special_method(node: Node, context: Context) -> Iterator[Found]:
-    """`init`, `deinit` and `subscript`, which are their own names."""
+    """`init`, `deinit` and `subscript`, whose keyword is the name."""
     name = node.type.removesuffix("_declaration")
     body = node.child_by_field_name("body")
     end = None
@@ -161,7 +159,7 @@ def special_method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_cases(node: Node, context: Context) -> Iterator[Found]:
-    """`case a, b(Int)`: each name, as visible as the enumeration."""
+    """`case a, b(Int)`: a definition for each name, with the visibility of the enum."""
     names = node.children_by_field_name("name")
     start = _start(node)
     for name in names:
@@ -178,9 +176,9 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
 
 def property_of(node: Node, context: Context) -> Iterator[Found]:
     """`let` and `var` outside functions: each name of a list or a tuple."""
-    if context.enclosing in _FUNCTIONS:
-        if holds_mark(node, context):
-            yield Inside(node)
+    if context.enclosing in FUNCTION_LIKE:
+        if holds_marker(node, context):
+            yield Descend(node)
         return
     patterns = node.children_by_field_name("name")
     if not patterns:
@@ -190,7 +188,7 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
     head = context.source[start.start_byte : end]
     words = head.split(None, 6)
     is_member = context.enclosing in CLASS_LIKE
-    # A constant of a type or a file; one of an instance is a field like any other.
+    # A `let` of a type or file is a constant, one of an instance a field.
     is_constant = b"let" in words and (not is_member or b"static" in words)
     kind: SymbolKind = "const" if is_constant else "field" if is_member else "var"
     for pattern in patterns:
@@ -221,12 +219,12 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Where the signature ends: behind the requirements of a protocol or a short value, before accessors and long values."""
+    """Returns where the signature ends: before accessors and long values, after anything else."""
     last = node.start_byte
     for child in node.children:
         if child.type in ("computed_property", "willset_didset_block"):
             return child.start_byte
-        if child.type == "=" and node.end_byte - child.start_byte > _LONGEST_VALUE:
+        if child.type == "=" and node.end_byte - child.start_byte > MAX_VALUE_BYTES:
             return last
         last = child.end_byte
     return node.end_byte
@@ -249,7 +247,7 @@ _IMPORT_KINDS: Final = frozenset({"class", "enum", "func", "let", "protocol", "s
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
-    """`import A`, `import A.B`; `import struct A.B` takes one thing out of a module."""
+    """`import A`, `import A.B`; `import struct A.B` imports one declaration of a module."""
     line = node.start_point[0] + 1
     path = next((child for child in node.named_children if child.type == "identifier"), None)
     if path is None:
@@ -262,7 +260,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, written)
 
 
-_LED_THROUGH: Final = (
+_ENTERED_IF_MARKED: Final = (
     "assignment",
     "await_expression",
     "call_expression",
@@ -304,12 +302,12 @@ SWIFT = Language(
         "associatedtype_declaration": named_type,
         "macro_declaration": macro,
         "statements": DESCEND,
-        "lambda_literal": local_when_marked,
-        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        "lambda_literal": enter_function_if_marked,
+        **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     module=module_of,
-    before=noted(_LOCAL_MARKERS),
+    before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
 )

@@ -1,7 +1,7 @@
-"""Words inside identifiers: `getHTTPServerName` holds `get http server name`; and identifiers as wholes: `get_user(`.
+"""Splits identifiers into words (`getHTTPServerName` gives `get http server name`), and lists whole identifiers (`get_user(`).
 
-The text index splits at punctuation by itself (so for ranking `snake_case` and `a.b.c` need nothing), but not at case. A memo
-makes this affordable: 43 to 47 MB/s against 4 for a regex tokenizer inside the text index (measured 2026-11-20).
+The text index itself splits at punctuation (`snake_case` and `a.b.c` need nothing here), but not at case. Remembering words
+makes this fast: 43 to 47 MB/s against 4 for a regex tokenizer inside the text index (measured 2026-11-20).
 """
 
 import re
@@ -10,48 +10,48 @@ from typing import Final
 
 from msgspec import Struct
 
-_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
-_KEPT: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
+_IDENTIFIER_BYTES: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
 _BEYOND_ASCII: Final = bytes(range(128, 256))
-_PERHAPS_MARK: Final = re.compile(r"[^\w\x00-\x7f]")
+_POSSIBLE_SEPARATOR: Final = re.compile(r"[^\w\x00-\x7f]")
 _MANY_BLANKS: Final = b" " * 8 + b"("
 
 MAX_TOKEN_BYTES: Final = 128
-"""The text index drops tokens of this length and more. Longer ones are data."""
+"""The text index drops tokens of this length or more; they are data."""
 
 NAME_MARK: Final = "="
-"""Stands before an identifier as a whole."""
+"""Prefix of a whole identifier."""
 
 CALL_MARK: Final = "("
-"""Stands before an identifier that a parenthesis follows."""
+"""Prefix of an identifier that is followed by a parenthesis."""
 
 ASCII_MARK: Final = "~"
-"""Stands before the marks above, or before a word, where letters outside ASCII touch it: there it is a word only to those who
-know ASCII alone, as `\\b` in a pattern."""
+"""Prefix of the marks above, or of a word, that is next to letters outside ASCII: only where `\\b` means ASCII letters is it
+a whole word."""
 
 MAX_MARK_BYTES: Final = 2
 
 ODD_WORD_MARK: Final = "!odd"
-"""Stands for a word that no search finds by its letters: one that is too long for the index, or has one of the letters below."""
+"""Stands for a word that cannot be found by its letters: it is too long for the index, or has one of the letters below."""
 
 _OTHER_CASE: Final = re.compile("[\u017f\u212a]")
-"""Letters outside ASCII that are `s` and `k` in another case: in a pattern that does not tell cases apart they match, and yet
-`\\b` and `\\w` do not count them as letters."""
+"""Letters outside ASCII that are `s` and `k` in another case: a pattern that ignores case matches them, although `\\b` and `\\w`
+do not count them as letters."""
 
 _OTHER_CASE_BYTES: Final = re.compile("\u017f|\u212a".encode())
 
 MEMO_LIMIT: Final = 50_000
-"""Distinct identifiers remembered by one splitter, 7 MB. Four times as many save 1 % of the time of indexing (2026-11-21)."""
+"""Distinct identifiers that one splitter remembers, 7 MB. Four times as many save 1 % of the indexing time (2026-11-21)."""
 
 
 class TextWords(Struct, frozen=True):
-    """What the index is told about a text besides the text itself, blank separated, sorted, each word and name once.
+    """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates.
 
-    `parts` are the lower-case parts of its camelCase words. `names` are identifiers as wholes, as far as the index cannot
-    make them from the text: `=get_user` for one with an underscore, `(getUser` for one that a parenthesis follows (there may
-    be blanks and other marks before it), and what else the marks above say.
+    `parts` are the lower-case parts of camelCase words. `names` are whole identifiers that the index cannot tell from the text:
+    `=get_user` for one with an underscore, `(getUser` for one that is followed by a parenthesis (possibly after blanks), and
+    those with the other marks above.
     """
 
     parts: str
@@ -59,26 +59,26 @@ class TextWords(Struct, frozen=True):
 
 
 _Word = tuple[tuple[tuple[str, str], ...], str]
-"""Of an identifier that is not plain: its camelCase words with the parts of each, and its names, blank separated."""
+"""For an identifier that is not plain: its camelCase words with the parts of each, and its names, separated by blanks."""
 
 
 class WordSplitter:
-    """Splits identifiers, remembering what it has seen. One per process or per job; not thread-safe."""
+    """Splits identifiers and remembers the results. One per process or job; not thread-safe."""
 
     def __init__(self) -> None:
         self._plain: set[bytes] = set()
         self._words: dict[bytes, _Word] = {}
 
     def words_of_text(self, text: str) -> TextWords:
-        """Returns the words of `text` that the index does not see by itself."""
-        # Most words are plain, and known: for these everything happens outside the interpreter's loop.
+        """Returns the words of `text` that the index cannot tell from the text."""
+        # Most words are plain and known: the set operations handle them without a Python loop.
         words = [word for identifier in set(_identifiers(text)) - self._plain if (word := self._word(identifier))]
         camel = {run: parts for pairs, _ in words for run, parts in pairs}
         names = set(" ".join([names for _, names in words]).split())
         return TextWords(" ".join([camel[key] for key in sorted(camel)]), " ".join(sorted(names)))
 
     def _word(self, identifier: bytes) -> _Word | None:
-        """Returns what an identifier gives; None for a plain one, which is in the text as the index sees it."""
+        """Returns the words and names of an identifier; None for a plain one, which needs nothing besides the text."""
         word = self._words.get(identifier)
         if word is None:
             if len(self._words) + len(self._plain) >= MEMO_LIMIT:
@@ -93,7 +93,7 @@ class WordSplitter:
 
 
 def _is_plain(identifier: bytes) -> bool:
-    """Whether it is of the kinds that most words are of, and that give nothing: `word`, `Word`, `WORD`, `w0rd`, `слово`."""
+    """Whether an identifier is of a common kind that needs nothing besides the text: `word`, `Word`, `WORD`, `w0rd`, `слово`."""
     if len(identifier) >= MAX_TOKEN_BYTES:
         return False
     if identifier.isalpha():
@@ -104,8 +104,8 @@ def _is_plain(identifier: bytes) -> bool:
 
 
 def _identifiers(text: str) -> list[bytes]:
-    """The identifiers of a text in their order, with a `(` at the end of each that one follows, alone where none precedes it."""
-    data = text.encode("utf-8", "surrogatepass").translate(_KEPT)
+    """Returns the identifiers of a text in order, each with a `(` if one follows; a `(` after no identifier stands alone."""
+    data = text.encode("utf-8", "surrogatepass").translate(_IDENTIFIER_BYTES)
     while _MANY_BLANKS in data:
         data = data.replace(_MANY_BLANKS, b"(")
     for blanks in (b"    (", b"  (", b" ("):
@@ -118,22 +118,22 @@ def _word(identifier: bytes) -> _Word | None:
     text = identifier.removesuffix(b"(").decode("utf-8", "replace")
     if is_called and text.isascii() and _is_plain(identifier[:-1]):
         return ((), CALL_MARK + text) if text else None
-    is_odd = len(identifier) >= MAX_TOKEN_BYTES
+    is_unsearchable = len(identifier) >= MAX_TOKEN_BYTES
     if text.isascii():
         pieces = [] if text.islower() else [text]
         names = _names(text, is_called)
     else:
-        pieces = _PERHAPS_MARK.sub(_blank_for_mark, text).split()
+        pieces = _POSSIBLE_SEPARATOR.sub(_blank_for_separator, text).split()
         names = [name for number, piece in enumerate(pieces, 1) for name in _names_in(piece, is_called and number == len(pieces))]
-        is_odd = is_odd or _OTHER_CASE.search(text) is not None
-    if is_odd:
+        is_unsearchable = is_unsearchable or _OTHER_CASE.search(text) is not None
+    if is_unsearchable:
         names.append(ODD_WORD_MARK)
     camel = [(run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run))]
     return (tuple(camel), " ".join(names)) if camel or names else None
 
 
 def _names_in(piece: str, is_called: bool) -> list[str]:
-    """The names of an identifier, and where it is not of ASCII alone, those of ASCII in it."""
+    """Returns the names of an identifier and, if it has letters outside ASCII, those of the ASCII words in it."""
     names = _names(piece, is_called)
     if not piece.isascii():
         for run in _ASCII_NAME.finditer(piece):
@@ -143,25 +143,28 @@ def _names_in(piece: str, is_called: bool) -> list[str]:
 
 
 def _names(name: str, is_called: bool) -> list[str]:
-    """The name with its marks, as far as the index cannot make it from the text."""
+    """Returns the name with the marks that apply to it."""
     return [NAME_MARK + name] * ("_" in name) + [CALL_MARK + name] * (is_called and bool(name))
 
 
 def _parts(word: str) -> str:
-    """The parts of a camelCase word; of another none, unless letters outside ASCII stand beside it."""
-    humps = [] if word.islower() or len(word) >= MAX_TOKEN_BYTES else _HUMPS.findall(word)
-    return " ".join(humps).lower() if len(humps) > 1 or not word.isascii() else ""
+    """Returns the parts of a camelCase word; empty for any other ASCII word."""
+    case_words = [] if word.islower() or len(word) >= MAX_TOKEN_BYTES else _CASE_WORDS.findall(word)
+    return " ".join(case_words).lower() if len(case_words) > 1 or not word.isascii() else ""
 
 
-def _blank_for_mark(found: re.Match[str]) -> str:
-    """A blank for what is surely no letter to the index either: punctuation, blanks, signs; but for letters in circles."""
+def _blank_for_separator(found: re.Match[str]) -> str:
+    """Returns a blank for a character that is not a letter to the index (punctuation, blanks, symbols), else the character.
+
+    Letters in circles are symbols in Unicode but letters to the index.
+    """
     character = found[0]
     is_letter = "\u249c" <= character <= "\u24e9" or character >= "\U0001f100"
     return character if is_letter or unicodedata.category(character)[0] not in "PZS" else " "
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Returns the blank-separated words of `text`."""
+    """Returns the set of words in `text`, which blanks separate."""
     return frozenset(text.split())
 
 
@@ -171,11 +174,11 @@ def split_identifier(name: str) -> list[str]:
     `getHTTPServer_v2` gives `get http server v 2`; letters outside ASCII stay together as one word.
     """
     if name.isascii():
-        return " ".join(_HUMPS.findall(name)).lower().split()
+        return " ".join(_CASE_WORDS.findall(name)).lower().split()
     words: list[str] = []
     for run in _RUN.findall(name):
         if run.isascii():
-            words.extend(hump.lower() for hump in _HUMPS.findall(run))
+            words.extend(case_word.lower() for case_word in _CASE_WORDS.findall(run))
         else:
             words.append(run.lower())
     return words

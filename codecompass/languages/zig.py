@@ -5,9 +5,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.block_tests import MAX_TITLE
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Found, Inside, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import blank, comment_above_byte, holds_mark, inside_when_marked, masked, noted, plain_code
+from codecompass.languages.source_text import (
+    MAX_VALUE_BYTES,
+    blank,
+    comment_above_byte,
+    enter_if_marked,
+    holds_marker,
+    marker_finder,
+    masked,
+    plain_code,
+)
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
@@ -20,7 +29,7 @@ _CONTINUED: Final = re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")
 
 
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, with blanks in place of what the grammar cannot take."""
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot parse."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
     for pattern in (_DESTRUCTURING, _LABEL, _CONTINUED):
@@ -30,25 +39,23 @@ def prepare(source: bytes) -> bytes:
 
 
 _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
-"""What an expression must hold to be worth entering."""
+"""Markers of containers inside expressions."""
 
 _FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 _SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 _IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
-"""Nodes in which code is only written about."""
-_LONGEST_VALUE: Final = 120
-"""Bytes of a value that are shown in a signature."""
+"""Nodes whose text is not code."""
 
 
 def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the path without its extension and source directory: a file is a struct that has its name."""
+    """Returns the path without its extension and source directory: a file is a struct with its name."""
     parts = path.rsplit(".", 1)[0].split("/")
     return tuple(parts[1:] if len(parts) > 1 and parts[0] in _SOURCE_DIRECTORIES else parts)
 
 
 def _first_word(node: Node, context: Context) -> int:
-    """The byte where the line's declaration begins: `pub` stands before the node, not in it."""
+    """Returns the byte where a declaration begins: `pub` is before the node, not in it."""
     before = context.source[max(0, node.start_byte - 12) : node.start_byte]
     word = before.rstrip()
     return node.start_byte - (len(before) - len(word)) - 3 if word.endswith(b"pub") else node.start_byte
@@ -61,7 +68,7 @@ def _visibility(start: int, node: Node, context: Context) -> Visibility:
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
-    """A function, a constant or a variable of a container; the file itself is one."""
+    """A function, constant or variable of a container; the file itself is a container."""
     for child in node.named_children:
         if child.type == "FnProto":
             yield from _function(node, child, context)
@@ -80,7 +87,7 @@ def _function(node: Node, prototype: Node, context: Context) -> Iterator[Found]:
         name=_plain(context.field_text(prototype, "function")),
         kind="method" if context.enclosing in CLASS_LIKE else "fn",
         node=node,
-        bodies=tuple(part for part in (prototype, body) if part is not None and holds_mark(part, context)),
+        bodies=tuple(part for part in (prototype, body) if part is not None and holds_marker(part, context)),
         signature=plain_code(head),
         visibility=_visibility(start, node, context),
     )
@@ -98,16 +105,16 @@ def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
     if value is not None and context.source.startswith(b"@import(", value.start_byte):
         yield from _imports(variable, context)
         if start == node.start_byte:
-            # A private name for a module is no definition; a public one re-exports it.
+            # A private name of a module is only an import; a public one also re-exports it.
             return
     name = _plain(context.field_text(variable, "variable_type_function"))
     container = None if value is None else _container(value)
     if container is not None:
         yield _define_container(name, node, container, start, context)
         return
-    bodies = (value,) if value is not None and holds_mark(value, context) else ()
+    bodies = (value,) if value is not None and holds_marker(value, context) else ()
     end = node.end_byte
-    if value is not None and node.end_byte - value.start_byte > _LONGEST_VALUE:
+    if value is not None and node.end_byte - value.start_byte > MAX_VALUE_BYTES:
         end = value.start_byte
     yield Definition(
         name=name,
@@ -129,7 +136,7 @@ def _value(variable: Node) -> Node | None:
 
 
 def _container(value: Node) -> Node | None:
-    """The container or error set that a value is; None where it is an expression that holds one or none."""
+    """Returns the container or error set that a value is; None for any other expression, even if it holds one."""
     node = value
     while node.type in ("ErrorUnionExpr", "SuffixExpr") and node.named_child_count == 1:
         node = node.named_children[0]
@@ -139,7 +146,7 @@ def _container(value: Node) -> Node | None:
 def _kind(name: str, variable: Node) -> SymbolKind:
     if any(child.type == "var" for child in variable.children):
         return "var"
-    # By convention a name in title case is a type, and one without a declared type of its own must be.
+    # By convention a name in title case is a type, unless the variable has a declared type.
     is_title = name[:1].isupper() and not name.isupper()
     return "type" if is_title and not any(child.type == ":" for child in variable.children) else "const"
 
@@ -151,7 +158,7 @@ def _define_container(name: str, node: Node, container: Node, start: int, contex
         if child.type == "ContainerDeclType":
             word = child.children[0].type if child.child_count else ""
             kind = "enum" if word == "enum" else "struct"
-            # A field of a union may go without a type, and is still no type of a tuple.
+            # A field of a union may have no type; in a struct, such a field is the type of a tuple's element.
             context.notes[("union", len(context.scope_kinds) + 1)] = "union" if word == "union" else ""
         if child.type == "{":
             end = child.start_byte
@@ -167,20 +174,20 @@ def _define_container(name: str, node: Node, container: Node, start: int, contex
 
 
 def local_variable(node: Node, context: Context) -> Iterator[Found]:
-    """A variable of a function is local, the type that it may be is not."""
+    """A variable of a function is local; a container as its value is a definition."""
     value = _value(node)
-    if value is None or not holds_mark(value, context):
+    if value is None or not holds_marker(value, context):
         return
     container = _container(value)
     if container is None:
-        yield Inside(value)
+        yield Descend(value)
         return
     name = _plain(context.field_text(node, "variable_type_function"))
     yield _define_container(name, node, container, node.start_byte, context)
 
 
 def field(node: Node, context: Context) -> Iterator[Found]:
-    """A field of a struct or union, a tag of an enum; the types of a tuple have no names."""
+    """A field of a struct or union, a tag of an enum; the elements of a tuple have no names and are left out."""
     is_tag = context.enclosing == "enum"
     member = node.child_by_field_name("field_member")
     first = next((child for child in node.children if child.type != "doc_comment"), None)
@@ -209,7 +216,7 @@ def error_name(node: Node, context: Context) -> Iterator[Found]:
 
 
 def test(node: Node, context: Context) -> Iterator[Found]:
-    """`test "name" { ... }`; one without a name has nothing to be found by."""
+    """`test "name" { ... }`; a test without a name is left out."""
     body = next((child for child in node.named_children if child.type == "Block"), None)
     title = next((child for child in node.named_children if child.type in ("STRINGLITERALSINGLE", "IDENTIFIER")), None)
     if body is not None:
@@ -220,19 +227,19 @@ def test(node: Node, context: Context) -> Iterator[Found]:
         name=" ".join(context.text(title).strip('"').split())[:MAX_TITLE].strip(),
         kind="test",
         node=node,
-        bodies=(body,) if holds_mark(body, context) else (),
+        bodies=(body,) if holds_marker(body, context) else (),
         signature=plain_code(context.source[node.start_byte : body.start_byte]),
         visibility="private",
     )
 
 
 def anonymous_container(node: Node, _context: Context) -> Iterator[Found]:
-    """`return struct { ... }`: its functions are methods of something without a name."""
-    yield Inside(node, "struct")
+    """`return struct { ... }`: its functions are methods in a nameless scope."""
+    yield Descend(node, "struct")
 
 
 def _imports(node: Node, context: Context) -> Iterator[Import]:
-    """Every `@import` in a node: `const name = @import("file.zig").Thing`."""
+    """Yields every `@import` in a node: `const name = @import("file.zig").Thing`."""
     source, start, end = context.source, node.start_byte, node.end_byte
     if source.find(b"@import", start, end) < 0:
         return
@@ -248,21 +255,21 @@ def _imports(node: Node, context: Context) -> Iterator[Import]:
 
 
 def doc_of(node: Node, context: Context) -> str:
-    """The comment above the line, which may begin with `pub` before the node; `//!` is about the file."""
+    """Returns the comment above the declaration, without `//!` lines, which are about the file."""
     comment = comment_above_byte(context.source, _first_word(node, context))
     return "\n".join(line for line in comment.splitlines() if not line.lstrip().startswith("//!"))
 
 
-_WRITTEN: Final = re.compile(
+_FUNCTION_LINE: Final = re.compile(
     rb"^([ \t]*)((?:pub\s+)?(?:(?:export|inline|noinline|extern(?:\s+\"\w*\")?)\s+)*fn\s+(\w+)\s*\([^\n]*)", re.MULTILINE
 )
 
 
 def recover(root: Node, context: Context) -> Iterator[Definition]:
-    """The functions that begin a line: behind an error the grammar gives up on the rest of a container."""
+    """Yields functions that begin a line: after an error the grammar skips the rest of a container."""
     source = context.source
     line, counted = 1, 0
-    for match in _WRITTEN.finditer(source):
+    for match in _FUNCTION_LINE.finditer(source):
         indent, head, name = match.groups()
         line += source.count(b"\n", counted, match.start(2))
         counted, last = match.start(2), line
@@ -281,7 +288,7 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
         )
 
 
-_LED_THROUGH: Final = (
+_ENTERED_IF_MARKED: Final = (
     "AssignExpr",
     "BinaryExpr",
     "Block",
@@ -324,12 +331,12 @@ ZIG = Language(
         "TestDecl": test,
         "ContainerDecl": anonymous_container,
         "ComptimeDecl": DESCEND,
-        **dict.fromkeys(_LED_THROUGH, inside_when_marked),
+        **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "ERROR": DESCEND,
     },
     prepare=prepare,
     recover=recover,
     module=module_of,
-    before=noted(_CONTAINER_MARKERS),
+    before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
 )

@@ -1,9 +1,9 @@
-"""The project that a peer server calls active (seed 003): asked over HTTP where a request and its surroundings name none.
+"""The project that a peer server calls active, asked over HTTP where nothing stronger names one.
 
     success            {"project_id": "shop"} or {"project_id": null}       logged as debug
     timeout            no whole answer in time, connecting included         warning
     unavailable        nobody listens, or hangs up                          info
-    invalid_response   another status, form or size than agreed on          error
+    invalid_response   another status, form or size than the protocol says  error
 
 Off unless the user configures a URL. Every outcome is cached, and all but the first count as null: a peer that is down or
 wrong never fails a question. One lookup runs at a time, for all who wait. Redirects are not followed.
@@ -25,7 +25,7 @@ from codecompass.units import KIB
 Outcome = Literal["success", "timeout", "unavailable", "invalid_response"]
 
 MAX_ANSWER_BYTES: Final = 64 * KIB
-"""Header and body of an answer, which is one id."""
+"""Header and body of an answer; all that it says is one id."""
 
 _RECEIVE_BYTES: Final = 4 * KIB
 
@@ -41,11 +41,11 @@ class _Lookup(Struct, frozen=True, kw_only=True):
 
 
 class _InvalidResponse(Exception):
-    """What the peer sent is not what was agreed on; the text says why."""
+    """The peer's answer does not follow the protocol; the text says why."""
 
 
 class ActiveProject:
-    """Asks one peer, and remembers what it said. One for a server."""
+    """Asks one peer, and caches its answer. One for a server."""
 
     def __init__(self, peer: ActiveProjectPeer) -> None:
         self._peer = peer
@@ -57,8 +57,8 @@ class ActiveProject:
     async def project_id(self) -> str | None:
         """Returns the id or alias that the peer names, registered or not; None where it names none or cannot be asked.
 
-        Takes twice the timeout at most: once to wait for a lookup of somebody else, who may be cancelled in it, and once
-        for one's own. Safe to cancel: whoever waits next asks then.
+        Takes at most twice the timeout: once to wait for the lookup of another request, which may be cancelled, and once for
+        its own. Safe to cancel: the next request that waits does the lookup.
         """
         # Not around the lookup as well: on a machine that stalls it would end together with it, and nothing would be cached.
         with trio.move_on_after(self._peer.timeout_seconds) as waiting:

@@ -1,4 +1,4 @@
-"""The client behind a request, as far as finding its project and telling it of a job need to know it."""
+"""The client behind a request: what finds its project, and what tells it of a job."""
 
 from typing import Literal, Protocol
 
@@ -25,8 +25,8 @@ class Caller(Protocol):
     async def roots(self) -> tuple[str, ...]:
         """Returns the `file:` roots of the client as paths of this machine, percent-decoded, in its order.
 
-        Empty where the client declared no roots or does not answer. Asked for once a session and again after
-        `roots/list_changed`.
+        Empty where the client declared no roots or does not answer. The client is asked once a session, and again
+        after `roots/list_changed`.
         """
 
     def take_hint(self) -> bool:

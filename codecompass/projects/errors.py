@@ -1,13 +1,14 @@
-"""What is said to those whose workspace cannot be had: each error with what to do next.
+"""The errors of a request whose project cannot be used, each with what to do next.
 
-A refusal repeats what was asked and nothing that was found, so that nobody learns what lies outside of the allowed roots.
+A refusal repeats what was asked and nothing that was found: not where a link leads, nor whether anything exists outside of the
+allowed roots.
 """
 
 from pathlib import Path
 from typing import Final
 
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
-from codecompass.projects.rules import PROJECT_VARIABLES
+from codecompass.projects.detection import PROJECT_VARIABLES
 from codecompass.protocol.decode import well_formed
 
 SHOWN_PATH_LENGTH: Final = 200
@@ -15,14 +16,13 @@ SHOWN_PATH_LENGTH: Final = 200
 
 
 def shown(path: str) -> str:
-    """Returns a path as an error repeats it: short, and something that JSON can carry."""
+    """Returns a path as an error repeats it: cut to SHOWN_PATH_LENGTH, and well-formed Unicode."""
     text = well_formed(path)
     return text if len(text) <= SHOWN_PATH_LENGTH else text[:SHOWN_PATH_LENGTH] + "…"
 
 
 def not_allowed(path: str) -> WorkspaceNotAllowed:
     """Returns the refusal of a path outside of the allowed roots."""
-    # Repeats what was asked, and nothing that was found: where a link leads and whether anything is there stays inside.
     return WorkspaceNotAllowed(
         f"{shown(path)} is outside of the allowed roots of this server. Use a workspace within them, or start the server "
         "with another --allowed-root.",
@@ -31,7 +31,7 @@ def not_allowed(path: str) -> WorkspaceNotAllowed:
 
 
 def no_project_path(path: str) -> InvalidInput:
-    """Returns the refusal of a `?project_path=`, in the words of the contract."""
+    """Returns the refusal of a `?project_path=`. Clients know the wording."""
     return InvalidInput(f"Project path does not exist: {shown(path)}", field="project_path", value=shown(path))
 
 
@@ -49,7 +49,7 @@ def missing(source: str, path: str, real: Path) -> CodeCompassError:
 
 
 def gone(what: str, root: Path) -> ProjectNotFound:
-    """Returns the error for a directory that was there when it was registered or pinned."""
+    """Returns the error for a directory that existed when it was registered or pinned."""
     return ProjectNotFound(
         f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or pass another workspace; "
         "to have it forgotten, on the command line: codecompass projects gc",
@@ -58,9 +58,9 @@ def gone(what: str, root: Path) -> ProjectNotFound:
 
 
 def not_registered(root: Path, *, is_named: bool, is_project: bool) -> WorkspaceNotRegistered:
-    """Returns the error for a directory that this server does not take up; the same on every transport.
+    """Returns the error for a project that this server does not register by itself; the same on every transport.
 
-    `is_named` says that an argument named it, `is_project` is false for a home directory and the root of the disk.
+    `is_named` says that an argument named it; `is_project` is false for a home directory and the root of the disk.
     """
     if not is_project:
         remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
@@ -74,6 +74,6 @@ def not_registered(root: Path, *, is_named: bool, is_project: bool) -> Workspace
                 "and an --allowed-root that holds it."
             )
     else:
-        # Seed 004, word for word; then what whoever has no shell can do.
+        # Clients know the first two sentences; the remedy is for those without a shell.
         message = f"Project detected at {root} but not indexed. Run codecompass index {root} first. {remedy}"
     return WorkspaceNotRegistered(message, workspace=str(root))

@@ -1,7 +1,7 @@
-"""Workspaces that the server took up by itself: at most so many, the least recently used idle one makes room.
+"""Workspaces that the server registered by itself: their number is limited, the least recently used idle one is evicted.
 
-Never evicted: what somebody registered, named the default or pinned, what is busy here, and what another process writes or
-has open. Owns which one is leaving at the moment; the registry keeps in mind where the evicted ones were.
+Never evicted: what the user registered, made the default or pinned, what is busy in this process, and what another process
+writes or has open. Owns which workspace is being evicted at the moment; the registry remembers where evicted ones were.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,24 +11,25 @@ from typing import Final, Protocol
 import structlog
 import trio
 
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.job_model import JobView
-from codecompass.actors.ledger import Ledger
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.rules import RoutingRules
+from codecompass.store.evictions import Evictions
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 
 FULL: Final = (
     "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
     "free space (codecompass projects gc, codecompass projects remove NAME) or to raise storage.max_size"
 )
-"""Names no project: who asks about one workspace is told nothing of the others. `health_check` says more."""
+"""Names no project: a question about one workspace learns nothing of the others. `health_check` says more."""
 
 
 class Workspaces(Protocol):
-    """What the tools use of the supervisor."""
+    """The part of the supervisor that the tools use."""
 
     def route(self, project: Project) -> WorkspaceHandle:
         """Returns the live workspace of `project`, started if need be. Raises WorkspaceLimitExceeded."""
@@ -47,17 +48,17 @@ class Workspaces(Protocol):
 
 
 class AutoWorkspaces:
-    """Takes workspaces up and gives them up. One for a server."""
+    """Registers discovered workspaces and evicts them. One for a server."""
 
-    def __init__(self, rules: RoutingRules, ledger: Ledger, workspaces: Workspaces, home: HomeLayout) -> None:
+    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, workspaces: Workspaces, home: HomeLayout) -> None:
         self._rules = rules
-        self._ledger = ledger
+        self._registry = registry
         self._workspaces = workspaces
         self._home = home
         self._lock = trio.Lock()
         self._leaving: str | None = None
         self.is_full = False
-        """Whether the store is over its quota with what cannot be evicted: nothing more is taken up then."""
+        """Whether the store exceeds its quota although nothing more can be evicted: no workspace is taken up then."""
         self._log = structlog.get_logger(__name__)
 
     def is_leaving(self, project_id: str) -> bool:
@@ -65,7 +66,7 @@ class AutoWorkspaces:
         return project_id == self._leaving
 
     async def wait_settled(self) -> None:
-        """Returns once no workspace is coming or going."""
+        """Returns once no workspace is being registered or evicted."""
         async with self._lock:
             pass
 
@@ -75,30 +76,30 @@ class AutoWorkspaces:
         Raises WorkspaceLimitExceeded where no workspace can make room.
         """
         async with self._lock:
-            known = await self._ledger.at(root)
+            known = await self._registry.run(Registry.at, root)
             if known is not None:
                 return known
             if self.is_full:
                 raise WorkspaceLimitExceeded(FULL, limit=self._rules.max_auto_workspaces)
             await self._make_room()
-            project = await self._ledger.register(root, auto_discovered=True)
+            project = await self._registry.run(Registry.register, root, auto_discovered=True)
             self._log.info("workspace_discovered", project=project.project_id, root=str(root))
             return project
 
-    async def give_up(self, project: Project) -> int:
-        """Evicts a workspace that may be, and returns the bytes freed on disk; 0 where it is needed after all."""
+    async def evict(self, project: Project) -> int:
+        """Evicts a workspace, and returns the bytes freed on disk; 0 where it is in use and stays."""
         async with self._lock:
             return await self._evict(project.project_id) or 0
 
     async def least_recently_used(self) -> tuple[Project, ...]:
-        """Returns those that may be evicted, the least recently used first."""
-        discovered = [project for project in await self._ledger.projects() if project.is_auto_discovered]
+        """Returns the projects that may be evicted, the least recently used first."""
+        discovered = [project for project in await self._registry.run(Registry.projects) if project.is_auto_discovered]
         seen = {observation.project_id: observation for observation in self._workspaces.observe()}
         return eviction_order(discovered, seen, kept=frozenset(self._rules.pinned))
 
     async def _make_room(self) -> None:
         limit = self._rules.max_auto_workspaces
-        n_discovered = sum(project.is_auto_discovered for project in await self._ledger.projects())
+        n_discovered = sum(project.is_auto_discovered for project in await self._registry.run(Registry.projects))
         surplus = n_discovered - limit + 1
         if surplus <= 0:
             return
@@ -127,13 +128,13 @@ class AutoWorkspaces:
             self._leaving = None
 
     def _remove(self, project_id: str) -> int | None:
-        """Removes the index and the registration while nobody can open either. Runs in a thread."""
+        """Removes the index and the registration under the locks of the index. Runs in a thread."""
         is_evicted = False
 
         def evict() -> bool:
-            # Somebody may have registered it, or removed it, since it was chosen.
+            # Another process may have registered or removed it since it was chosen.
             nonlocal is_evicted
-            is_evicted = trio.from_thread.run(self._ledger.evict, project_id)
+            is_evicted = trio.from_thread.run(self._registry.run, lambda registry: Evictions(registry).evict(project_id))
             return is_evicted
 
         layout = self._home.project(project_id)
@@ -151,11 +152,11 @@ class AutoWorkspaces:
 def eviction_order(
     discovered: Iterable[Project], seen: Mapping[str, WorkspaceObservation], *, kept: frozenset[Path]
 ) -> tuple[Project, ...]:
-    """Returns those that may be evicted, the least recently used first. Pure; `seen` is by project id."""
+    """Returns the projects that may be evicted, the least recently used first. Pure; `seen` is by project id."""
 
     def used_at(project: Project) -> float:
         observation = seen.get(project.project_id)
         return max(project.last_used_at, observation.last_used_at if observation else 0.0)
 
-    movable = [project for project in discovered if not project.is_default and project.root not in kept]
-    return tuple(sorted(movable, key=lambda project: (used_at(project), project.project_id)))
+    candidates = [project for project in discovered if not project.is_default and project.root not in kept]
+    return tuple(sorted(candidates, key=lambda project: (used_at(project), project.project_id)))

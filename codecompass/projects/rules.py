@@ -1,32 +1,27 @@
-"""What a server was told at its start about the workspaces that it takes. Read once, checked once, passed down."""
+"""What flags, settings and environment say about the projects of a server. Read and checked once, at the start."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.identity import canonical_root
+from codecompass.projects.detection import PROJECT_VARIABLES, SourceName, VariableName, never_projects
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.settings import ServerSettings
 
-VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
-
-PROJECT_VARIABLES: Final[tuple[VariableName, ...]] = get_args(VariableName)
-"""Environment variables that name the project, the stronger first. Claude Code sets the second for every server."""
-
-
 ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
-"""Below the URL of the peer (seed 003)."""
+"""Path below the URL of the peer."""
 
 _HTTP_PORT: Final = 80
 
 
 class ActiveProjectPeer(Struct, frozen=True, kw_only=True):
-    """Whom to ask for the active project, and for how long. `authority` is the header Host, `target` the path."""
+    """The server to ask for the active project. `authority` is the header Host, `target` the path."""
 
     host: str
     port: int
@@ -37,21 +32,28 @@ class ActiveProjectPeer(Struct, frozen=True, kw_only=True):
 
 
 class RoutingRules(Struct, frozen=True, kw_only=True):
-    """Roots are canonical. `environment` holds the variables that are set, in the order in which they count.
-
-    `pinned` are the roots of `--workspace`; the first answers for callers that name nothing. `never` are directories
-    that are taken for a project only where somebody registered them: the root of the disk and the user's home.
-    """
+    """How a server finds the project of a request. All paths but those of `environment` are canonical."""
 
     pinned: tuple[Path, ...] = ()
+    """Of `--workspace`; the first answers for callers that name nothing."""
     allowed_roots: tuple[Path, ...] = ()
+    """Directories that projects may lie in; empty for anywhere."""
     auto_workspace: bool = False
+    """Whether unknown projects below the allowed roots are registered when they are asked for."""
     max_auto_workspaces: int = 10
     project_from_cwd: bool = False
+    """Whether the current directory counts for every client, and without markers."""
     environment: tuple[tuple[VariableName, str], ...] = ()
+    """The variables that are set, the stronger first."""
     cwd: Path | None = None
     never: frozenset[Path] = frozenset()
+    """Directories that are projects only where somebody registered them: the root of the disk and the user's home."""
     active_project: ActiveProjectPeer | None = None
+
+    @property
+    def stated(self) -> tuple[tuple[SourceName, str], ...]:
+        """The paths that flags and the environment give, the strongest first: a pinned workspace alone, else the variables."""
+        return (("--workspace", str(self.pinned[0])),) if self.pinned else self.environment
 
 
 def routing_rules(
@@ -87,7 +89,7 @@ def routing_rules(
         project_from_cwd=settings.project_from_cwd,
         environment=tuple((name, environment[name]) for name in PROJECT_VARIABLES if environment.get(name, "").strip()),
         cwd=None if cwd is None else canonical_root(cwd),
-        never=frozenset({Path("/"), canonical_root(os.path.expanduser("~"))}),
+        never=frozenset(never_projects()),
         active_project=_active_project_peer(settings),
     )
 

@@ -180,7 +180,7 @@ class StartupChecks(Struct, frozen=True):
 
 
 class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A project. `index_status`: ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
+    """A project. `index_status`: not_indexed, ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
 
     `last_indexed_at` is absent before the first index, `last_error` where nothing has failed.
     """

@@ -2,16 +2,16 @@
 
 from codecompass.query.context import get_code_context
 from codecompass.query.hierarchy import get_symbol_hierarchy
-from codecompass.query.lookup import locate_symbol
+from codecompass.query.locate import locate_symbol
+from codecompass.query.options import QueryOptions
 from codecompass.query.outline import get_file_outline
 from codecompass.query.related import find_related_symbols
 from codecompass.query.search import search_code
-from codecompass.query.settings import QuerySettings
 from codecompass.query.status import JobsState, index_status
 
 __all__ = [
     "JobsState",
-    "QuerySettings",
+    "QueryOptions",
     "find_related_symbols",
     "get_code_context",
     "get_file_outline",

@@ -12,19 +12,18 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.protocol.text import render
-from codecompass.query.budget import estimate_tokens, item_tokens
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.hits import never
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.ranking import RankedPlace, Signals
-from codecompass.query.related import needs_of
+from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.related import needed_definitions
 from codecompass.query.search import find
-from codecompass.query.settings import QuerySettings
+from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.shaping import result_handle, stable_handle
-from codecompass.query.source import excerpt, fitting_lines, lines_of
+from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
+from codecompass.query.token_budget import estimate_tokens, item_tokens
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.facts import FilePlace, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile, SymbolRow
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
@@ -54,8 +53,8 @@ def get_code_context(
     snapshot: Snapshot,
     request: GetCodeContext,
     state: AnswerState,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-    is_expired: Callable[[], bool] = never,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
     item that does not fit makes room for the next. `detail_level` decides over the strategy where it is given.
@@ -65,17 +64,17 @@ def get_code_context(
 
     Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
     """
-    strategy = request.strategy or settings.default_strategy
+    strategy = request.strategy or options.default_strategy
     detail = request.detail_level or ("body" if strategy == "depth" else "signature")
     search = SearchCode(query=request.query, language=request.language)
-    hits = find(snapshot, search, CANDIDATES, settings, is_expired, root=state.workspace)
-    make = _text_item if settings.answers == "text" else _item
+    hits = find(snapshot, search, CANDIDATES, options, is_expired, root=state.workspace)
+    make = _text_item if options.answers == "text" else _item
     groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an answer that left something out, and of no fewer than three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
     empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
-    envelope = estimate_tokens(render(empty).encode() if settings.answers == "text" else encode(empty))
+    envelope = estimate_tokens(render(empty).encode() if options.answers == "text" else encode(empty))
     if request.max_tokens < envelope:
         raise InvalidMaxTokens(
             f"max_tokens must be at least {envelope} here, which an answer takes without any code, not {request.max_tokens}. "
@@ -117,12 +116,12 @@ class _ItemMaker(Protocol):
 def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, *, with_body: bool) -> _Groups:
     paths = PathReader()
     enough = BEST_SHARE * places[0].final_score if places else 0.0
-    product = [place for place in places if place.final_score >= enough and paths.role(place.place.path).rank == 0]
+    product = [place for place in places if place.final_score >= enough and paths.role(place.file.path).rank == 0]
     best = product[:BEST_HITS] or list(places[:1])
     others = [place for place in places if place not in best]
     needs = [
         msgspec.structs.replace(make(snapshot, _needed(row, by), with_body=False), score=round(NEED_SCALE * by.final_score, 4))
-        for row, by in needs_of(snapshot, best)[:MAX_NEEDS]
+        for row, by in needed_definitions(snapshot, best)[:MAX_NEEDS]
     ]
     items = {
         _identity(item): item
@@ -144,7 +143,7 @@ def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker,
 
 
 def _span(place: RankedPlace) -> tuple[str, int, int]:
-    return place.place.path, place.line_start, place.line_end
+    return place.file.path, place.line_start, place.line_end
 
 
 def _identity(item: ContextItem) -> tuple[str, int, int]:
@@ -217,7 +216,7 @@ def _reply(
 def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
     """A definition that a hit needs, as a place of its own."""
     return RankedPlace(
-        place=FilePlace(row.file_id, row.path, row.language, row.line_end),
+        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,
@@ -232,18 +231,18 @@ def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Context
     named = row or place.enclosing
     body, omitted = "", 0
     if with_body:
-        lines = lines_of(snapshot, place.place.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
-        body = excerpt(lines, place.place.language, BODY_LINES, BODY_CHARACTERS)
+        lines = lines_of(snapshot, place.file.id, place.line_start, min(place.line_end, place.line_start + BODY_LINES))
+        body = excerpt(lines, place.file.language, BODY_LINES, BODY_CHARACTERS)
         omitted = place.line_end - place.line_start + 1 - len(fitting_lines(lines, BODY_LINES, BODY_CHARACTERS))
     return ContextItem(
-        path=place.place.path,
+        path=place.file.path,
         line_start=place.line_start,
         line_end=place.line_end,
         kind=named.kind if named else "",
         name=named.name if named else "",
         qualified_name=named.qualified_name if named else "",
         signature=row.signature if row else "",
-        language=place.place.language,
+        language=place.file.language,
         symbol_id=symbol_handle(snapshot, row) if row else "",
         symbol_stable_id=stable_handle(row) if row else "",
         result_id="" if row else result_handle(snapshot, place),
@@ -259,7 +258,7 @@ def _text_item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Co
     if not with_body:
         return msgspec.structs.replace(item, excerpt=Excerpt())
     last = min(place.line_end, place.line_start + BODY_LINES - 1)
-    kept = fitting_lines(lines_of(snapshot, place.place.id, place.line_start, last), BODY_LINES, BODY_CHARACTERS)
+    kept = fitting_lines(lines_of(snapshot, place.file.id, place.line_start, last), BODY_LINES, BODY_CHARACTERS)
     lines = tuple(MatchedLine(line=number, text=text) for number, text in enumerate(kept, place.line_start))
     omitted = max(0, place.line_end - place.line_start + 1 - len(lines))
     return msgspec.structs.replace(item, excerpt=Excerpt(lines=lines, is_whole=not omitted, n_omitted=omitted))

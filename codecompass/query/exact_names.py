@@ -17,20 +17,20 @@ from codecompass.errors import SymbolNotFound
 from codecompass.languages.records import SymbolKind, Visibility
 from codecompass.protocol.decode import well_formed
 from codecompass.query.filters import has_kind
+from codecompass.query.query_words import name_parts
 from codecompass.query.ranking import KIND_WEIGHT
-from codecompass.query.tokens import name_parts
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 from codecompass.store.text import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
-"""How a name was understood, the strictest first; `guessed_names` says what the looser ones mean."""
+"""How a name was understood, the strictest first; `name_lookup` says what the looser ones mean."""
 
 NameMatch = Literal["exact", "case", "parts", "similar"]
 """How well a definition has the name that was asked for."""
 
-SAME_NAME_LIMIT: Final = 1000
+MAX_NAMESAKES: Final = 1000
 """Definitions of one name that are ordered; a name with more of them is no way to find any of them."""
 
 PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
@@ -53,7 +53,7 @@ _VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
 _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
 
 
-class Named(Struct, frozen=True):
+class NamedDefinition(Struct, frozen=True):
     """A definition and the reading that found it, the strictest there is."""
 
     row: SymbolRow
@@ -148,24 +148,24 @@ def _owner(row: SymbolRow) -> str:
     return parts[-2] if len(parts) > 1 else ""
 
 
-def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[Named]:
+def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[NamedDefinition]:
     """Returns the definitions with exactly that name, else those whose qualified name ends so, else those but for case."""
-    whole = allowed(snapshot.facts.symbols_named(name, SAME_NAME_LIMIT), where, kinds)
+    whole = allowed(snapshot.facts.symbols_named(name, MAX_NAMESAKES), where, kinds)
     exact = [row for row in whole if row.name == name]
     if exact:
-        return [Named(row, "exact") for row in ordered(exact)]
+        return [NamedDefinition(row, "exact") for row in ordered(exact)]
     parts = name_parts(name)
     if parts and parts != (name,):
-        ends = allowed(snapshot.facts.symbols_named(parts[-1], SAME_NAME_LIMIT), where, kinds)
+        ends = allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds)
         if len(parts) == 1:
             same = [row for row in ends if row.name == parts[0]]
         else:
             same = [row for row in ends if _ends_with(row, parts)]
         if same:
-            return [Named(row, "qualified") for row in ordered(same)]
+            return [NamedDefinition(row, "qualified") for row in ordered(same)]
         folded = tuple(part.lower() for part in parts)
         whole = whole or [row for row in ends if len(parts) == 1 or _ends_with(row, folded, fold=True)]
-    return [Named(row, "case_insensitive") for row in ordered(whole)]
+    return [NamedDefinition(row, "case_insensitive") for row in ordered(whole)]
 
 
 def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) -> bool:

@@ -15,16 +15,15 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.boundaries import as_symbol, enclosing_symbol, narrowest
+from codecompass.query.enclosing_definitions import as_symbol, enclosing_symbol, narrowest
 from codecompass.query.excerpts import shortened
-from codecompass.query.hits import Hits
 from codecompass.query.intent import classify
-from codecompass.query.ranking import RankedPlace, Signals
+from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import literal_terms, regex_terms
-from codecompass.query.settings import QuerySettings
-from codecompass.query.shaping import Shown
-from codecompass.store.facts import FactsReader, FilePlace, SymbolRow
+from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
+from codecompass.store.facts import FactsReader
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.text import Filter, HeldChunks, Narrowing, Passage
 from codecompass.units import KIB
 
@@ -45,7 +44,7 @@ def scan(
     limit: int,
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
-    settings: QuerySettings,
+    options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Hits:
     """Returns the hits of mode `literal` or `regex`: product code before tests, definitions first, by path and line.
@@ -76,10 +75,10 @@ def scan(
         total += len(found)
         if not page.is_full:
             page.add(_match(passage, text, found))
-        if total >= settings.max_matched_lines:
+        if total >= options.max_matched_lines:
             warning, is_partial = f"the scan ended after {total} matching lines; be more specific", True
             break
-        if page.is_full and total >= settings.counted_lines:
+        if page.is_full and total >= options.counted_lines:
             warning = f"at least {total} lines match; they are not counted further"
             break
     return Hits(
@@ -122,7 +121,7 @@ class _Page:
     """The first hits: one for each definition that matching lines lie in, one for the other lines of a piece of text."""
 
     def __init__(self, snapshot: Snapshot, kinds: frozenset[SymbolKind] | None, limit: int) -> None:
-        self.shown: list[Shown] = []
+        self.shown: list[Hit] = []
         self.is_full = False
         self._snapshot = snapshot
         self._kinds = kinds
@@ -142,9 +141,9 @@ class _Page:
                 return
             if symbol is not None:
                 self._by_symbol[symbol.id] = len(self.shown)
-            file = self._snapshot.facts.places_by_id([match.file_id])[match.file_id]
+            file = self._snapshot.facts.indexed_files([match.file_id])[match.file_id]
             place = _place(self._snapshot, file, symbol, lines, len(self.shown))
-            self.shown.append(Shown(place=place, matched_lines=tuple(lines)))
+            self.shown.append(Hit(place=place, matched_lines=tuple(lines)))
 
 
 def _by_symbol(
@@ -160,10 +159,10 @@ def _by_symbol(
     return list(groups.values())
 
 
-def _place(snapshot: Snapshot, file: FilePlace, symbol: SymbolRow | None, lines: list[MatchedLine], index: int) -> RankedPlace:
+def _place(snapshot: Snapshot, file: IndexedFile, symbol: SymbolRow | None, lines: list[MatchedLine], index: int) -> RankedPlace:
     first, last = lines[0].line, lines[-1].line
     place = RankedPlace(
-        place=file,
+        file=file,
         type="snippet",
         line_start=first,
         line_end=last,

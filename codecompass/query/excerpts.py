@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
 from codecompass.protocol.requests import DetailLevel
-from codecompass.query.boundaries import MAX_SYMBOL_LINES
+from codecompass.query.enclosing_definitions import MAX_SYMBOL_LINES
 from codecompass.query.locations import lines_shown
-from codecompass.query.ranking import RankedPlace
-from codecompass.query.source import comment_marks, lines_of
-from codecompass.query.tokens import query_words, stem
+from codecompass.query.query_words import query_words, stem
+from codecompass.query.search_hits import RankedPlace
+from codecompass.query.source_lines import comment_marks, lines_of
 from codecompass.store.index import Snapshot
 
 MATCHING_LINES: Final = 3
@@ -70,7 +70,7 @@ def excerpt_of(
     last = min(place.line_end, place.line_start + SEARCHED_LINES - 1)
     lines = [
         MatchedLine(line=place.line_start + offset, text=text)
-        for offset, text in enumerate(lines_of(snapshot, place.place.id, place.line_start, last))
+        for offset, text in enumerate(lines_of(snapshot, place.file.id, place.line_start, last))
     ]
     if level == "context":
         return _beginning(lines, place, enclosing)
@@ -185,9 +185,9 @@ def body_of(snapshot: Snapshot, place: RankedPlace, *, with_docs: bool = False) 
     if not is_definition and around is not None and around.line_end - around.line_start < MAX_SYMBOL_LINES:
         first, last, is_definition = around.line_start, around.line_end, True
     if is_definition:
-        above = lines_of(snapshot, place.place.id, max(1, first - MAX_LINES_ABOVE), first - 1) if first > 1 else []
-        first -= _lead(above, place.place.language, with_docs=with_docs)
-    return body_lines(snapshot, place.place.id, first, last)
+        above = lines_of(snapshot, place.file.id, max(1, first - MAX_LINES_ABOVE), first - 1) if first > 1 else []
+        first -= _lead(above, place.file.language, with_docs=with_docs)
+    return body_lines(snapshot, place.file.id, first, last)
 
 
 def body_lines(snapshot: Snapshot, file_id: int, first: int, last: int) -> Body:

@@ -17,13 +17,11 @@ from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import chosen_files, filter_warnings, languages_meant, nothing_fits
-from codecompass.query.hits import Hits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
-from codecompass.query.ranking import RankedPlace, Signals
-from codecompass.query.shaping import Shown
-from codecompass.store.facts import FilePlace
+from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile
 from codecompass.store.text import Filter
 
 MAX_WORDS: Final = 20
@@ -66,7 +64,7 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int) -> Hits:
         # Of the filters alone: the ids of files do not matter for what is said.
         where = Filter(languages_meant(request.language), None if any(allowed) else ())
         warnings += filter_warnings(snapshot, where, request.language, request.path, None)
-    shown = tuple(Shown(place=_place(files, number, index)) for index, number in enumerate(page))
+    shown = tuple(Hit(place=_place(files, number, index)) for index, number in enumerate(page))
     return Hits(shown=shown, intent="path", total=total, warnings=warnings)
 
 
@@ -202,12 +200,12 @@ def _having_most(files: FileTable, words: Sequence[str], allowed: bytearray) -> 
 
 
 def _place(files: FileTable, number: int, index: int) -> RankedPlace:
-    place = FilePlace(files.ids[number], files.paths[number], files.languages[number], files.line_counts[number])
+    file = IndexedFile(files.ids[number], files.paths[number], files.languages[number], files.line_counts[number])
     return RankedPlace(
-        place=place,
+        file=file,
         type="file",
         line_start=1,
-        line_end=max(1, place.line_count),
+        line_end=max(1, file.line_count),
         # The order is already decided.
         score=20.0 / (1.0 + 0.05 * index),
         signals=Signals(path=1.0),

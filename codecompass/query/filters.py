@@ -13,9 +13,10 @@ from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
 from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs
 from codecompass.query.path_globs import path_pattern as path_pattern
-from codecompass.store.facts import FactsReader, SymbolRow
+from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 from codecompass.store.text import Filter
 
 SHOWN_NAMES: Final = 12

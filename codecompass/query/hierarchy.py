@@ -7,18 +7,17 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, SymbolHierarchyReply
 from codecompass.protocol.requests import GetSymbolHierarchy
-from codecompass.query.anchors import the_symbol
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.hits import never
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.settings import MAX_HIERARCHY_BYTES
+from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
+from codecompass.query.query_words import name_parts
 from codecompass.query.shaping import stable_handle
-from codecompass.query.tokens import name_parts
-from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 50
-SAME_NAME_LIMIT: Final = 500
+MAX_BLOCKS: Final = 500
 DIRECTORY_LIMIT: Final = 5000
 CHILDREN_BYTES: Final = len(',"children":[],')
 
@@ -32,7 +31,7 @@ def get_symbol_hierarchy(
     snapshot: Snapshot,
     request: GetSymbolHierarchy,
     state: AnswerState,
-    is_expired: Callable[[], bool] = never,
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> SymbolHierarchyReply:
     """Returns the chain outwards, or the tree inwards.
 
@@ -40,7 +39,7 @@ def get_symbol_hierarchy(
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = the_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
     if request.direction == "ancestors":
         nodes = tuple(_node(snapshot, row, depth, ()) for depth, row in enumerate(_ancestors(snapshot, anchor)))
         return SymbolHierarchyReply(
@@ -124,7 +123,7 @@ def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
     directory = row.path.rpartition("/")[0]
     blocks = [
         other
-        for other in snapshot.facts.symbols_named(row.name, SAME_NAME_LIMIT)
+        for other in snapshot.facts.symbols_named(row.name, MAX_BLOCKS)
         if other.kind == "impl"
         and other.name == row.name
         and other.language == row.language

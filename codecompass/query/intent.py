@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from codecompass.languages.words import NAME_MARK, split_identifier, word_set
-from codecompass.query.tokens import (
+from codecompass.query.query_words import (
     MAX_QUERY_CHARACTERS,
     MAX_QUERY_WORDS,
     STOP_WORDS,

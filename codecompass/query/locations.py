@@ -12,13 +12,13 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.query.boundaries import ENCLOSING_KINDS, as_symbol
+from codecompass.query.enclosing_definitions import ENCLOSING_KINDS, as_symbol
 from codecompass.query.filters import has_kind
-from codecompass.query.ranking import RankedPlace, Signals
-from codecompass.query.source import lines_of
+from codecompass.query.search_hits import RankedPlace, Signals
+from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import role_of
-from codecompass.store.facts import FilePlace, FileRow, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
 from codecompass.store.text import Filter
 
 LINES_AROUND: Final = 3
@@ -93,7 +93,7 @@ def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ..
     if not place.asked_first:
         return ()
     first = max(1, place.asked_first - LINES_AROUND)
-    lines = lines_of(snapshot, place.place.id, first, place.asked_last + LINES_AROUND)
+    lines = lines_of(snapshot, place.file.id, first, place.asked_last + LINES_AROUND)
     return tuple(MatchedLine(line=number, text=_shown(line)) for number, line in enumerate(lines, first))
 
 
@@ -121,7 +121,7 @@ def _place_of_line(
     end = max(1, file.line_count)
     first, last = min(asked.first, end), min(asked.last, end)
     place = RankedPlace(
-        place=FilePlace(file.id, file.path, file.language, file.line_count),
+        file=IndexedFile(file.id, file.path, file.language, file.line_count),
         type="snippet",
         line_start=first,
         line_end=last,
@@ -157,7 +157,7 @@ def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above
         return []
     files = [snapshot.facts.file(path) for path in snapshot.facts.paths_ending(suffix, MAX_NAMED_FILES)]
     found = [
-        FilePlace(file.id, file.path, file.language, file.line_count)
+        IndexedFile(file.id, file.path, file.language, file.line_count)
         for file in files
         if file is not None
         and (not where.languages or file.language in where.languages)
@@ -171,9 +171,9 @@ def _score(above: float, index: int) -> float:
     return above + 1.0 + 1.0 / (1 + index)
 
 
-def _place(file: FilePlace, score: float) -> RankedPlace:
+def _place(file: IndexedFile, score: float) -> RankedPlace:
     return RankedPlace(
-        place=file,
+        file=file,
         type="file",
         line_start=1,
         line_end=max(1, file.line_count),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
-from codecompass.query.budget import item_tokens
+from codecompass.query.token_budget import item_tokens
 from codecompass.store.index import Snapshot
 
 

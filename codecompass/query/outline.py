@@ -14,11 +14,11 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FileOutlineReply, OutlineNode
 from codecompass.protocol.requests import GetFileOutline
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.options import QueryOptions
+from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import file_query
-from codecompass.query.settings import QuerySettings
-from codecompass.query.tokens import query_words
-from codecompass.store.facts import FileRow, ImportRow, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import FileRow, ImportRow, SymbolRow
 
 SIMILAR_PATHS: Final = 5
 SIBLINGS: Final = 500
@@ -41,7 +41,7 @@ def get_file_outline(
     snapshot: Snapshot,
     request: GetFileOutline,
     state: AnswerState,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FileOutlineReply:
     """Returns the outline in source order; too large a one loses its deepest levels first, then its last nodes.
 
@@ -53,7 +53,7 @@ def get_file_outline(
     nodes = _pruned(whole, 1) if request.depth == "top" else whole
     n_nodes = _count(nodes)
     limit = request.limit or n_nodes
-    shown = _fitting(nodes, limit, settings.max_outline_bytes - METADATA_BYTES)
+    shown = _fitting(nodes, limit, options.max_outline_bytes - METADATA_BYTES)
     n_shown = _count(shown)
     left_out = n_nodes - n_shown
     warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
@@ -102,8 +102,8 @@ def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
     found += [beside[each] for each in difflib.get_close_matches(name[:MAX_NAME], beside, SIMILAR_PATHS, ALIKE)]
     # Without the suffix: every Python file is like another one by its suffix alone.
     hits = snapshot.text.search_files(file_query(query_words(posixpath.splitext(path)[0])), SIMILAR_PATHS)
-    places = snapshot.facts.places_by_id([hit.file_id for hit in hits])
-    found += [places[hit.file_id].path for hit in hits if hit.file_id in places]
+    files = snapshot.facts.indexed_files([hit.file_id for hit in hits])
+    found += [files[hit.file_id].path for hit in hits if hit.file_id in files]
     return list(dict.fromkeys(found))[:SIMILAR_PATHS]
 
 

@@ -7,7 +7,7 @@ best place of a file carries the file's score, each further one a fraction, so t
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -15,13 +15,12 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.filters import has_kind
-from codecompass.query.retrieval import Candidates, ChunkPlace, FileCandidate, NamedSymbol, Weights
-from codecompass.query.tokens import STOP_WORDS, WantedWords, could_name, name_parts
+from codecompass.query.query_words import STOP_WORDS, WantedWords, could_name, name_parts
+from codecompass.query.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
+from codecompass.query.search_hits import PlaceType, RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader, PathRole
-from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.text import ChunkHit
-
-PlaceType = Literal["symbol", "snippet", "file", "import"]
 
 SPREAD_DECAY: Final = 0.85
 """What the next chunk of a file adds to its mass, against the one before."""
@@ -57,7 +56,7 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "test": 0.3,
 }
 
-NO_PHRASES: Final[Mapping[ChunkPlace, float]] = {}
+NO_PHRASES: Final[Mapping[ChunkKey, float]] = {}
 
 MAX_IMPORTERS: Final = 50
 """Importing statements beyond which a file is no more important."""
@@ -77,42 +76,6 @@ _GENERATED_WORDS: Final = ("generated", "protobuf", "pb", "lock")
 _VENDORED_WORDS: Final = ("vendor", "vendored", "dependency", "dependencies")
 
 
-class Signals(Struct, frozen=True, kw_only=True):
-    """Why a place scores what it does. All 0..1 but `bm25`, which is the engine's figure."""
-
-    exact: float = 0.0
-    qualified: float = 0.0
-    path: float = 0.0
-    definition: float = 0.0
-    kind: float = 0.0
-    bm25: float = 0.0
-
-
-class RankedPlace(Struct, frozen=True, kw_only=True):
-    """A place that may become a result. `score` is above 0 and not bounded; `final_score` makes it 0..1."""
-
-    place: FilePlace
-    type: PlaceType
-    line_start: int
-    line_end: int
-    score: float
-    signals: Signals
-    symbol: SymbolRow | None = None
-    enclosing: SymbolRow | None = None
-    focus: int = 0
-    """The line that says most of the query, 0 where none was looked for."""
-    imported: str = ""
-    """What an import brings in, as a person writes it."""
-    asked_first: int = 0
-    asked_last: int = 0
-    """The lines that were asked for by their number, 0 where none were."""
-
-    @property
-    def final_score(self) -> float:
-        """The score as it is shown: 0..1, in the same order, four digits."""
-        return round(self.score / (self.score + 1.0), 4)
-
-
 class _Definition(Struct, frozen=True):
     named: NamedSymbol
     value: float
@@ -120,7 +83,7 @@ class _Definition(Struct, frozen=True):
     qualified: float
 
 
-class _Spot(Struct, frozen=True):
+class _UnscoredPlace(Struct, frozen=True):
     type: PlaceType
     line_start: int
     line_end: int
@@ -154,7 +117,7 @@ def rank(
     found: Candidates,
     weights: Weights,
     kinds: frozenset[SymbolKind] | None = None,
-    phrases: Mapping[ChunkPlace, float] = NO_PHRASES,
+    phrases: Mapping[ChunkKey, float] = NO_PHRASES,
 ) -> list[RankedPlace]:
     """Returns the places of all candidates, best first; ties by path and line.
 
@@ -165,10 +128,10 @@ def rank(
     best = _FileText((), max((text.best for text in texts), default=0.0), max((text.mass for text in texts), default=0.0))
     paths = PathReader()
     places: list[RankedPlace] = []
-    for file, text in zip(found.files, texts, strict=True):
-        scored = _score(file, text, best, found, weights, paths)
+    for candidate, text in zip(found.files, texts, strict=True):
+        scored = _score(candidate, text, best, found, weights, paths)
         if scored.score > 0.0:
-            places += _places(file.place, scored, weights, kinds)
+            places += _places(candidate.file, scored, weights, kinds)
     return _in_order(places)
 
 
@@ -176,14 +139,14 @@ def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight:
     """Returns the places in the order that results when files that others import count for more, up to `weight`."""
     scaled = []
     for place in places:
-        count = min(counts.get(place.place.path, 0), MAX_IMPORTERS)
+        count = min(counts.get(place.file.path, 0), MAX_IMPORTERS)
         factor = 1.0 + weight * math.log1p(count) / math.log1p(MAX_IMPORTERS)
         scaled.append(msgspec.structs.replace(place, score=place.score * factor) if count else place)
     return _in_order(scaled)
 
 
 def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
-    return sorted(places, key=lambda place: (-place.score, place.place.path, place.line_start, place.line_end))
+    return sorted(places, key=lambda place: (-place.score, place.file.path, place.line_start, place.line_end))
 
 
 def role_scale(role: PathRole, wanted: WantedWords) -> float:
@@ -206,11 +169,11 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
 
 
 def _file_text(
-    file: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkPlace, float]
+    candidate: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkKey, float]
 ) -> _FileText:
     """The chunks of a file in the order of their own value."""
     valued = []
-    for chunk in file.chunks:
+    for chunk in candidate.chunks:
         place = (chunk.file_id, chunk.line_start)
         value = chunk.score / best_bm25 + weights.coverage * found.coverage.get(place, 0.0)
         phrase = phrases.get(place, 0.0)
@@ -221,23 +184,23 @@ def _file_text(
 
 
 def _score(
-    file: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: PathReader
+    candidate: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: PathReader
 ) -> _FileScore:
     wanted = found.wanted
-    words = paths.words(file.place.path)
+    words = paths.words(candidate.file.path)
     weighted = [(word, 1.0) for word in words.stem]
     weighted += [(word, DIRECTORY_WEIGHT) for word in words.directory]
     weighted += [(word, ABOVE_WEIGHT) for word in words.above]
     path = wanted.coverage(weighted).recall
     stem = wanted.coverage((word, 1.0) for word in words.stem).precision
-    definitions = _definitions(file.symbols, found, weights)
+    definitions = _definitions(candidate.symbols, found, weights)
     score = weights.path * path + weights.stem * stem * stem
     if text.best > 0.0:
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    score *= role_scale(paths.role(file.place.path), wanted) ** weights.role
-    return _FileScore(score, path, definitions, text.chunks, file.path_bm25)
+    score *= role_scale(paths.role(candidate.file.path), wanted) ** weights.role
+    return _FileScore(score, path, definitions, text.chunks, candidate.path_bm25)
 
 
 def _definition_score(definition: _Definition, weights: Weights) -> float:
@@ -279,7 +242,7 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
     return exact, qualified
 
 
-def _places(file: FilePlace, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
+def _places(file: IndexedFile, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
     """The places of a file, best first: a chunk that holds the message asked for, its leading definitions, its chunks."""
     definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
     leading = [item for item in definitions if item.exact or item.qualified]
@@ -288,39 +251,39 @@ def _places(file: FilePlace, scored: _FileScore, weights: Weights, kinds: frozen
     elif not leading and kinds is not None:
         leading = definitions
     chunks = scored.chunks[:MAX_PLACES_PER_FILE]
-    spots = [_chunk_spot(item.chunk, scored) for item in chunks[:1] if item.is_quoted]
-    spots += [_definition_spot(item, scored) for item in leading[:MAX_PLACES_PER_FILE]]
+    unscored = [_chunk_place(item.chunk, scored) for item in chunks[:1] if item.is_quoted]
+    unscored += [_definition_place(item, scored) for item in leading[:MAX_PLACES_PER_FILE]]
     for item in chunks:
         first, last = item.chunk.line_start, item.chunk.line_end
-        if all(last < spot.line_start or first > spot.line_end for spot in spots):
-            spots.append(_chunk_spot(item.chunk, scored))
-    if not spots and kinds is None:
+        if all(last < part.line_start or first > part.line_end for part in unscored):
+            unscored.append(_chunk_place(item.chunk, scored))
+    if not unscored and kinds is None:
         signals = Signals(path=round(scored.path, 4), bm25=round(scored.path_bm25, 4))
-        spots.append(_Spot("file", 1, max(1, file.line_count), None, signals))
+        unscored.append(_UnscoredPlace("file", 1, max(1, file.line_count), None, signals))
     scale = 1.0
     places = []
-    for index, spot in enumerate(spots[:MAX_PLACES_PER_FILE]):
+    for index, part in enumerate(unscored[:MAX_PLACES_PER_FILE]):
         scale *= 1.0 if index == 0 else (SECOND_PLACE if index == 1 else FURTHER_PLACES) ** weights.diversity
         places.append(
             RankedPlace(
-                place=file,
-                type=spot.type,
-                line_start=spot.line_start,
-                line_end=spot.line_end,
+                file=file,
+                type=part.type,
+                line_start=part.line_start,
+                line_end=part.line_end,
                 score=scored.score * scale,
-                signals=spot.signals,
-                symbol=spot.symbol,
+                signals=part.signals,
+                symbol=part.symbol,
             )
         )
     return places
 
 
-def _chunk_spot(chunk: ChunkHit, scored: _FileScore) -> _Spot:
+def _chunk_place(chunk: ChunkHit, scored: _FileScore) -> _UnscoredPlace:
     signals = Signals(path=round(scored.path, 4), bm25=round(chunk.score, 4))
-    return _Spot("snippet", chunk.line_start, chunk.line_end, None, signals)
+    return _UnscoredPlace("snippet", chunk.line_start, chunk.line_end, None, signals)
 
 
-def _definition_spot(item: _Definition, scored: _FileScore) -> _Spot:
+def _definition_place(item: _Definition, scored: _FileScore) -> _UnscoredPlace:
     row = item.named.row
     around = [
         valued.chunk.score
@@ -335,4 +298,4 @@ def _definition_spot(item: _Definition, scored: _FileScore) -> _Spot:
         kind=KIND_WEIGHT[row.kind],
         bm25=round(max(item.named.bm25, *around), 4) if around else round(item.named.bm25, 4),
     )
-    return _Spot("symbol", row.line_start, row.line_end, row, signals)
+    return _UnscoredPlace("symbol", row.line_start, row.line_end, row, signals)

@@ -13,21 +13,21 @@ from codecompass.languages.words import word_set
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import RelatedAnchor, RelatedSymbol, RelatedSymbolsReply
 from codecompass.protocol.requests import FindRelatedSymbols
-from codecompass.query.anchors import the_symbol
 from codecompass.query.exact_names import ordered, symbol_handle
-from codecompass.query.hits import never
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.ranking import RankedPlace
+from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.options import no_deadline
+from codecompass.query.search_hits import RankedPlace
 from codecompass.query.shaping import stable_handle
-from codecompass.query.source import comment_marks, lines_of
+from codecompass.query.source_lines import comment_marks, lines_of
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.facts import ImportRow, SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import ImportRow, SymbolRow
 
 Relation = Literal["same_file", "same_module", "same_package", "imported"]
 
 MAX_PER_RELATION: Final = 500
-SAME_NAME_LIMIT: Final = 200
+MAX_IMPORTED_NAMESAKES: Final = 200
 MAX_IMPORTS: Final = 200
 
 _OUTER_DIRECTORIES: Final = frozenset({"src", "lib", "packages", "crates", "apps", "libs", "pkg", "internal", "cmd"})
@@ -38,13 +38,13 @@ def find_related_symbols(
     snapshot: Snapshot,
     request: FindRelatedSymbols,
     state: AnswerState,
-    is_expired: Callable[[], bool] = never,
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> RelatedSymbolsReply:
     """Returns related symbols: of the same file, directory, package (as far as the scope goes), then imported ones.
 
     Within a relation they come by path and line. Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = the_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
     seen = {anchor.id}
     related: list[RelatedSymbol] = []
     is_partial = False
@@ -103,7 +103,7 @@ def _definitions(snapshot: Snapshot, row: ImportRow) -> list[SymbolRow]:
     if row.name not in ("", "*", "default"):
         named = [
             found
-            for found in snapshot.facts.symbols_named(row.name, SAME_NAME_LIMIT)
+            for found in snapshot.facts.symbols_named(row.name, MAX_IMPORTED_NAMESAKES)
             if found.name == row.name and _is_in(found.path, row.target)
         ]
         if named:
@@ -145,7 +145,7 @@ MAX_LINES: Final = 80
 MAX_LOOKUPS: Final = 40
 """Distinct names of one piece of code that are looked up, in the order in which they stand there."""
 
-NEEDED_NAME_LIMIT: Final = 20
+MAX_NEEDED_NAMESAKES: Final = 20
 SHORTEST_NAME: Final = 3
 
 KEYWORDS: Final = word_set(
@@ -162,7 +162,7 @@ _NEEDED_KINDS: Final[frozenset[SymbolKind]] = frozenset(
 )
 
 
-def needs_of(snapshot: Snapshot, places: Sequence[RankedPlace]) -> list[tuple[SymbolRow, RankedPlace]]:
+def needed_definitions(snapshot: Snapshot, places: Sequence[RankedPlace]) -> list[tuple[SymbolRow, RankedPlace]]:
     """Returns the definitions that the code at `places` needs, each with the first place that needs it: those that most
     places need first, then in the order of the text. What lies inside one of the places is left out."""
     counts: dict[int, int] = {}
@@ -177,22 +177,22 @@ def needs_of(snapshot: Snapshot, places: Sequence[RankedPlace]) -> list[tuple[Sy
 
 def _named_in(snapshot: Snapshot, place: RankedPlace) -> Iterable[SymbolRow]:
     last = min(place.line_end, place.line_start + MAX_LINES)
-    lines = lines_of(snapshot, place.place.id, place.line_start, last)
-    marks = comment_marks(place.place.language)
+    lines = lines_of(snapshot, place.file.id, place.line_start, last)
+    marks = comment_marks(place.file.language)
     # A sentence in a comment begins with a capital letter, as the name of a type does: `When`, `Returns`.
     text = "\n".join(line for line in lines if not line.lstrip().startswith(marks))
     called = set(_CALLED.findall(text))
     names = dict.fromkeys(name for name in _NAME.findall(text) if len(name) >= SHORTEST_NAME)
     likely = [name for name in names if (name in called or name[:1].isupper()) and name.lower() not in KEYWORDS]
-    imported = {row.target for row in snapshot.facts.imports_of(place.place.id) if row.target}
+    imported = {row.target for row in snapshot.facts.imports_of(place.file.id) if row.target}
     paths = PathReader()
     for name in likely[:MAX_LOOKUPS]:
         known = [
             row
-            for row in snapshot.facts.symbols_named(name, NEEDED_NAME_LIMIT)
+            for row in snapshot.facts.symbols_named(name, MAX_NEEDED_NAMESAKES)
             if row.name == name and row.kind in _NEEDED_KINDS and paths.role(row.path).rank == 0
         ]
-        here = [row for row in known if row.file_id == place.place.id] or [row for row in known if row.path in imported]
+        here = [row for row in known if row.file_id == place.file.id] or [row for row in known if row.path in imported]
         chosen = here or known
         if len(chosen) == 1:
             yield chosen[0]
@@ -200,4 +200,4 @@ def _named_in(snapshot: Snapshot, place: RankedPlace) -> Iterable[SymbolRow]:
 
 def _holds(place: RankedPlace, row: SymbolRow) -> bool:
     """Whether a place is the definition, lies in it, or has it inside."""
-    return place.place.id == row.file_id and place.line_start <= row.line_end and place.line_end >= row.line_start
+    return place.file.id == row.file_id and place.line_start <= row.line_end and place.line_end >= row.line_start

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.query.intent import QueryIntent
-from codecompass.query.tokens import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
-from codecompass.store.facts import FilePlace, SymbolRow
+from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
 from codecompass.store.text import ChunkHit, FieldBoost, Filter, WordQuery
 
-SAME_NAME_LIMIT: Final = 200
+MAX_NAMESAKES: Final = 200
 """Definitions of one name that are looked at; more of the same name do not change a page."""
 
 MAX_INFLECTIONS: Final = 40
@@ -31,7 +31,7 @@ MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
 
 
-ChunkPlace = tuple[int, int]
+ChunkKey = tuple[int, int]
 """A file and the first line of a chunk in it."""
 
 
@@ -45,7 +45,7 @@ class NamedSymbol(Struct, frozen=True):
 class FileCandidate(Struct, frozen=True):
     """A file with its hits, chunks best first, and what the engine gave for the words of its path."""
 
-    place: FilePlace
+    file: IndexedFile
     chunks: tuple[ChunkHit, ...]
     symbols: tuple[NamedSymbol, ...]
     path_bm25: float
@@ -59,7 +59,7 @@ class Candidates(Struct, frozen=True):
     """
 
     files: tuple[FileCandidate, ...]
-    coverage: Mapping[ChunkPlace, float]
+    coverage: Mapping[ChunkKey, float]
     words: tuple[QueryWord, ...]
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
@@ -82,15 +82,15 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflecti
     symbols_by_file: dict[int, list[NamedSymbol]] = {}
     for symbol in symbols:
         symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
-    places = snapshot.facts.places_by_id(sorted({*chunks_by_file, *symbols_by_file, *paths}))
+    indexed = snapshot.facts.indexed_files(sorted({*chunks_by_file, *symbols_by_file, *paths}))
     files = tuple(
         FileCandidate(
-            place,
+            file,
             tuple(chunks_by_file.get(file_id, ())),
             tuple(symbols_by_file.get(file_id, ())),
             paths.get(file_id, 0.0),
         )
-        for file_id, place in sorted(places.items())
+        for file_id, file in sorted(indexed.items())
     )
     names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
     worth = _worth(snapshot, words)
@@ -123,13 +123,13 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
     for name in names:
         if not could_name(name, len(names)):
             continue
-        for row in facts.symbols_named(name[-1], SAME_NAME_LIMIT):
+        for row in facts.symbols_named(name[-1], MAX_NAMESAKES):
             if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 
 
-def _coverage(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkPlace, float]:
+def _coverage(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkKey, float]:
     total = sum(worth.values())
     if len(worth) < MIN_COVERED_WORDS or total <= 0.0:
         return {}

@@ -14,27 +14,27 @@ from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import retrieval
-from codecompass.query.boundaries import refine
+from codecompass.query.enclosing_definitions import fit_to_definition
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
-from codecompass.query.hits import Hits, never
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.locations import asked_lines, named_files
-from codecompass.query.messages import find_messages, message_places
+from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.name_reading import frames
+from codecompass.query.named_definitions import definition_place, named_definitions
+from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
-from codecompass.query.pointed import definition_place, pointed_places
-from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, RankedPlace, rank, with_importers
+from codecompass.query.query_words import QueryWord, query_words
+from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.retrieval import retrieve
-from codecompass.query.settings import QuerySettings
-from codecompass.query.shaping import Shape, Shown, ranking_reasons, shape
-from codecompass.query.tokens import QueryWord, query_words
-from codecompass.store.facts import FileRow
+from codecompass.query.search_hits import Hit, Hits, RankedPlace
+from codecompass.query.shaping import Shape, ranking_reasons, shape
+from codecompass.query.traces_and_signatures import frames
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import FileRow
 from codecompass.store.text import Filter
 
 SURE_SCORE: Final = 20.0
@@ -53,8 +53,8 @@ def find(
     snapshot: Snapshot,
     request: SearchCode,
     limit: int,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-    is_expired: Callable[[], bool] = never,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
     *,
     page: int | None = None,
     root: str = "",
@@ -70,7 +70,7 @@ def find(
     where = index_filter(snapshot, request.language, request.path)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
-        hits = scan(snapshot, request, limit, where, kinds, settings, is_expired)
+        hits = scan(snapshot, request, limit, where, kinds, options, is_expired)
         if hits.shown:
             return hits
         why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
@@ -78,24 +78,24 @@ def find(
     text = well_formed(request.query)
     known = symbol_of_handle(snapshot, text)
     if known is not None:
-        return Hits(shown=(Shown(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
+        return Hits(shown=(Hit(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
     intent = classify(text)
     query = unquoted(text)
-    weights = retrieval.weights_for(intent, settings.without_signals)
+    weights = retrieval.weights_for(intent, options.without_signals)
     found = retrieve(snapshot, query, page, where, weights.inflection)
-    messages = [] if "phrase" in settings.without_signals else find_messages(snapshot, query, where, is_expired)
+    messages = [] if "phrase" in options.without_signals else find_messages(snapshot, query, where, is_expired)
     # What comes now is quick, and without it there would be no answer at all.
     is_partial = is_expired()
     phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
     ranked = rank(found, weights, kinds, phrases)
-    best_paths = list(dict.fromkeys(place.place.path for place in ranked))[: max(WEIGHED_FILES, page)]
+    best_paths = list(dict.fromkeys(place.file.path for place in ranked))[: max(WEIGHED_FILES, page)]
     ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
     unknown = unknown_words(snapshot, query)
     if unknown:
         ranked = []
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
-        pointed = pointed_places(snapshot, query, intent, ranked, where)
+        pointed = named_definitions(snapshot, query, intent, ranked, where)
         ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
     # A trace says where it comes from better than the message above it; a single place beside a message does not.
     above = best if len(frames(query)) > 1 else ranked[0].score if ranked else 0.0
@@ -109,11 +109,11 @@ def find(
             warnings = (f"no indexed file has the path {listed((query if asked is None else asked.path,))}",)
         # A line that is asked for by its place is the whole answer.
         ranked = named if named and asked is not None else named + ranked
-    if request.limit is None and settings.answers == "text" and quoted:
+    if request.limit is None and options.answers == "text" and quoted:
         # Whoever pastes a message wants the line that it comes from; what else has its words is there to be asked for.
         exact = any(item.is_exact and item.is_sure for item in messages)
         limit = min(limit, len(quoted) + (0 if exact else OTHERS_BESIDE_A_MESSAGE))
-    shown: list[Shown] = []
+    shown: list[Hit] = []
     seen: set[tuple[int, int, int]] = set()
     duplicates = 0
     for candidate in ranked:
@@ -122,15 +122,15 @@ def find(
         if shown and not is_partial and is_expired():
             is_partial = True
             break
-        place = candidate if candidate.focus else refine(snapshot, candidate, found.wanted, kinds)
+        place = candidate if candidate.focus else fit_to_definition(snapshot, candidate, found.wanted, kinds)
         if place is None:
             continue
-        key = (place.place.id, place.line_start, place.line_end)
+        key = (place.file.id, place.line_start, place.line_end)
         if key in seen or (candidate not in quoted and _is_around(place, quoted)):
             duplicates += 1
             continue
         seen.add(key)
-        shown.append(Shown(place=place))
+        shown.append(Hit(place=place))
     return Hits(
         shown=tuple(shown),
         intent=intent,
@@ -170,7 +170,7 @@ def _of_words(
 def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
     """Whether a place that is no definition is there for a line that is shown as that of a message already."""
     return place.type == "snippet" and any(
-        place.place.id == other.place.id and other.line_start <= place.focus <= other.line_end for other in quoted
+        place.file.id == other.file.id and other.line_start <= place.focus <= other.line_end for other in quoted
     )
 
 
@@ -182,8 +182,8 @@ def explain_path(
     snapshot: Snapshot,
     request: SearchCode,
     path: str,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-    is_expired: Callable[[], bool] = never,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> PathExplanation:
     """Returns what became of a file in the search `request`.
 
@@ -197,10 +197,10 @@ def explain_path(
     path = file.path
     if file.status != "indexed":
         return PathExplanation(path=path, verdict="skipped", skip_reason=file.reason)
-    limit = request.limit or settings.default_limit
-    hits = find(snapshot, request, ALL, settings, is_expired, page=limit)
+    limit = request.limit or options.default_limit
+    hits = find(snapshot, request, ALL, options, is_expired, page=limit)
     missing = _missing_words(snapshot, request, file.id)
-    rank = next((rank for rank, shown in enumerate(hits.shown, 1) if shown.place.place.id == file.id), None)
+    rank = next((rank for rank, shown in enumerate(hits.shown, 1) if shown.place.file.id == file.id), None)
     if rank is not None:
         return PathExplanation(
             path=path,
@@ -242,8 +242,8 @@ def _passes(snapshot: Snapshot, request: SearchCode, file_id: int) -> bool:
     where = index_filter(snapshot, request.language, request.path)
     if where.file_ids is not None and file_id not in where.file_ids:
         return False
-    place = snapshot.facts.places_by_id([file_id])[file_id]
-    return not where.languages or place.language in where.languages
+    file = snapshot.facts.indexed_files([file_id])[file_id]
+    return not where.languages or file.language in where.languages
 
 
 NEAR_MISS_LOOKS: Final = 1_000
@@ -259,16 +259,16 @@ def search_code(
     snapshot: Snapshot,
     request: SearchCode,
     state: AnswerState,
-    settings: QuerySettings = QuerySettings(),  # noqa: B008 (frozen)
-    is_expired: Callable[[], bool] = never,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> SearchCodeReply:
     """Returns the answer to `request`. `is_expired` is asked during scans, which then end with what they have.
 
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
-    limit = request.limit or settings.default_limit
+    limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
-    hits = find(snapshot, request, limit, settings, is_expired, root=state.workspace)
+    hits = find(snapshot, request, limit, options, is_expired, root=state.workspace)
     page = shape(
         snapshot,
         hits.shown,
@@ -276,13 +276,13 @@ def search_code(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,
-            answers=settings.answers,
-            pattern=word_pattern(request.query) if settings.answers == "text" and request.mode == "auto" else None,
+            answers=options.answers,
+            pattern=word_pattern(request.query) if options.answers == "text" and request.mode == "auto" else None,
             with_docs=request.docs,
-            max_bytes=settings.result_bytes(request.limit),
+            max_bytes=options.result_bytes(request.limit),
         ),
     )
-    level = request.ranking_explain_level or settings.ranking_explain_level
+    level = request.ranking_explain_level or options.ranking_explain_level
     metadata = answer_metadata(snapshot, state, warnings=hits.warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
     return SearchCodeReply(
         results=page.results,
@@ -294,7 +294,7 @@ def search_code(
             safety_limit_applied=page.is_cut,
             suppressed_duplicate_count=hits.duplicates,
             ranking_reasons=ranking_reasons(hits.shown[: len(page.results)], level),
-            why_not=explain_path(snapshot, request, request.why_not, settings, is_expired) if request.why_not else None,
+            why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
         ),
     )
 
@@ -320,6 +320,6 @@ def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: 
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
     looks = itertools.count()
     enough = lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()  # noqa: E731
-    if not find(snapshot, without_case, 1, QuerySettings(max_matched_lines=1), enough).shown:
+    if not find(snapshot, without_case, 1, QueryOptions(max_matched_lines=1), enough).shown:
         return ()
     return (NextAction(tool="search_code", query=pattern, mode="regex"),)

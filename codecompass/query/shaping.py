@@ -17,16 +17,16 @@ from codecompass import identity
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
-from codecompass.protocol.replies import MatchedLine, Result, SymbolReference
+from codecompass.protocol.replies import Result, SymbolReference
 from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.locations import lines_shown
-from codecompass.query.ranking import RankedPlace
-from codecompass.query.source import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
+from codecompass.query.search_hits import Hit, RankedPlace
+from codecompass.query.source_lines import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
 from codecompass.settings import AnswerForm
-from codecompass.store.facts import SymbolRow
 from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
 
 SNIPPET_CHARACTERS: Final = 160
 MAX_RELATED: Final = 5
@@ -64,15 +64,7 @@ class Page(Struct, frozen=True):
     is_cut: bool
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """A place, the lines that a literal or regular expression matched in it, and how it has the name that was asked for."""
-
-    place: RankedPlace
-    matched_lines: tuple[MatchedLine, ...] = ()
-    match: str = ""
-
-
-def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
+def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: Shape) -> Page:
     """Returns the results of a page in the order of `shown`, as many as fit; the first always does.
 
     Bodies that would crowd later results out are left out, and counted: where something is says more than nothing.
@@ -93,7 +85,7 @@ def shape(snapshot: Snapshot, shown: Sequence[Shown], wanted: Shape) -> Page:
     return Page(tuple(results), is_cut=False)
 
 
-def ranking_reasons(shown: Sequence[Shown], level: ExplainLevel) -> tuple[RankingReason, ...]:
+def ranking_reasons(shown: Sequence[Hit], level: ExplainLevel) -> tuple[RankingReason, ...]:
     """Returns one entry for each result, or none at level `off`."""
     if level == "off":
         return ()
@@ -123,7 +115,7 @@ def _without_body(result: Result) -> Result:
     return msgspec.structs.replace(result, body="", body_line_start=0, body_lines_omitted=omitted)
 
 
-def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
     place, level = item.place, wanted.detail_level
     row = place.symbol
     named = row or place.enclosing
@@ -135,7 +127,7 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     body = body_of(snapshot, place, with_docs=wanted.with_docs) if shows_body else NO_BODY
     content = _content(snapshot, place) if (shows_text or shows_body) and wanted.with_content else ""
     return Result(
-        path=place.place.path,
+        path=place.file.path,
         line_start=place.line_start,
         line_end=place.line_end,
         kind=named.kind if named else "use" if place.imported else "",
@@ -143,7 +135,7 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
         match=item.match,
         qualified_name=named.qualified_name if named and is_described else "",
         signature=row.signature if row and is_described else "",
-        language=place.place.language if is_described else "",
+        language=place.file.language if is_described else "",
         visibility=row.visibility if row and is_described else "",
         symbol_id=symbol_handle(snapshot, row) if row else "",
         # The ids of symbols are dear: 38 bytes of the 500 that a hit may take, so the second one waits for `context`.
@@ -168,7 +160,7 @@ def _result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     )
 
 
-def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
+def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
     """What a reader sees of a hit: where it is, what it is, the lines that matter."""
     place = item.place
     row = place.symbol
@@ -176,7 +168,7 @@ def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
     is_brief = wanted.compact or wanted.detail_level == "location"
     level: DetailLevel = "location" if is_brief else wanted.detail_level
     return Result(
-        path=place.place.path,
+        path=place.file.path,
         line_start=place.line_start,
         line_end=place.line_end,
         kind=named.kind if named else "use" if place.imported else "",
@@ -191,11 +183,11 @@ def _text_result(snapshot: Snapshot, item: Shown, wanted: Shape) -> Result:
 
 def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
     """Returns the `result_id` of a place that is no symbol."""
-    return identity.result_id(snapshot.project_id, place.place.path, place.line_start, place.line_end)
+    return identity.result_id(snapshot.project_id, place.file.path, place.line_start, place.line_end)
 
 
 def _snippet(snapshot: Snapshot, place: RankedPlace) -> str:
-    lines = lines_of(snapshot, place.place.id, place.focus, place.focus) if place.focus else []
+    lines = lines_of(snapshot, place.file.id, place.focus, place.focus) if place.focus else []
     text = lines[0].strip() if lines else ""
     return text if len(text) <= SNIPPET_CHARACTERS else text[: SNIPPET_CHARACTERS - 1] + "…"
 
@@ -205,14 +197,14 @@ def _preview(snapshot: Snapshot, place: RankedPlace) -> str:
     if place.symbol is None and place.focus:
         first = max(first, min(place.focus - LINES_ABOVE_FOCUS, place.line_end - PREVIEW_LINES + 1))
     last = min(place.line_end, first + PREVIEW_LINES)
-    text = textwrap.dedent("\n".join(lines_of(snapshot, place.place.id, first, last)))
-    return excerpt(text.split("\n"), place.place.language, PREVIEW_LINES, PREVIEW_CHARACTERS)
+    text = textwrap.dedent("\n".join(lines_of(snapshot, place.file.id, first, last)))
+    return excerpt(text.split("\n"), place.file.language, PREVIEW_LINES, PREVIEW_CHARACTERS)
 
 
 def _content(snapshot: Snapshot, place: RankedPlace) -> str:
     last = min(place.line_end, place.line_start + CONTENT_LINES)
-    lines = lines_of(snapshot, place.place.id, place.line_start, last)
-    return excerpt(lines, place.place.language, CONTENT_LINES, CONTENT_CHARACTERS)
+    lines = lines_of(snapshot, place.file.id, place.line_start, last)
+    return excerpt(lines, place.file.language, CONTENT_LINES, CONTENT_CHARACTERS)
 
 
 def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> SymbolReference | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from codecompass.jobs import Interruption, Job
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.requests import IndexStatus
@@ -11,7 +12,7 @@ from codecompass.protocol.state_replies import ActiveJob, FileState, IndexStatus
 from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
 from codecompass.store.index import Snapshot
-from codecompass.store.job_log import Interruption, Job
+from codecompass.store.job_log import JobRecord
 
 
 class JobsState(Struct, frozen=True, kw_only=True):
@@ -97,10 +98,10 @@ def _file(snapshot: Snapshot, path: str) -> FileState:
     )
 
 
-def jobs_state(active: Job | None, recent: Sequence[Job], interruption: Interruption | None) -> JobsState:
-    """Returns what the log says of a project's jobs, as the protocol says it."""
+def jobs_state(active: Job | None, recent: Sequence[JobRecord], interruption: Interruption | None) -> JobsState:
+    """Returns a project's jobs as the protocol shows them."""
     return JobsState(
-        active_job=None if active is None else _logged_active(active),
+        active_job=None if active is None else active_job(active),
         recent_jobs=tuple(_recent(job) for job in recent),
         interrupted_recovery_report=None if interruption is None else interrupted_report(interruption),
     )
@@ -116,10 +117,11 @@ def interrupted_report(interruption: Interruption) -> InterruptedReport:
     )
 
 
-def _logged_active(job: Job) -> ActiveJob:
+def active_job(job: Job) -> ActiveJob:
+    """Returns a job in progress as the protocol shows it."""
     return ActiveJob(
         job_id=job.job_id,
-        progress_token=f"index-job-{job.job_id}",
+        progress_token=job.progress_token,
         mode=job.mode,
         status=job.status,
         files_scanned=job.progress.files_scanned,
@@ -130,7 +132,7 @@ def _logged_active(job: Job) -> ActiveJob:
     )
 
 
-def _recent(job: Job) -> RecentJob:
+def _recent(job: JobRecord) -> RecentJob:
     return RecentJob(
         job_id=job.job_id,
         ref=job.ref,

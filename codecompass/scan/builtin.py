@@ -1,7 +1,7 @@
-"""What is left out without anybody asking: generated directories, hidden entries, secrets. Tables and name tests only.
+"""The built-in exclusions: generated directories, hidden entries, secrets. Tables and tests of names only.
 
-The tables count for components below the workspace root, never for the root itself or what is above it. A
-`.codecompassignore` line with `!` takes back any of them but `.git`.
+They apply to components below the workspace root, never to the root itself or above. A `.codecompassignore` line with `!`
+includes any of them again, but not `.git`.
 """
 
 from collections.abc import Container
@@ -38,10 +38,10 @@ ALWAYS: Final = frozenset(
         ".jj",
     ]
 )
-"""Directories that hold no source, whoever tracks them: installed packages, caches, other version control."""
+"""Directories that hold no source, even if tracked: installed packages, caches, other version control."""
 
 UNLESS_TRACKED: Final = frozenset(["build", "dist", "target", "vendor"])
-"""Directories that are output in most projects and source in some: left out where git tracks nothing below them."""
+"""Directories that are output in most projects and source in some: left out where git tracks nothing in them."""
 
 VISIBLE_HIDDEN: Final = frozenset(
     [
@@ -89,7 +89,7 @@ VISIBLE_HIDDEN: Final = frozenset(
         ".swiftlint.yml",
     ]
 )
-"""Hidden names that are part of a project's source even before, or without, git tracking them."""
+"""Hidden names that are part of a project's source even where git does not track them."""
 
 _CACHE_MARKERS: Final = {"pyvenv.cfg": "a Python virtual environment", "CACHEDIR.TAG": "marked as a cache"}
 
@@ -124,7 +124,7 @@ _HARMLESS_ENVIRONMENTS: Final = (".example", ".sample", ".template", ".dist")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a file of this name is expected to hold a password or a private key. Case does not matter."""
+    """Whether a file of this name probably holds a password or a private key. Ignores case."""
     lowered = name.lower()
     if lowered in _SECRET_NAMES or lowered[lowered.rfind(".") :] in _SECRET_ENDINGS:
         return True
@@ -132,7 +132,7 @@ def is_secret(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether an untracked entry of this name is left out for being hidden."""
+    """Whether an untracked entry of this name is left out because it is hidden."""
     return name.startswith(".") and name not in VISIBLE_HIDDEN
 
 
@@ -150,8 +150,8 @@ BARE_REPOSITORY: Final = Rule(SOURCE, 0, "a bare git repository")
 
 
 def content_rule(names: Container[str]) -> Rule | None:
-    """Returns the rule that leaves an untracked directory out for what it holds: a virtual environment under any name,
-    a directory marked as a cache (the convention of CACHEDIR.TAG), a bare repository. None for any other."""
+    """Returns the rule that excludes an untracked directory because of its content: a virtual environment of any name, a
+    directory marked as a cache by CACHEDIR.TAG, a bare repository. None for any other."""
     for marker, meaning in _CACHE_MARKERS.items():
         if marker in names:
             return Rule(SOURCE, 0, f"{marker} ({meaning})")

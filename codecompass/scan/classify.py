@@ -1,7 +1,7 @@
-"""What a file is, from its bytes: text and in which encoding, or why it is not indexed.
+"""Classifies a file by its bytes: text in a known encoding, or why it is not indexed.
 
-Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Line ends stay as
-they are, so that line numbers do.
+Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Line ends are kept, so
+line numbers stay right.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from codecompass.languages.records import SkipReason
 from codecompass.units import KIB, MIB
 
 BINARY_PROBE_BYTES: Final = 8 * KIB
-"""A NUL in so many bytes from the beginning makes a file binary, as it does for git."""
+"""A NUL in the first so many bytes makes a file binary, as it does for git."""
 
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -20,10 +20,10 @@ _UTF32_LITTLE_MARK: Final = b"\xff\xfe\x00\x00"
 
 
 class TextLimits(Struct, frozen=True):
-    """Beyond these a text is not indexed. Lines are counted in characters without their line feed.
+    """Beyond these a text is not indexed. The length of a line is in characters without the line feed.
 
-    The mean counts from `mean_applies_from_bytes` on: an icon or a small JSON document on one line is still worth
-    finding, while what minifiers write is long.
+    The mean applies to files of `mean_applies_from_bytes` or more: an icon or a small JSON document on one line is worth
+    indexing, while minified files are long.
     """
 
     max_file_bytes: int = MIB
@@ -36,10 +36,10 @@ DEFAULT_LIMITS: Final = TextLimits()
 
 
 def text_limits(*, max_file_bytes: int, max_line_characters: int) -> TextLimits:
-    """Returns the limits that two settings stand for.
+    """Returns the limits that follow from two settings.
 
-    Whoever allows longer lines wants such files: the mean grows in the same proportion. It never falls below its default,
-    which ordinary prose reaches.
+    The mean grows in proportion to the longest line, because a user who allows longer lines wants such files. It never
+    falls below its default, which ordinary prose reaches.
     """
     mean = max_line_characters * DEFAULT_LIMITS.max_mean_line_characters // DEFAULT_LIMITS.max_line_characters
     return TextLimits(

@@ -1,7 +1,7 @@
-"""Why one path is, or is not, in the index: the answer of `status --path FILE`.
+"""Explains why one path is, or is not, in the index: the answer of `status --path FILE`.
 
-Goes down to the path through the same `Place`s as the walk, and looks at the content as a worker would. What this says
-and what `scan` lists agree by construction, and by a test that asks for every path of a tree.
+Reaches the path through the same `DirectoryPolicy`s as the walk and classifies the content as a worker does, so it agrees with
+what `scan` lists; a test compares the two for every path of a tree.
 """
 
 import os
@@ -14,19 +14,19 @@ from codecompass.languages.records import SkipReason
 from codecompass.scan import classify
 from codecompass.scan.files import read_regular_file
 from codecompass.scan.ignore import Rule
-from codecompass.scan.policy import Place, root_place
-from codecompass.scan.rules import ScanRules, Workspace
+from codecompass.scan.policy import DirectoryPolicy, root_policy
+from codecompass.scan.rules import ScanContext, ScanRules
 from codecompass.scan.walk import is_utf8, printable, skip_reason, unreadable_reason
 
 Verdict = Literal["indexed", "skipped", "ignored", "directory", "missing", "outside_root"]
-"""`skipped` comes with a `skip_reason`, `ignored` with a `rule`; `directory` is one that is entered."""
+"""`skipped` comes with a `skip_reason`, `ignored` with a `rule`; `directory` is a directory that is entered."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
     """Why a path is indexed or not. `path` is relative to the root, or absolute where it lies outside.
 
-    `rule` is the pattern that leaves it out, which may stand in a directory above. `is_tracked` is git's word on the
-    path itself. `sentence` says all this to a person.
+    `rule` is the pattern that leaves it out, which may be in a directory above. `is_tracked` says whether git tracks the
+    path itself. `sentence` is the whole explanation, for people.
     """
 
     path: str
@@ -60,11 +60,11 @@ def explain(
     The path is taken as written but for `.` and `..`: a path through a symbolic link is explained by the link. Never
     raises for any path; a root that does not exist makes every path missing. Runs `git ls-files` as a scan does.
     """
-    workspace = Workspace(root, rules)
-    relative = _relative(root, workspace.root, path)
+    context = ScanContext(root, rules)
+    relative = _relative(root, context.root, path)
     if relative is None:
         return Explanation(path=path, verdict="outside_root", sentence=f"{printable(path)} lies outside the workspace")
-    return _Descent(workspace, relative, max_line_characters).explain()
+    return _PathExplainer(context, relative, max_line_characters).explain()
 
 
 def _relative(root: str, real_root: str, path: str) -> str | None:
@@ -79,20 +79,20 @@ def _relative(root: str, real_root: str, path: str) -> str | None:
     return None
 
 
-class _Descent:
-    def __init__(self, workspace: Workspace, path: str, max_line_characters: int) -> None:
-        self._workspace = workspace
+class _PathExplainer:
+    def __init__(self, context: ScanContext, path: str, max_line_characters: int) -> None:
+        self._context = context
         self._path = path
         self._max_line_characters = max_line_characters
 
     def explain(self) -> Explanation:
-        place = root_place(self._workspace)
+        policy = root_policy(self._context)
         components = self._path.split("/") if self._path else []
         for depth, name in enumerate(components):
             path = "/".join(components[: depth + 1])
             is_last = depth == len(components) - 1
             try:
-                rule = place.arrive(self._names(place))
+                rule = policy.enter(self._names(policy))
                 if rule is not None:
                     return self._ignored(rule)
                 status = os.lstat(self._absolute(path))
@@ -101,31 +101,33 @@ class _Descent:
             except OSError as error:
                 return self._skipped(unreadable_reason(error))
             if not S_ISDIR(status.st_mode):
-                return self._explain_file(place, path, name, status, is_last=is_last)
-            judged = place.judge_directory(path, name)
-            if isinstance(judged, Rule):
-                return self._ignored(judged)
+                return self._explain_file(policy, path, name, status, is_last=is_last)
+            decision = policy.check_directory(path, name)
+            if isinstance(decision, Rule):
+                return self._ignored(decision)
             if not is_utf8(name):
                 return self._skipped("path_not_utf8")
-            place = judged
-        return self._explain_directory(place)
+            policy = decision
+        return self._explain_directory(policy)
 
-    def _explain_file(self, place: Place, path: str, name: str, status: os.stat_result, *, is_last: bool) -> Explanation:
-        judged = place.judge_file(path, name)
-        if isinstance(judged, Rule):
-            return self._ignored(judged)
-        reason = judged or skip_reason(self._workspace, path, status)
+    def _explain_file(
+        self, policy: DirectoryPolicy, path: str, name: str, status: os.stat_result, *, is_last: bool
+    ) -> Explanation:
+        decision = policy.check_file(path, name)
+        if isinstance(decision, Rule):
+            return self._ignored(decision)
+        reason = decision or skip_reason(self._context, path, status)
         if not is_last:
-            # The path goes on through something that is no directory: a link is never followed, a file holds nothing.
+            # The path continues through something that is not a directory: a link is never followed, a file holds nothing.
             if reason in ("symlink", "symlink_outside_root"):
                 return self._skipped(reason)
             return self._answer("missing", "there is no such file")
         reason = reason or self._content_reason(path)
         return self._answer("indexed", "it is indexed") if reason is None else self._skipped(reason)
 
-    def _explain_directory(self, place: Place) -> Explanation:
+    def _explain_directory(self, policy: DirectoryPolicy) -> Explanation:
         try:
-            rule = place.arrive(self._names(place))
+            rule = policy.enter(self._names(policy))
         except (FileNotFoundError, NotADirectoryError):
             return self._answer("missing", "there is no such file")
         except OSError as error:
@@ -135,7 +137,7 @@ class _Descent:
         return self._answer("directory", "it is a directory, and what belongs to the workspace in it is indexed")
 
     def _content_reason(self, path: str) -> SkipReason | None:
-        max_bytes = self._workspace.rules.max_file_bytes
+        max_bytes = self._context.rules.max_file_bytes
         try:
             data = read_regular_file(self._absolute(path), max_bytes + 1)
         except OSError:
@@ -144,11 +146,11 @@ class _Descent:
         outcome = classify.classify(data, limits)
         return None if isinstance(outcome, classify.Text) else outcome
 
-    def _names(self, place: Place) -> frozenset[str]:
-        return frozenset(os.listdir(self._absolute(place.path)))
+    def _names(self, policy: DirectoryPolicy) -> frozenset[str]:
+        return frozenset(os.listdir(self._absolute(policy.path)))
 
     def _absolute(self, path: str) -> str:
-        return f"{self._workspace.root}/{path}"
+        return f"{self._context.root}/{path}"
 
     def _ignored(self, rule: Rule) -> Explanation:
         where = f"{rule.source}:{rule.line}" if rule.line else rule.source
@@ -165,6 +167,6 @@ class _Descent:
             verdict=verdict,
             skip_reason=skip_reason,
             rule=rule,
-            is_tracked=self._path in self._workspace.tracked,
+            is_tracked=self._path in self._context.tracked,
             sentence=f"{printable(self._path) or '.'}: {why}",
         )

@@ -1,5 +1,5 @@
-"""Opening and stamping files of a repository that may hold anything: only regular files are opened, and a stamp tells a later
-scan whether a rule file is still what it was.
+"""Opens files of an untrusted repository (regular files only), and takes the stamps by which a later scan sees whether a file
+has changed.
 """
 
 import errno
@@ -12,24 +12,24 @@ from msgspec import Struct
 
 from codecompass.units import NANOSECONDS_PER_MILLISECOND, NANOSECONDS_PER_SECOND
 
-_STEP_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_below(root: str | bytes, path: str) -> int:
     """Returns a descriptor of the file at the relative `path`, opened step by step without following any link below `root`.
 
-    A path that was listed as a file may lead out of the root by now, through a directory that has become a link. Costs 2 us
-    more than opening it at once. It may not be a regular file; the caller looks.
+    A path that was listed as a file may lead out of the root by now, through a directory that has become a link. Takes 2 us
+    more than opening the whole path. The caller must check that the file is a regular one.
 
     Raises:
         OSError: it cannot be opened or is a symbolic link (ELOOP); NotADirectoryError where a directory above it is one.
     """
     *directories, name = os.fsencode(path).split(b"/")
-    at = os.open(root, _STEP_FLAGS)
+    at = os.open(root, _DIRECTORY_FLAGS)
     try:
         for directory in directories:
-            below = os.open(directory, _STEP_FLAGS | os.O_NOFOLLOW, dir_fd=at)
+            below = os.open(directory, _DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=at)
             os.close(at)
             at = below
         return os.open(name, _FILE_FLAGS, dir_fd=at)
@@ -73,16 +73,18 @@ def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> b
         os.close(descriptor)
 
 
+# Stamps.
+
 RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND
-"""A file written this shortly before it was looked at may be written again with the same time stamp (kernels count in
-steps of up to 10 ms): its time is not to be relied on."""
+"""A file written this shortly before its `stat` may be written again with the same time stamp (kernels count in steps of up to
+10 ms): its time is not reliable."""
 
 COARSE_RACY_NS: Final = 2 * NANOSECONDS_PER_SECOND + RACY_NS
 """The same on a file system that counts in seconds (ext3, HFS+) or in two of them (FAT)."""
 
 
 class Stamp(Struct, frozen=True):
-    """`mtime_ns` is 0 where the time proves nothing."""
+    """Identifies a version of a file. Times in nanoseconds, `size` in bytes; `mtime_ns` is 0 where the time is unreliable."""
 
     mtime_ns: int
     ctime_ns: int
@@ -91,7 +93,7 @@ class Stamp(Struct, frozen=True):
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """Returns how the file at `path` looks now, a symbolic link followed; None where there is none."""
+    """Returns the stamp of the file at `path`, following symbolic links; None where it cannot be read."""
     now = time.time_ns()
     try:
         status = os.stat(path)
@@ -102,18 +104,18 @@ def stamp_of(path: str) -> Stamp | None:
 
 def trusted_mtime(status: os.stat_result, read_at: int) -> int:
     """Returns the modification time of a file whose content was read after `read_at` (nanoseconds since the epoch), or 0
-    where a write after that could have left it with the same one.
+    where a later write could have left it with the same one.
 
-    `read_at` must be from before the file was opened: a process that is kept waiting between reading and asking for the
-    time would take a fresh stamp for an old one.
+    `read_at` must be taken before the file is opened: a process that is suspended between reading and taking the time would
+    trust a stamp that is too fresh.
     """
-    # The change time is the kernel's own, whatever a program sets the modification time to: whole seconds say that the file
-    # system knows no finer ones. Where they are chance, the file is hashed once more.
+    # Programs can set the modification time but not the change time: if that is whole seconds, the file system has no finer
+    # times. Where this is chance, the file is hashed once more than needed.
     is_coarse = status.st_ctime_ns % NANOSECONDS_PER_SECOND == 0
     is_racy = read_at - max(status.st_mtime_ns, status.st_ctime_ns) < (COARSE_RACY_NS if is_coarse else RACY_NS)
     return 0 if is_racy else status.st_mtime_ns
 
 
 def is_unchanged(path: str, stamp: Stamp | None) -> bool:
-    """Whether the file at `path` looks as it did, in a way that can be relied on."""
+    """Whether the file at `path` still has the stamp, and the stamp is reliable. None is the stamp of a missing file."""
     return (stamp is None or stamp.mtime_ns != 0) and stamp_of(path) == stamp

@@ -1,6 +1,6 @@
-"""What git knows about a directory: which repository it belongs to, what HEAD says, which files are tracked.
+"""Reads git repositories: which one a directory belongs to, its HEAD, its tracked files.
 
-git is started only where it cannot be made to wait for ever by a file of the repository.
+git is started only where no file of the repository can make it wait for ever.
 """
 
 import os
@@ -18,23 +18,23 @@ from codecompass.scan.files import open_regular_file, read_regular_file
 from codecompass.units import KIB, MIB, SECONDS
 
 GIT_DEADLINE_SECONDS: Final = 30 * SECONDS
-"""For one question. `ls-files` takes about 20 ms for 10,000 files; a cold disk or a network home takes seconds."""
+"""For one command. `ls-files` takes about 20 ms for 10,000 files; a cold disk or a network home takes seconds."""
 
 DETACHED_REF_LENGTH: Final = 12
 NO_REF: Final = "live"
 """The `ref` of a workspace without git."""
 
 _POLL_SECONDS: Final = 0.1 * SECONDS
-_SYMBOLIC_DEPTH: Final = 5
+_MAX_SYMBOLIC_REFS: Final = 5
 _OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SYMBOLIC: Final = re.compile(r"ref:\s*(\S.*)")
+_SYMBOLIC_REF: Final = re.compile(r"ref:\s*(\S.*)")
 _MAX_SMALL_FILE_BYTES: Final = 4096
 _MAX_PACKED_REFS_BYTES: Final = 64 * MIB
 _MAX_PACKED_LINE_BYTES: Final = 8 * KIB
 _MAX_OUTPUT_BYTES: Final = 256 * MIB
-"""Of git: the names of a few million files. More would only fill the memory."""
+"""Standard output of git: the names of a few million files."""
 
-_MAX_COMPLAINT_BYTES: Final = 64 * KIB
+_MAX_ERROR_BYTES: Final = 64 * KIB
 _READ_BYTES: Final = 256 * KIB
 
 
@@ -52,7 +52,7 @@ class Repository(Struct, frozen=True):
     """A work tree and the directories behind it, as absolute paths.
 
     `git_directory` holds this work tree's HEAD and index; `common_directory` the refs, objects and `info/exclude`,
-    which all linked work trees share. The two are the same but for a linked work tree.
+    which all linked work trees share. The two differ only in a linked work tree.
     """
 
     top: str
@@ -61,20 +61,20 @@ class Repository(Struct, frozen=True):
 
     @property
     def is_linked_worktree(self) -> bool:
-        """Whether this is one of the further work trees made by `git worktree add`."""
+        """Whether this work tree was made by `git worktree add`."""
         return os.path.basename(os.path.dirname(self.git_directory)) == "worktrees"
 
 
 class GitError(Exception):
-    """Git is not installed, refused, or took too long; the text is for people."""
+    """Git could not be started, failed, or took too long. The text is for people."""
 
 
 class GitCancelled(Exception):
-    """The caller lost interest while git was running."""
+    """`is_cancelled` returned true while git was running."""
 
 
 def find_repository(directory: str) -> Repository | None:
-    """Returns the repository whose work tree holds `directory` (absolute), the innermost one; None without git."""
+    """Returns the innermost repository whose work tree holds `directory` (absolute); None without one."""
     while True:
         repository = repository_at(directory)
         if repository is not None:
@@ -86,30 +86,30 @@ def find_repository(directory: str) -> Repository | None:
 
 
 def repository_at(top: str) -> Repository | None:
-    """Returns the repository whose work tree begins at `top`: a `.git` directory with a HEAD, or a `.git` file that
-    names another directory (linked work tree, submodule), whether or not that directory exists."""
+    """Returns the repository whose work tree has its top at `top`: it has a `.git` directory with a HEAD, or a `.git` file that
+    names another directory (linked work tree, submodule), whether or not that exists. None for any other directory."""
     dot_git = os.path.join(top, ".git")
     if os.path.lexists(os.path.join(dot_git, "HEAD")):
         return Repository(top, dot_git, dot_git)
-    pointer = _read_small(dot_git)
+    pointer = _read_small_file(dot_git)
     if pointer is None or not pointer.startswith("gitdir:"):
         return None
     git_directory = os.path.normpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
-    common = _read_small(os.path.join(git_directory, "commondir"))
+    common = _read_small_file(os.path.join(git_directory, "commondir"))
     if "\0" in pointer or (common is not None and "\0" in common):
         return None
     if common is not None:
         return Repository(top, git_directory, os.path.normpath(os.path.join(git_directory, common.strip())))
     repository = Repository(top, git_directory, git_directory)
     if repository.is_linked_worktree:
-        # What the pointer names is gone or not mounted here; the layout still says whose work tree this was.
+        # The directory that the pointer names is gone or not mounted here; its path still says whose work tree this was.
         return Repository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
     return repository
 
 
 def is_bare(repository: Repository) -> bool:
-    """Whether the common directory says that it has no work tree of its own (`core.bare`)."""
-    config = _read_small(os.path.join(repository.common_directory, "config"))
+    """Whether the repository's configuration says `core.bare`."""
+    config = _read_small_file(os.path.join(repository.common_directory, "config"))
     return config is not None and re.search(r"^\s*bare\s*=\s*true\s*$", config, re.MULTILINE) is not None
 
 
@@ -120,60 +120,60 @@ def tracked_files(
     is_cancelled: Callable[[], bool] | None = None,
     deadline_seconds: float = GIT_DEADLINE_SECONDS,
 ) -> tuple[str, ...]:
-    """Returns what `repository` tracks in `directory` (absolute, its top or below) and below, relative to that
-    directory, in git's order; a submodule is one path.
+    """Returns the files that `repository` tracks below `directory` (absolute, its top or below), relative to that directory,
+    in git's order; a submodule is one path.
 
     Names that are not UTF-8 are decoded with surrogateescape. A conflicted path appears once per stage.
 
     Raises:
-        GitError: git is missing, refused or too slow.
-        GitCancelled: `is_cancelled` said so.
+        GitError: git is missing, failed or took too long.
+        GitCancelled: `is_cancelled` returned true.
     """
-    output = _git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled, deadline_seconds=deadline_seconds)
+    output = _run_git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled, deadline_seconds=deadline_seconds)
     return tuple(output.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
 def read_head(root: str) -> Head:
-    """Returns what HEAD of the repository around `root` says, from files; git is asked only for what files do not tell
-    (reftable, a HEAD that is a symbolic link). Never raises: a broken repository reads like none."""
+    """Returns the HEAD of the repository that holds `root`. Reads files, and starts git only for a reftable or a HEAD that is a
+    symbolic link. Never raises: a broken repository is treated like none."""
     try:
         repository = find_repository(os.path.realpath(root))
     except OSError:
-        # A directory on the way became a link, or went, between two system calls.
+        # A directory on the way became a link, or was removed, between two system calls.
         repository = None
     if repository is None:
         return Head(NO_REF)
     head_file = os.path.join(repository.git_directory, "HEAD")
-    content = None if os.path.islink(head_file) else _read_small(head_file)
+    content = None if os.path.islink(head_file) else _read_small_file(head_file)
     if content is None or os.path.isdir(os.path.join(repository.common_directory, "reftable")):
-        return _ask_head(repository)
-    symbolic = _SYMBOLIC.fullmatch(content.rstrip())
+        return _head_from_git(repository)
+    symbolic = _SYMBOLIC_REF.fullmatch(content.rstrip())
     if symbolic is None:
         commit = content.strip()
         return Head(commit[:DETACHED_REF_LENGTH], commit) if _OBJECT_ID.fullmatch(commit) else Head(NO_REF)
-    return Head(_short(symbolic[1]), _resolve(repository, symbolic[1]))
+    return Head(_short_ref(symbolic[1]), _resolve_ref(repository, symbolic[1]))
 
 
-def _short(reference: str) -> str:
+def _short_ref(reference: str) -> str:
     return reference.removeprefix("refs/heads/").removeprefix("refs/")
 
 
-def _resolve(repository: Repository, reference: str) -> str | None:
-    for _ in range(_SYMBOLIC_DEPTH):
+def _resolve_ref(repository: Repository, reference: str) -> str | None:
+    for _ in range(_MAX_SYMBOLIC_REFS):
         for directory in dict.fromkeys((repository.git_directory, repository.common_directory)):
-            content = _read_small(os.path.join(directory, reference))
+            content = _read_small_file(os.path.join(directory, reference))
             if content is not None:
                 break
         else:
-            return _packed(repository, reference)
-        symbolic = _SYMBOLIC.fullmatch(content.rstrip())
+            return _packed_commit(repository, reference)
+        symbolic = _SYMBOLIC_REF.fullmatch(content.rstrip())
         if symbolic is None:
             return content.strip() if _OBJECT_ID.fullmatch(content.strip()) else None
         reference = symbolic[1]
     return None
 
 
-def _packed(repository: Repository, reference: str) -> str | None:
+def _packed_commit(repository: Repository, reference: str) -> str | None:
     wanted = b" " + reference.encode("utf-8", "surrogateescape") + b"\n"
     try:
         descriptor = open_regular_file(os.path.join(repository.common_directory, "packed-refs"), follows_link=True)
@@ -186,19 +186,21 @@ def _packed(repository: Repository, reference: str) -> str | None:
     return commit if _OBJECT_ID.fullmatch(commit) else None
 
 
-def _ask_head(repository: Repository) -> Head:
+def _head_from_git(repository: Repository) -> Head:
     try:
-        commit = _git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
+        commit = (
+            _run_git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
+        )
     except GitError:
         commit = ""
     try:
-        name = _git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
+        name = _run_git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
     except GitError:
         return Head(commit[:DETACHED_REF_LENGTH], commit) if commit else Head(NO_REF)
-    return Head(_short(name), commit or None)
+    return Head(_short_ref(name), commit or None)
 
 
-def _read_small(path: str) -> str | None:
+def _read_small_file(path: str) -> str | None:
     try:
         content = read_regular_file(path, _MAX_SMALL_FILE_BYTES, follows_link=True)
     except (OSError, ValueError):
@@ -206,7 +208,7 @@ def _read_small(path: str) -> str | None:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _git(
+def _run_git(
     repository: Repository,
     directory: str,
     *arguments: str,
@@ -220,8 +222,8 @@ def _git(
         "git",
         "--no-pager",
         "--literal-pathspecs",
-        # The index of another person's checkout (a container mount, a shared disk) is still worth reading; what makes
-        # that dangerous is running what the repository configures, which the rest of this list switches off.
+        # The checkout of another user (a container mount, a shared disk) is read too. The danger would be running
+        # programs that the repository configures; the other options prevent that.
         *("-c", "safe.directory=*"),
         *("-c", "core.fsmonitor=false"),
         *("-c", "core.hooksPath=/dev/null"),
@@ -240,12 +242,12 @@ def _git(
         raise GitError(f"git could not be started: {error.strerror}") from error
     with process:
         try:
-            output, complaint = _communicate(process, is_cancelled, deadline_seconds)
+            output, errors = _communicate(process, is_cancelled, deadline_seconds)
         except BaseException:
             process.kill()
             raise
     if process.returncode != 0:
-        message = complaint.decode("utf-8", "replace").strip().partition("\n")[0]
+        message = errors.decode("utf-8", "replace").strip().partition("\n")[0]
         raise GitError(f"git {arguments[0]} failed with status {process.returncode}: {message}")
     return output
 
@@ -253,20 +255,20 @@ def _git(
 def _communicate(
     process: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None, deadline_seconds: float
 ) -> tuple[bytes, bytes]:
-    """Returns what the process writes until it closes its output. `Popen.communicate` would take any amount."""
+    """Returns the output and errors of the process until it closes both. `Popen.communicate` has no limit of size."""
     deadline = time.monotonic() + deadline_seconds
     assert process.stdout is not None
     assert process.stderr is not None
-    output, complaint = bytearray(), bytearray()
+    output, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ, output)
-        selector.register(process.stderr, selectors.EVENT_READ, complaint)
+        selector.register(process.stderr, selectors.EVENT_READ, errors)
         while selector.get_map():
             for key, _ in selector.select(_POLL_SECONDS):
                 piece = os.read(key.fd, _READ_BYTES)
                 if not piece:
                     selector.unregister(key.fileobj)
-                elif key.data is output or len(complaint) < _MAX_COMPLAINT_BYTES:
+                elif key.data is output or len(errors) < _MAX_ERROR_BYTES:
                     key.data.extend(piece)
             if is_cancelled is not None and is_cancelled():
                 raise GitCancelled
@@ -274,25 +276,27 @@ def _communicate(
                 raise GitError(f"git took longer than {deadline_seconds:.0f} seconds")
             if len(output) > _MAX_OUTPUT_BYTES:
                 raise GitError(f"git wrote more than {_MAX_OUTPUT_BYTES // MIB} MiB")
-    return bytes(output), bytes(complaint)
+    return bytes(output), bytes(errors)
 
 
 def _environment(repository: Repository) -> dict[str, str]:
-    # GIT_DIR and its kin are set when we run inside a hook, and would make git answer for another repository.
+    # GIT_DIR and the like are set inside a hook, and would make git answer for another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return environment | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
-        # A directory whose `.git` git does not accept must not answer for the repository around it.
+        # Where git does not accept this `.git`, it must not answer for the repository around it.
         "GIT_CEILING_DIRECTORIES": os.path.dirname(repository.top),
         "LC_ALL": "C",
     }
 
 
+# Files of a repository that make starting git unsafe: pipes and devices block it, huge files fill its memory.
+
 MAX_CONFIG_BYTES: Final = 1 * MIB
-"""A `config` beyond this was not written by git."""
+"""A larger `config` was not written by git."""
 
 MAX_INDEX_BYTES: Final = 1024 * MIB
 """Ten million files have an index of this size."""
@@ -303,35 +307,32 @@ MAX_CONFIG_FILES: Final = 20
 _MAX_ENTRIES: Final = 10_000
 _DIRECTORIES: Final = ("", "info", "objects/info", "reftable", "refs")
 _SIZES: Final = {"config": MAX_CONFIG_BYTES, "config.worktree": MAX_CONFIG_BYTES, "index": MAX_INDEX_BYTES}
-_INCLUDED: Final = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\n\"]*)", re.MULTILINE | re.IGNORECASE)
+_INCLUDE_PATH: Final = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\n\"]*)", re.MULTILINE | re.IGNORECASE)
 
 
 def unsafe_file(git_directory: str, common_directory: str) -> str | None:
-    """Returns what about the files of a repository forbids to start git on it, in words; None where nothing does."""
+    """Returns in words why git must not be started on a repository, because of one of its files; None where it may be."""
     directories = tuple(dict.fromkeys((git_directory, common_directory)))
     for directory in directories:
-        for path, size in _own_files(directory):
-            trouble = _trouble(path, size)
-            if trouble is not None:
-                return trouble
-    return _unsafe_inclusion(
-        [os.path.join(directory, name) for directory in directories for name in ("config", "config.worktree")]
-    )
+        for path, size in _repository_files(directory):
+            reason = _unsafe_reason(path, size)
+            if reason is not None:
+                return reason
+    return _unsafe_include([os.path.join(directory, name) for directory in directories for name in ("config", "config.worktree")])
 
 
-def _own_files(directory: str) -> Iterator[tuple[str, int | None]]:
-    """Yields the files next to each other in the directories that git opens files of, and how large each may be."""
+def _repository_files(directory: str) -> Iterator[tuple[str, int | None]]:
+    """Yields the entries of the directories in which git opens files, and how large each may be."""
     for name in _DIRECTORIES:
-        place = os.path.join(directory, name)
         try:
-            with os.scandir(place) as entries:
+            with os.scandir(os.path.join(directory, name)) as entries:
                 for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False):
                     yield entry.path, None if name else _SIZES.get(entry.name)
         except (OSError, ValueError):
             continue
 
 
-def _unsafe_inclusion(pending: list[str]) -> str | None:
+def _unsafe_include(pending: list[str]) -> str | None:
     seen: set[str] = set()
     while pending:
         path = pending.pop()
@@ -340,34 +341,34 @@ def _unsafe_inclusion(pending: list[str]) -> str | None:
         seen.add(path)
         if len(seen) > MAX_CONFIG_FILES:
             return f"its configuration includes more than {MAX_CONFIG_FILES} files"
-        trouble = _trouble(path, MAX_CONFIG_BYTES)
-        if trouble is not None:
-            return trouble
+        reason = _unsafe_reason(path, MAX_CONFIG_BYTES)
+        if reason is not None:
+            return reason
         try:
             content = read_regular_file(path, MAX_CONFIG_BYTES, follows_link=True)
         except (OSError, ValueError):
             continue
-        # Any `path` of any section: one too many is only looked at.
-        for written in _INCLUDED.findall(content.decode("utf-8", "surrogateescape")):
+        # Any `path` of any section: checking one too many does no harm.
+        for written in _INCLUDE_PATH.findall(content.decode("utf-8", "surrogateescape")):
             included = os.path.expanduser(written.strip())
             if included:
                 pending.append(os.path.join(os.path.dirname(path), included))
     return None
 
 
-def _trouble(path: str, max_bytes: int | None) -> str | None:
+def _unsafe_reason(path: str, max_bytes: int | None) -> str | None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):
-        return None  # git will say what is wrong with it, without waiting
+        return None  # git fails on it without waiting
     mode = status.st_mode
     if S_ISFIFO(mode) or S_ISCHR(mode) or S_ISBLK(mode):
-        return f"{_shown(path)} is no regular file"
+        return f"{_printable_end(path)} is no regular file"
     if max_bytes is not None and status.st_size > max_bytes:
-        return f"{_shown(path)} is larger than {max_bytes // MIB} MiB"
+        return f"{_printable_end(path)} is larger than {max_bytes // MIB} MiB"
     return None
 
 
-def _shown(path: str) -> str:
+def _printable_end(path: str) -> str:
     name = "/".join(path.split("/")[-3:])
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,12 +1,12 @@
-"""Ignore files: `.gitignore`, `.git/info/exclude` and `.codecompassignore`, compiled once each.
+"""Ignore files: `.gitignore`, `.git/info/exclude` and `.codecompassignore`, each compiled once.
 
-Owns reading a file's lines and finding the last pattern in it that matches a path. Which files apply to a path, and
-which of them wins, is `policy.py`. The user's `core.excludesFile` is never read, here or anywhere: two people, or a
-person and a server, who index the same tree must get the same files.
+Parses a file's lines and finds the last pattern that matches a path. Which files apply to a path, and which of them wins, is in
+`policy.py`. The user's `core.excludesFile` is never read, so that two people, or a person and a server, index the same files
+of the same tree.
 
-A line is read as git reads it (dir.c): a byte order mark at the beginning, CRLF, unescaped trailing blanks, `#` and
-`!`. A path is asked for at its own level only; what lies in a left out directory is the business of the walk. Patterns
-are bytes, as git's are. Case matters.
+Lines are read as git reads them (dir.c): a byte order mark at the beginning, CRLF, unescaped trailing blanks, `#` and `!`.
+A pattern is compared with the path itself, not with the directories above it: the walk leaves out what is in an excluded
+directory. Patterns are bytes, as in git. Case matters.
 """
 
 import re
@@ -21,40 +21,40 @@ from codecompass.units import KIB
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _ALTERNATIVES: Final = 50
-"""Patterns in one expression: the engine's cost for an alternative grows with the number of groups (5,000 globs took
-6.5 ms in one expression and 0.7 ms in hundreds, 2026-11-21)."""
+"""Patterns in one regular expression: the time for an alternative grows with the number of groups (5,000 globs took 6.5 ms in
+one expression and 0.7 ms in a hundred, 2026-11-21)."""
 
-_MAX_OPENER_DEPTH: Final = 64
-"""Components of a `!` pattern up to which it may open directories; its expression nests so deep."""
+_MAX_ANCESTORS: Final = 64
+"""A `!` pattern with more directories makes no excluded directory entered; its expression nests once for each."""
 
 
 MAX_PATTERN_BYTES: Final = 4096
-"""A longer line is about no path that a system could open; git has no such bound, and people no such lines."""
+"""No system can open a path as long as a longer pattern. Git has no such bound."""
 
 MAX_WILDCARDS: Final = 100
 """Wildcards of one pattern; a UUID written with `?` has 32."""
 
 MAX_GLOBS: Final = 2_000
-"""Patterns with wildcards, but for `*.ext`, of one file and of those above it that hold in the same directory. Every path that
-git does not track is compared with each of them, at 0.15 us; the longest ignore files that people use have 300."""
+"""Patterns with wildcards, except `*.ext`, in one file and those above it that hold in the same directory. Every untracked
+path is compared with each, at 0.15 us; the longest ignore files in use have 300."""
 
 MAX_GLOB_BYTES: Final = 64 * KIB
-"""The same in bytes: translating and compiling so many takes half a second."""
+"""Total length of the same patterns: translating and compiling so many bytes takes half a second."""
 
 
 Rank = tuple[int, int]
-"""Of a pattern among those of the settings and of our own ignore files: how deep its file lies, and its place in the file."""
+"""Strength of a pattern of the settings or a `.codecompassignore`: the depth of its file, and its position in the file."""
 
 NO_RANK: Final[Rank] = (-1, -1)
 MAX_RANK: Final = 1 << 30
 
 
 class Rule(Struct, frozen=True):
-    """What decided: the place of a pattern, for people.
+    """Where the deciding pattern is written, for people.
 
     `source` is the ignore file relative to the workspace root (with `../` for one above it), or `built-in`, or the
-    setting (`index.exclude`). `line` is 1-based, for a setting the position in its list, 0 where there are no lines.
-    `pattern` is the line as written.
+    setting (`index.exclude`). `line` counts from 1, for a setting in its list; 0 for `built-in`. `pattern` is the line
+    as written.
     """
 
     source: str
@@ -63,7 +63,7 @@ class Rule(Struct, frozen=True):
 
 
 class Pattern(Struct, frozen=True):
-    """One pattern of an ignore file, its sign, slashes and escapes taken apart."""
+    """One parsed pattern of an ignore file. `glob` has neither the `!` nor a slash at its beginning or end."""
 
     rule: Rule
     glob: bytes
@@ -73,27 +73,24 @@ class Pattern(Struct, frozen=True):
 
     @property
     def names_its_target(self) -> bool:
-        """Whether the last component says something about the name: `!*.pem` does, `!config/**` does not."""
+        """Whether the last component restricts the name: `!*.pem` does, `!config/**` does not."""
         return bool(self.glob.rpartition(b"/")[2].strip(b"*"))
 
 
 def encode_path(path: str) -> bytes:
-    """Returns a path as the patterns see it, bytes that are not UTF-8 as they are on disk."""
+    """Returns a path as the bytes on disk, which patterns are compared with."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def parse(content: bytes, source: str) -> tuple[Pattern, ...]:
-    """Returns the patterns of an ignore file in order; `source` names the file in their rules.
-
-    Those beyond the bounds above are left out.
-    """
+    """Returns the patterns of an ignore file in order, up to the bounds above; `source` names the file in their rules."""
     return parse_bounded(content, source)[0]
 
 
 def parse_bounded(content: bytes, source: str, above: Sequence["IgnoreFile"] = ()) -> tuple[tuple[Pattern, ...], bool]:
-    """As `parse`, and whether patterns are left out because they are too long or too many together with those `above`."""
+    """As `parse`, and whether patterns were left out because they are too long, or too many together with those of `above`."""
     patterns = []
-    has_more = False
+    is_truncated = False
     n_globs = sum(file.n_globs for file in above)
     n_bytes = sum(file.n_glob_bytes for file in above)
     for number, line in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), start=1):
@@ -102,19 +99,19 @@ def parse_bounded(content: bytes, source: str, above: Sequence["IgnoreFile"] = (
         if not text or text.startswith(b"#"):
             continue
         if len(text) > MAX_PATTERN_BYTES:
-            has_more = True
+            is_truncated = True
             continue
         pattern = _parse_line(_without_trailing_blanks(text), source, number)
         if _is_glob(pattern):
             n_wildcards = sum(map(pattern.glob.count, (b"*", b"?", b"[")))
             is_beyond = n_globs >= MAX_GLOBS or n_bytes + len(pattern.glob) > MAX_GLOB_BYTES or n_wildcards > MAX_WILDCARDS
             if is_beyond:
-                has_more = True
+                is_truncated = True
                 continue
             n_globs += 1
             n_bytes += len(pattern.glob)
         patterns.append(pattern)
-    return tuple(patterns), has_more
+    return tuple(patterns), is_truncated
 
 
 def _parse_line(text: bytes, source: str, number: int) -> Pattern:
@@ -147,26 +144,28 @@ def _without_trailing_blanks(text: bytes) -> bytes:
 
 
 class IgnoreFile:
-    """The patterns of one file and the directory that they count from.
+    """The patterns of one file and the directory that they are relative to.
 
-    A path is given relative to the workspace root. `base` is the directory of the file relative to the root, empty or
-    with a trailing slash; `lead` is what stands before the root when the file lies above it (`sub/dir/`). `outranks_files` is
-    true for the settings.
+    Paths are given relative to the workspace root. `base` is the directory of the file relative to the root, empty or with a
+    trailing slash; `root_prefix` is the root relative to the file's directory where the file is above it (`sub/dir/`).
+    `outranks_files` is true for the settings.
     """
 
-    def __init__(self, patterns: tuple[Pattern, ...], *, base: str = "", lead: str = "", outranks_files: bool = False) -> None:
+    def __init__(
+        self, patterns: tuple[Pattern, ...], *, base: str = "", root_prefix: str = "", outranks_files: bool = False
+    ) -> None:
         self._patterns = patterns
         self._rank = MAX_RANK if outranks_files else base.count("/")
         self._skip = len(encode_path(base))
-        self._lead = encode_path(lead)
+        self._root_prefix = encode_path(root_prefix)
         globs = [len(pattern.glob) for pattern in patterns if _is_glob(pattern)]
         self.n_globs, self.n_glob_bytes = len(globs), sum(globs)
-        self._for_files = _Table((i, p) for i, p in enumerate(patterns) if not p.is_directory_only)
-        self._for_directories = _Table(enumerate(patterns))
+        self._for_files = _PatternTable((i, p) for i, p in enumerate(patterns) if not p.is_directory_only)
+        self._for_directories = _PatternTable(enumerate(patterns))
 
     def match(self, path: bytes, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
-        """Returns the last pattern that matches `path` (encoded with surrogateescape), None where none does."""
-        index = self._last(self._lead + path[self._skip :], is_directory=is_directory)
+        """Returns the last pattern that matches `path` (encoded with surrogateescape) and its rank, None where none matches."""
+        index = self._last(self._root_prefix + path[self._skip :], is_directory=is_directory)
         return (None, NO_RANK) if index < 0 else (self._patterns[index], (self._rank, index))
 
     def find(self, subject: bytes, *, is_directory: bool) -> Pattern | None:
@@ -178,22 +177,24 @@ class IgnoreFile:
         return (self._for_directories if is_directory else self._for_files).last(subject)
 
     def may_match_below(self, directory: bytes) -> bool:
-        """Whether a `!` pattern with a fixed beginning could take back something inside `directory`.
+        """Whether a `!` pattern with a fixed beginning could match something inside `directory`.
 
-        `!vendor/acme/*.go` may match below `vendor` and `vendor/acme`; `!*.go` and `!**/acme` have no fixed beginning
-        and never open a directory that is left out, because they would open all of them.
+        `!vendor/acme/*.go` may match below `vendor` and `vendor/acme`. `!*.go` and `!**/acme` have no fixed beginning and
+        do not count: every excluded directory would have to be entered.
         """
-        subject = self._lead + directory[self._skip :]
-        return any(opens(subject) for opens in self._openers)
+        subject = self._root_prefix + directory[self._skip :]
+        return any(matches(subject) for matches in self._ancestor_matchers)
 
     @cached_property
-    def _openers(self) -> tuple[Callable[[bytes], re.Match[bytes] | None], ...]:
-        sources = (_opener(pattern.glob) for pattern in self._patterns if pattern.is_negated and pattern.is_anchored)
+    def _ancestor_matchers(self) -> tuple[Callable[[bytes], re.Match[bytes] | None], ...]:
+        sources = (
+            _ancestors_expression(pattern.glob) for pattern in self._patterns if pattern.is_negated and pattern.is_anchored
+        )
         return tuple(re.compile(source, re.DOTALL).fullmatch for source in sources if source is not None)
 
 
-def _opener(glob: bytes) -> bytes | None:
-    """Returns an expression for the directories above what `glob` can match, None if it has no fixed beginning."""
+def _ancestors_expression(glob: bytes) -> bytes | None:
+    """Returns an expression for the directories above what `glob` can match, None if `glob` has no fixed beginning."""
     *parents, _last = glob.split(b"/")
     if b"**" in parents:
         at = parents.index(b"**")
@@ -202,7 +203,7 @@ def _opener(glob: bytes) -> bytes | None:
         tail = b"(?:/.*)?"
     else:
         tail = b""
-    if not parents or len(parents) > _MAX_OPENER_DEPTH:
+    if not parents or len(parents) > _MAX_ANCESTORS:
         return None
     expression = b""
     for depth, component in enumerate(reversed(parents)):
@@ -215,9 +216,9 @@ def _opener(glob: bytes) -> bytes | None:
     return expression
 
 
-class _Table:
-    """Finds the greatest index of a matching pattern: by dictionary for what has no wildcard or is `*.ext`, which is
-    nearly every line in practice, and by one alternation for the rest, last pattern first."""
+class _PatternTable:
+    """Finds the greatest index of a matching pattern: by dictionary for patterns without wildcards and `*.ext`, nearly all
+    in practice, by alternations for the rest, last pattern first."""
 
     def __init__(self, patterns: Iterable[tuple[int, Pattern]]) -> None:
         self._names: dict[bytes, int] = {}
@@ -265,7 +266,7 @@ class _Table:
 
 
 def _is_glob(pattern: Pattern) -> bool:
-    """Whether every path has to be compared with it."""
+    """Whether every path has to be compared with the pattern: it has wildcards and is not `*.ext`."""
     glob = pattern.glob
     return wildmatch.literal_length(glob) < len(glob) and (pattern.is_anchored or not _is_extension(glob))
 

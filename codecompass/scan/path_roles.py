@@ -1,7 +1,7 @@
-"""What a path says: the words to find it by, and whether it is product code, a test, an example, generated or vendored.
+"""Reads paths: the words to find a file by, and whether it is product code, a test, an example, generated or vendored.
 
-Decided by whole path segments and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
-product code. Nothing here looks at the file.
+Decides by whole path segments and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
+product code. Never opens the file.
 """
 
 import re
@@ -52,15 +52,15 @@ _DATA_FILE: Final = re.compile(
 )
 
 GENERIC_STEMS: Final = word_set("index main mod init lib package default")
-"""File names that take their meaning from their directory."""
+"""File names that say nothing without the name of their directory."""
 
 
 MAX_WORDS_ABOVE: Final = 256
-"""Words kept of the directories above a file's own; without a bound a deep tree would hold the square of its depth."""
+"""Words kept of the directories above a file's own; unbounded, memory would grow with the square of a tree's depth."""
 
 
 class PathRole(Struct, frozen=True):
-    """What kind of file a path says it is. Several can be true at once (a vendored test)."""
+    """The kind of a file by its path. Several can be true at once (a vendored test)."""
 
     is_test: bool = False
     is_example: bool = False
@@ -82,7 +82,7 @@ class PathRole(Struct, frozen=True):
 
 
 class PathWords(Struct, frozen=True):
-    """The words of a path by where they stand: of the file's stem, of its directory, of the directories above."""
+    """The words of a path: of the file's stem, of its directory, of the directories above that."""
 
     stem: tuple[str, ...]
     directory: tuple[str, ...]
@@ -90,13 +90,13 @@ class PathWords(Struct, frozen=True):
 
 
 class PathReader:
-    """Reads the paths of one request; what a directory says is worked out once for all its files."""
+    """Reads the paths of one request. Each directory is read once for all its files."""
 
     def __init__(self) -> None:
         self._directories: dict[str, _Directory] = {}
 
     def role(self, path: str) -> PathRole:
-        """Returns what `path` (relative, `/` separators) says the file is."""
+        """Returns the kind of the file at `path` (relative, `/` separators)."""
         directory, _, name = path.rpartition("/")
         above = self._directory(directory).role
         return PathRole(
@@ -109,7 +109,7 @@ class PathReader:
         )
 
     def words(self, path: str) -> PathWords:
-        """Returns the words of a path. Where the stem says nothing (`index.ts`), the directory's name stands for it."""
+        """Returns the words of a path. A generic stem (`index.ts`) is replaced by the name of the directory."""
         directory, _, name = path.rpartition("/")
         stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
         if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
@@ -135,23 +135,8 @@ class PathReader:
 
 
 def role_of(path: str) -> PathRole:
-    """Returns what one path says the file is."""
+    """Returns the kind of the file at one path."""
     return PathReader().role(path)
-
-
-def is_test(path: str) -> bool:
-    """Returns whether a path is that of a test, a benchmark or their data."""
-    return role_of(path).is_test
-
-
-def is_generated(path: str) -> bool:
-    """Returns whether a path is that of generated code or of a lock file."""
-    return role_of(path).is_generated
-
-
-def is_vendored(path: str) -> bool:
-    """Returns whether a path lies in a directory of other people's code."""
-    return role_of(path).is_vendored
 
 
 class _Directory(Struct, frozen=True):
@@ -184,5 +169,5 @@ def _is_test_directory(segment: str) -> bool:
 
 
 def is_history(path: str) -> bool:
-    """Returns whether a file tells what has changed: it has the words of everything, and nothing comes from it."""
+    """Whether a path is that of a changelog, which mentions everything and defines nothing."""
     return _HISTORY.search(path) is not None

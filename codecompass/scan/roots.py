@@ -1,5 +1,5 @@
-"""The root of a project: which directory it is for a path, as far as names in the file system tell, and whether it is still
-the directory that it was (not gone, not a link to elsewhere, not another one).
+"""The root of a project: finds it for a path by marker files, and checks that it is still the same directory: not gone, not
+a link, not another one.
 """
 
 import os
@@ -50,20 +50,10 @@ def git_root_between(path: Path, ancestor: Path) -> Path | None:
     return None
 
 
-def route(path: Path, registered: Path | None) -> Path | None:
-    """Returns the root that the directory `path` belongs to, given the nearest registered root at or above it.
-
-    A git work tree inside a registered project is a project of its own. None where nothing is registered.
-    """
-    if registered is None:
-        return None
-    return git_root_between(path, registered) or registered
-
-
 def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
-    """Returns the project that the directory `path` stands in by its markers: the repository, else the build file's place.
+    """Returns the root of the project around `path` by its markers: the repository, else the directory of a build file.
 
-    Directories of `never` (the file system's root, the user's home) are no projects, whatever lies in them.
+    Directories in `never` (the file system's root, the user's home) are never projects, whatever they hold.
     """
     candidates = [directory for directory in (path, *path.parents) if directory not in never]
     for directory in candidates:
@@ -80,23 +70,23 @@ _REMEDY = "Restore it, or forget the projects whose directories are gone with: c
 
 
 class RootIdentity(Struct, frozen=True):
-    """Which directory it is, whatever it is called: its file system and its number there."""
+    """Identifies a directory whatever its path: its file system and its inode there."""
 
     device: int
     inode: int
 
 
 def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdentity:
-    """Returns the identity of the directory at the canonical `root`. `previous` is what it was at an earlier time, if known.
+    """Returns the identity of the directory at the canonical `root`. `previous` is its earlier identity, if known.
 
-    Raises ProjectNotFound where it is gone, where the path leads elsewhere now, and where something was unmounted: the
-    directory is empty and lies on another file system than before. Without that an index would be emptied, to be built
-    anew when the file system is back.
+    Raises:
+        ProjectNotFound: the directory is gone, has become a link, or is empty and on another file system than before: its
+            own was unmounted. Scanning the empty directory would empty the index.
     """
     try:
         if canonical_root(root) != root:
-            # Not where to: whoever asks need not be allowed to know what lies there.
-            raise _lost(root, f"the directory {root} is a link to elsewhere now")
+            # Does not name the target: the caller may have no right to know it.
+            raise _project_not_found(root, f"the directory {root} is a link to elsewhere now")
         status = os.stat(root, follow_symlinks=False)
         with os.scandir(root) as entries:
             is_empty = next(entries, None) is None
@@ -104,18 +94,18 @@ def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdent
         cause = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be listed ({error.strerror})"
         if isinstance(error, NotADirectoryError):
             cause = "is no directory any more"
-        raise _lost(root, f"the directory {root} {cause}") from error
+        raise _project_not_found(root, f"the directory {root} {cause}") from error
     found = RootIdentity(status.st_dev, status.st_ino)
     if is_empty and previous is not None and previous.device != found.device:
-        raise _lost(root, f"the directory {root} is empty, and the file system that was mounted there is gone")
+        raise _project_not_found(root, f"the directory {root} is empty, and the file system that was mounted there is gone")
     return found
 
 
 def require_same_root(root: Path, identity: RootIdentity) -> None:
-    """Raises ProjectNotFound where another directory is at `root` than was, or none."""
+    """Raises ProjectNotFound where `root` is gone or another directory than it was."""
     if identify_root(root, identity) != identity:
-        raise _lost(root, f"the directory {root} was moved or replaced while it was being indexed")
+        raise _project_not_found(root, f"the directory {root} was moved or replaced while it was being indexed")
 
 
-def _lost(root: Path, what: str) -> ProjectNotFound:
+def _project_not_found(root: Path, what: str) -> ProjectNotFound:
     return ProjectNotFound(f"{what}. {_REMEDY}. The index is unchanged.", workspace=str(root))

@@ -1,9 +1,8 @@
-"""What holds for a whole scan: the root, the settings, what git tracks anywhere below the root, and the rules from
-outside.
+"""The rules of a whole scan: the settings, ignore files, and which files git tracks anywhere below the root.
 
-Owns reading ignore files and entering repositories, keeps what went wrong on the way, and remembers what a scan was
-decided by. Which rule wins is `policy.py`. Invariant: nothing here changes the workspace, and only regular files are
-opened.
+Reads ignore files, asks repositories for their tracked files, collects warnings, and records what a scan depended on so that a
+later one can see whether it still holds. Which rule wins is in `policy.py`. Invariant: nothing here changes the workspace,
+and only regular files are opened.
 """
 
 import errno
@@ -25,26 +24,26 @@ GIT_IGNORE_FILE: Final = ".gitignore"
 OWN_IGNORE_FILE: Final = ".codecompassignore"
 
 MAX_IGNORE_FILE_BYTES: Final = 256 * KIB
-"""An ignore file beyond this is not one; it is passed over with a warning."""
+"""A larger ignore file is skipped with a warning."""
 
 MAX_IGNORE_BYTES: Final = 16 * MIB
-"""All of them in one scan, which are read at some 2 us a line."""
+"""Size of all ignore files of one scan; reading them takes some 2 us a line."""
 
 MAX_NESTED_REPOSITORIES: Final = 1_000
-"""Repositories below the root that git is asked about, at 4 ms each. In further ones nothing counts as tracked."""
+"""Repositories below the root that git is started for, at 4 ms each. In further ones nothing counts as tracked."""
 
 NESTED_GIT_SECONDS: Final = 60 * SECONDS
-"""For all of them together: one that git hangs in must not cost its deadline a thousand times."""
+"""For all nested repositories together: a git that hangs must not take its deadline a thousand times."""
 
 MAX_WARNINGS: Final = 50
-"""Sentences of one scan. Each can be about one file, and there may be a million."""
+"""Sentences of one scan. Each can be about one file, and there may be a million files."""
 
 
 class ScanRules(Struct, frozen=True):
-    """What the configuration says about scanning.
+    """The settings of a scan.
 
-    `extra_excludes` and `extra_includes` are patterns in gitignore syntax without `!`, relative to the workspace root
-    (`index.exclude`, `index.include`). They win over every file in the workspace, and an include over an exclude.
+    `extra_excludes` and `extra_includes` (`index.exclude`, `index.include`) are patterns in gitignore syntax without `!`,
+    relative to the workspace root. They are stronger than every ignore file, and an include is stronger than an exclude.
     """
 
     max_file_bytes: int = MIB
@@ -53,7 +52,8 @@ class ScanRules(Struct, frozen=True):
 
 
 class EnteredRepository(Struct, frozen=True):
-    """A repository that was asked what it tracks in `directory` (absolute), which is `prefix` seen from the root."""
+    """A repository whose tracked files in `directory` (absolute) were read; `prefix` is that directory relative to the root,
+    with a slash at its end, or empty."""
 
     repository: git_repository.Repository
     directory: str
@@ -61,11 +61,17 @@ class EnteredRepository(Struct, frozen=True):
 
 
 class ScanMemory(Struct, frozen=True, kw_only=True):
-    """What a scan was decided by, the names and kinds of entries apart.
+    """What the result of a scan depended on, except for the names and kinds of entries.
 
-    `root` is the real path. `stamps` are of ignore files, git's excludes and HEADs by absolute path, None where one was
-    missing; `index_stamps` of git's lists of tracked files. `tracked` and `tracked_directories` are those of all
-    `repositories`; `tracks_root` says that the one around the root tracks something in it.
+    - `root`: the real path.
+    - `rules`: the settings.
+    - `repository`: the one whose work tree holds the root, if any.
+    - `repositories`: all whose tracked files were read.
+    - `stamps`: of ignore files, git's excludes and HEADs by absolute path; None for a missing file.
+    - `index_stamps`: of git's index files by absolute path.
+    - `tracked`, `tracked_directories`: tracked paths of all `repositories`, and the directories above them.
+    - `tracks_root`: whether the repository that holds the root tracks something in it.
+    - `warnings`: sentences for people.
     """
 
     root: str
@@ -81,18 +87,21 @@ class ScanMemory(Struct, frozen=True, kw_only=True):
 
 
 class UnknownRepository(Exception):
-    """A repository that the scan in memory did not know: nothing that is remembered of tracked files holds."""
+    """There is a repository that the remembered scan did not know, so its tracked files no longer hold."""
 
 
-class Workspace:
-    """The state that the places of one scan share. `root` is absolute; paths are relative to it.
+class ScanContext:
+    """The state that the directory policies of one scan share. Paths are relative to `root`, which is absolute.
 
-    `settings_rules` is the configuration as one ignore file at the root, or nothing. `tracked` holds the paths that git
-    tracks in any repository entered so far, `tracked_directories` the directories above them, `repositories` the tops
-    of these repositories (empty for the one around the root), `stamps` how the ignore files looked when they were read.
+    - `settings_rules`: the settings as one ignore file at the root, or empty.
+    - `repository`: the one whose work tree holds the root, if any.
+    - `repositories`: tops of the repositories entered so far (empty for the one that holds the root).
+    - `tracked`, `tracked_directories`: tracked paths of these repositories, and the directories above them.
+    - `stamps`: of the ignore files, taken before each was read.
+    - `warnings`: sentences for people.
 
-    With a `memory` git is not asked: the tracked files are those in memory, which the caller has found to hold. Entering
-    a repository that is not in it raises UnknownRepository.
+    With a `memory` git is not started: the tracked files are the remembered ones, which the caller has validated. Entering a
+    repository that is not in the memory raises UnknownRepository.
     """
 
     def __init__(
@@ -124,7 +133,7 @@ class Workspace:
         self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
 
     def memory(self) -> ScanMemory | None:
-        """Returns what the scan up to here was decided by; None where git failed, so that it must be asked again."""
+        """Returns what the scan so far depended on; None where git failed, so that the next scan starts it again."""
         if self._has_git_failed:
             return None
         return ScanMemory(
@@ -141,26 +150,26 @@ class Workspace:
         )
 
     def enter_root_repository(self) -> tuple[IgnoreFile, ...]:
-        """Marks as tracked what the repository around the root tracks, and returns its rules from above the root,
-        deepest first, `info/exclude` last."""
+        """Adds the tracked files of the repository that holds the root, and returns its ignore files above the root, deepest
+        first, `info/exclude` last."""
         if self.repository is None:
             return ()
-        self.track(EnteredRepository(self.repository, self.root, ""))
-        return self._rules_from_above(self.repository)
+        self.add_tracked_files(EnteredRepository(self.repository, self.root, ""))
+        return self._rules_above_root(self.repository)
 
     def repository_at(self, path: str) -> git_repository.Repository | None:
         """Returns the repository whose work tree begins at `path`, a directory below the root."""
         return git_repository.repository_at(os.path.join(self.root, path))
 
     def enter_repository(self, repository: git_repository.Repository, path: str) -> tuple[IgnoreFile, ...]:
-        """Marks as tracked what a repository at `path` below the root tracks, and returns its `info/exclude`."""
-        self.track(EnteredRepository(repository, repository.top, path + "/"))
+        """Adds the tracked files of a repository at `path` below the root, and returns its `info/exclude`."""
+        self.add_tracked_files(EnteredRepository(repository, repository.top, path + "/"))
         return self._load_exclude(repository, path + "/.git/info/exclude", base=path + "/")
 
-    def is_further_worktree(self, repository: git_repository.Repository) -> bool:
+    def is_duplicate_worktree(self, repository: git_repository.Repository) -> bool:
         """Whether `repository`, found below the root, is a linked work tree of one that the workspace holds anyway.
 
-        Its files would all be there twice. The work trees of a bare repository are not: none of them is the first.
+        All its files would be indexed twice. Work trees of a bare repository are no duplicates: it has no main work tree.
         """
         if not repository.is_linked_worktree:
             return False
@@ -169,22 +178,22 @@ class Workspace:
         is_ours = own is not None and os.path.realpath(own.common_directory) == common
         return (is_ours or common.startswith(self.root + "/")) and not git_repository.is_bare(repository)
 
-    def load(
+    def load_ignore_file(
         self,
         path: str,
         source: str,
         *,
         base: str = "",
-        lead: str = "",
+        root_prefix: str = "",
         follows_link: bool = False,
         above: tuple[IgnoreFile, ...] = (),
     ) -> tuple[IgnoreFile, ...]:
-        """Returns the ignore file at the absolute `path`, nothing if it has no pattern, is missing or cannot be read.
-        `above` are those that hold in the same directory already.
+        """Returns the ignore file at the absolute `path`; empty if it has no pattern, is missing or cannot be read.
 
-        In the workspace a symbolic link in its place is not followed, as git does not since 2.32.
+        `source` names it in rules. `above` are the ignore files that hold in the same directory already. Unless
+        `follows_link`, a symbolic link is not read, as in git since 2.32.
         """
-        # Before reading: a change in between then shows as one next time.
+        # Taken before reading, so that the next scan sees a change in between.
         self.stamps[path] = stamp_of(path)
         try:
             content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
@@ -201,13 +210,18 @@ class Workspace:
         if self._n_ignore_bytes > MAX_IGNORE_BYTES:
             self._warn(f"{source} was not used: all ignore files together are larger than {MAX_IGNORE_BYTES} bytes")
             return ()
-        patterns, is_cut = parse_bounded(content, source, above)
-        if is_cut:
+        patterns, is_truncated = parse_bounded(content, source, above)
+        if is_truncated:
             self._warn(f"{source} was used in part: some of its patterns are too long, or too many")
-        return (IgnoreFile(patterns, base=base, lead=lead),) if patterns else ()
+        return (IgnoreFile(patterns, base=base, root_prefix=root_prefix),) if patterns else ()
 
-    def track(self, entered: EnteredRepository) -> None:
-        """Marks as tracked what a repository tracks in its directory."""
+    def add_tracked_files(self, entered: EnteredRepository) -> None:
+        """Adds the files that a repository tracks in its directory.
+
+        Raises:
+            GitCancelled: `is_cancelled` returned true. Any other failure of git is a warning.
+            UnknownRepository: the memory does not have the repository.
+        """
         repository, prefix = entered.repository, entered.prefix
         if self._memory is not None:
             if entered not in self._memory.repositories:
@@ -246,7 +260,7 @@ class Workspace:
                 parent = parent.rpartition("/")[0]
 
     def _git_deadline(self, *, is_nested: bool) -> float:
-        """Raises GitError where nested repositories have had their share of time and processes."""
+        """Returns how long git may run. Raises GitError where nested repositories have used up their time or number."""
         if not is_nested:
             return git_repository.GIT_DEADLINE_SECONDS
         left = NESTED_GIT_SECONDS - self._nested_seconds
@@ -260,28 +274,30 @@ class Workspace:
         elif len(self.warnings) == MAX_WARNINGS:
             self.warnings.append("further warnings of this scan are left out")
 
-    def _rules_from_above(self, repository: git_repository.Repository) -> tuple[IgnoreFile, ...]:
-        """A root that the repository around it ignores and does not track is no part of it (a project in a home
-        directory that is itself a repository ignoring `*`): then none of its rules apply."""
+    def _rules_above_root(self, repository: git_repository.Repository) -> tuple[IgnoreFile, ...]:
+        """Returns the repository's ignore files above the root. None apply where the repository ignores the root and tracks
+        nothing in it, like a home directory that is a repository ignoring `*`: the root is no part of it."""
         relative = os.path.relpath(self.root, repository.top)
         components = () if relative == "." else tuple(relative.split(os.sep))
         n_above = len(components)
 
-        exclude = self._load_exclude(repository, "../" * n_above + ".git/info/exclude", lead=_lead(components))
+        exclude = self._load_exclude(repository, "../" * n_above + ".git/info/exclude", root_prefix=_root_prefix(components))
         rules = [(0, file) for file in exclude]
         for depth in range(n_above):
             path = os.path.join(repository.top, *components[:depth], GIT_IGNORE_FILE)
             source = "../" * (n_above - depth) + GIT_IGNORE_FILE
-            rules[:0] = [(depth, file) for file in self.load(path, source, lead=_lead(components[depth:]))]
+            rules[:0] = [
+                (depth, file) for file in self.load_ignore_file(path, source, root_prefix=_root_prefix(components[depth:]))
+            ]
             if not self._tracks_root and _is_ignored(rules, components[: depth + 1]):
                 return ()
         return tuple(file for _, file in rules)
 
     def _load_exclude(
-        self, repository: git_repository.Repository, source: str, *, base: str = "", lead: str = ""
+        self, repository: git_repository.Repository, source: str, *, base: str = "", root_prefix: str = ""
     ) -> tuple[IgnoreFile, ...]:
         path = os.path.join(repository.common_directory, "info", "exclude")
-        return self.load(path, source, base=base, lead=lead, follows_link=True)
+        return self.load_ignore_file(path, source, base=base, root_prefix=root_prefix, follows_link=True)
 
 
 def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:
@@ -299,7 +315,7 @@ def _is_ignored(rules: list[tuple[int, IgnoreFile]], components: tuple[str, ...]
     return False
 
 
-def _lead(components: tuple[str, ...]) -> str:
+def _root_prefix(components: tuple[str, ...]) -> str:
     return "".join(component + "/" for component in components)
 
 

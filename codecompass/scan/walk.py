@@ -1,8 +1,8 @@
-"""The walk: one pass over a workspace that lists what is to be indexed and says why the rest is not.
+"""Scans a workspace: one walk that lists the files to index and says why the rest is not.
 
-Owns listing directories and looking at entries, from one `lstat` each; which entries belong is `policy.py`. No file is
-opened but ignore files, no symbolic link is followed, and what vanishes between being listed and being looked at was
-never there. Runs in any thread, blocks on the disk, and takes about 100 ms of CPU for 10,000 tracked files.
+Lists directories and calls `lstat` on entries; `policy.py` decides which entries belong. Opens no file but ignore files, follows
+no symbolic link, and treats an entry that vanishes between listing and `lstat` as absent. Runs in any thread, blocks on the
+disk, and takes about 100 ms of CPU for 10,000 tracked files.
 """
 
 import errno
@@ -19,19 +19,19 @@ from codecompass.languages.records import SkipReason
 from codecompass.scan import builtin, git_repository
 from codecompass.scan.files import Stamp, trusted_mtime
 from codecompass.scan.ignore import Rule
-from codecompass.scan.policy import Place, root_place
-from codecompass.scan.rules import ScanMemory, ScanRules, Workspace
+from codecompass.scan.policy import DirectoryPolicy, root_policy
+from codecompass.scan.rules import ScanContext, ScanMemory, ScanRules
 
 PROGRESS_STEP_FILES: Final = 1000
 
-Visit = Literal["entered", "left_out", "unreadable", "gone"]
-"""How a directory was found: listed, ruled out by what it holds, not to be listed, or not there."""
+VisitOutcome = Literal["entered", "left_out", "unreadable", "gone"]
+"""A directory was listed, excluded because of its content, could not be listed, or does not exist."""
 
 _by_path = attrgetter("path")
 
 
 class ScannedFile(Struct, frozen=True, gc=False):
-    """A file to be indexed, as `lstat` saw it. `path` is relative to the root, as on disk; `size` is in bytes."""
+    """A file to index, as `lstat` returned it. `path` is relative to the root, as on disk; `size` is in bytes."""
 
     path: str
     size: int
@@ -41,17 +41,17 @@ class ScannedFile(Struct, frozen=True, gc=False):
 
 
 class LinkedFile(Struct, frozen=True, gc=False):
-    """A file to be indexed that has other names: it can be written through one that nobody watches."""
+    """A file to index that has several hard links: it can be written through a name that is not watched."""
 
     path: str
     stamp: Stamp
 
 
 class SkippedFile(Struct, frozen=True, gc=False):
-    """An entry that belongs to the workspace by name and is not indexed. `size` is in bytes, 0 where it means nothing.
+    """An entry that no rule excludes and that is not indexed. `size` is in bytes, 0 for anything but a regular file.
 
-    The path of a `path_not_utf8` has its undecodable bytes as `\\xNN`; for a directory (`unreadable`,
-    `path_too_long` or `path_not_utf8`) the entry stands for all that it holds.
+    The path of a `path_not_utf8` has its undecodable bytes as `\\xNN`. A directory (`unreadable`, `path_too_long` or
+    `path_not_utf8`) stands for everything in it.
     """
 
     path: str
@@ -60,13 +60,16 @@ class SkippedFile(Struct, frozen=True, gc=False):
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
-    """What a scan found. Every tuple is sorted by code points; paths are relative to the root.
+    """What a scan found. Every tuple but `linked` is sorted by code points; paths are relative to the root.
 
-    `directories` are those that were entered (empty for the root) and those that may not be read now, which a watcher must
-    watch; `repositories` the tops of the work trees that were asked what they track (empty for the one around the root).
-    `ignored_files` and `ignored_directories` count what rules left out, a directory as one whatever it holds, the
-    `linked_worktrees` included. `linked` are those of `files` that have several names (hard links). `warnings` are sentences
-    for people: git that failed, ignore files that could not be read.
+    - `files`: the files to index.
+    - `skipped`: entries that no rule excludes and that are not indexed.
+    - `directories`: those entered (empty for the root) and those that cannot be read now; a watcher must watch both.
+    - `repositories`: tops of the work trees whose tracked files were read (empty for the one that holds the root).
+    - `ignored_files`, `ignored_directories`: how many entries rules excluded; a directory counts once, whatever it holds.
+    - `linked_worktrees`: how many of `ignored_directories` are work trees of a repository that the workspace holds anyway.
+    - `warnings`: sentences for people about git that failed and ignore files that could not be read.
+    - `linked`: those of `files` that have several hard links.
     """
 
     files: tuple[ScannedFile, ...]
@@ -81,7 +84,7 @@ class ScanResult(Struct, frozen=True, kw_only=True):
 
 
 class ScanCancelled(Exception):
-    """`is_cancelled` said so; a part of a listing is never returned, because what is missing would look deleted."""
+    """`is_cancelled` returned true. A partial listing is never returned: what it lacks would look deleted."""
 
 
 def scan(
@@ -93,11 +96,11 @@ def scan(
 ) -> ScanResult:
     """Returns which files of the workspace at `root` are indexed, and why others are not.
 
-    `on_progress` is called with the number of files found so far, every thousand or so and at the end; `is_cancelled`
-    is asked before every directory and while git runs.
+    `on_progress` is called with the number of files found so far, about every thousand files and at the end; `is_cancelled`
+    is called before every directory and while git runs.
 
     Raises:
-        OSError: the root itself cannot be listed. Below it, that is a `SkippedFile`.
+        OSError: the root itself cannot be listed. A directory below it becomes a `SkippedFile`.
         ScanCancelled: `is_cancelled` returned true.
     """
     return scan_and_remember(root, rules, on_progress=on_progress, is_cancelled=is_cancelled)[0]
@@ -110,41 +113,41 @@ def scan_and_remember(
     on_progress: Callable[[int], None] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> tuple[ScanResult, ScanMemory | None]:
-    """As `scan`, with what lets a later scan look at changed directories alone (`partial.py`).
+    """As `scan`, with the memory that lets a later scan list changed directories only (`partial.py`).
 
-    None instead of a memory where git failed: what it tracks is not known then, and may be next time.
+    The memory is None where git failed: which files are tracked is then unknown.
     """
-    workspace = Workspace(root, rules, is_cancelled)
-    walk = Walk(workspace, on_progress, is_cancelled)
+    context = ScanContext(root, rules, is_cancelled)
+    walk = Walk(context, on_progress, is_cancelled)
     try:
         result = walk.run()
     except git_repository.GitCancelled as error:
         raise ScanCancelled from error
-    return result, workspace.memory()
+    return result, context.memory()
 
 
 class Walk:
-    """One pass over the places that it is sent to. What it found so far is in its attributes, unsorted.
+    """Lists directories and collects what they hold in its attributes, unsorted.
 
-    `pending` holds the directories that are to be entered next: `visit` adds those that it came upon. `closed` are those that
-    may not be read.
+    `pending` holds the directories to visit next; `visit` adds the subdirectories. `unreadable` are the directories that
+    cannot be read.
     """
 
     def __init__(
         self,
-        workspace: Workspace,
+        context: ScanContext,
         on_progress: Callable[[int], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        self._workspace = workspace
+        self._context = context
         self._on_progress = on_progress
         self._is_cancelled = is_cancelled
         self.files: list[ScannedFile] = []
         self.skipped: list[SkippedFile] = []
         self.linked: list[LinkedFile] = []
         self.directories: list[str] = []
-        self.closed: list[str] = []
-        self.pending: list[Place] = []
+        self.unreadable: list[str] = []
+        self.pending: list[DirectoryPolicy] = []
         self._began = time.time_ns()
         self._n_ignored_files = 0
         self._n_ignored_directories = 0
@@ -152,19 +155,19 @@ class Walk:
 
     def run(self) -> ScanResult:
         """Visits the root and everything below it."""
-        workspace = self._workspace
-        self.pending.append(root_place(workspace))
+        context = self._context
+        self.pending.append(root_policy(context))
         self.visit_pending()
         self._report()
         return ScanResult(
             files=tuple(sorted(self.files, key=_by_path)),
             skipped=tuple(sorted(self.skipped, key=_by_path)),
-            directories=tuple(sorted((*self.directories, *self.closed))),
-            repositories=tuple(sorted(workspace.repositories)),
+            directories=tuple(sorted((*self.directories, *self.unreadable))),
+            repositories=tuple(sorted(context.repositories)),
             ignored_files=self._n_ignored_files,
             ignored_directories=self._n_ignored_directories,
             linked_worktrees=self._n_linked_worktrees,
-            warnings=tuple(workspace.warnings),
+            warnings=tuple(context.warnings),
             linked=tuple(self.linked),
         )
 
@@ -181,34 +184,34 @@ class Walk:
         if self._on_progress is not None:
             self._on_progress(len(self.files))
 
-    def visit(self, place: Place) -> Visit:
-        """Lists one directory. Its subdirectories that are to be entered become pending."""
+    def visit(self, policy: DirectoryPolicy) -> VisitOutcome:
+        """Lists one directory. Its subdirectories that are not left out become pending."""
         if self._is_cancelled is not None and self._is_cancelled():
             raise ScanCancelled
         try:
-            with os.scandir(f"{self._workspace.root}/{place.path}") as listing:
+            with os.scandir(f"{self._context.root}/{policy.path}") as listing:
                 entries = list(listing)
         except OSError as error:
-            if not place.path:
+            if not policy.path:
                 raise
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 return "gone"
             reason = unreadable_reason(error)
-            self.skipped.append(SkippedFile(place.path, reason))
+            self.skipped.append(SkippedFile(policy.path, reason))
             if reason == "unreadable":
-                self.closed.append(place.path)
+                self.unreadable.append(policy.path)
             return "unreadable"
-        rule = place.arrive({entry.name for entry in entries})
+        rule = policy.enter({entry.name for entry in entries})
         if rule is not None:
             self._n_ignored_directories += 1
             self._n_linked_worktrees += rule is builtin.LINKED_WORKTREE
             return "left_out"
-        self.directories.append(place.path)
+        self.directories.append(policy.path)
 
-        # This loop is what a scan costs: everything that can be is a local name, and a tracked file asks nobody.
-        prefix = place.prefix
-        trusted = self._workspace.tracked if place.trusts_git_alone else frozenset()
-        max_bytes = self._workspace.rules.max_file_bytes
+        # Most of a scan's time is spent in this loop: it uses local names, and a tracked file needs no call of the policy.
+        prefix = policy.prefix
+        trusted = self._context.tracked if policy.admits_tracked_files else frozenset()
+        max_bytes = self._context.rules.max_file_bytes
         is_secret = builtin.is_secret
         add = self.files.append
         for entry in entries:
@@ -224,31 +227,31 @@ class Walk:
                             self._note_linked(path, status)
                         continue
                 if entry.is_dir(follow_symlinks=False):
-                    self._judge_directory(place, path, name)
+                    self._check_directory(policy, path, name)
                 else:
-                    self._judge_file(place, path, entry)
+                    self._check_file(policy, path, entry)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 self.skipped.append(SkippedFile(printable(path), unreadable_reason(error)))
         return "entered"
 
-    def _judge_directory(self, place: Place, path: str, name: str) -> None:
-        judged = place.judge_directory(path, name)
-        if isinstance(judged, Rule):
-            self._n_ignored_directories += judged is not builtin.GIT_DIRECTORY
+    def _check_directory(self, policy: DirectoryPolicy, path: str, name: str) -> None:
+        decision = policy.check_directory(path, name)
+        if isinstance(decision, Rule):
+            self._n_ignored_directories += decision is not builtin.GIT_DIRECTORY
         elif is_utf8(name):
-            self.pending.append(judged)
+            self.pending.append(decision)
         else:
             self.skipped.append(SkippedFile(printable(path), "path_not_utf8"))
 
-    def _judge_file(self, place: Place, path: str, entry: "os.DirEntry[str]") -> None:
-        judged = place.judge_file(path, entry.name)
-        if isinstance(judged, Rule):
-            self._n_ignored_files += judged is not builtin.GIT_DIRECTORY
+    def _check_file(self, policy: DirectoryPolicy, path: str, entry: "os.DirEntry[str]") -> None:
+        decision = policy.check_file(path, entry.name)
+        if isinstance(decision, Rule):
+            self._n_ignored_files += decision is not builtin.GIT_DIRECTORY
             return
         status = entry.stat(follow_symlinks=False)
-        reason = judged or skip_reason(self._workspace, path, status)
+        reason = decision or skip_reason(self._context, path, status)
         if reason is None:
             size = status.st_size
             self.files.append(ScannedFile(path, size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
@@ -263,29 +266,29 @@ class Walk:
         self.linked.append(LinkedFile(path, stamp))
 
 
-def skip_reason(workspace: Workspace, path: str, status: os.stat_result) -> SkipReason | None:
-    """Returns why an entry that no rule leaves out is still not indexed, from its `lstat`; None where it is."""
+def skip_reason(context: ScanContext, path: str, status: os.stat_result) -> SkipReason | None:
+    """Returns why an entry that no rule leaves out is still not indexed, given its `lstat`; None where it is indexed."""
     if not is_utf8(path):
         return "path_not_utf8"
     if S_ISLNK(status.st_mode):
         try:
-            target = os.path.realpath(os.path.join(workspace.root, path))
+            target = os.path.realpath(os.path.join(context.root, path))
         except OSError:
-            return "symlink_outside_root"  # a link on the way changed between two system calls: nobody knows where to
-        is_inside = target == workspace.root or target.startswith(workspace.root.rstrip("/") + "/")
+            return "symlink_outside_root"  # a link on the way changed between two system calls: its target is unknown
+        is_inside = target == context.root or target.startswith(context.root.rstrip("/") + "/")
         return "symlink" if is_inside else "symlink_outside_root"
     if not S_ISREG(status.st_mode):
         return "special_file"
-    return "too_large" if status.st_size > workspace.rules.max_file_bytes else None
+    return "too_large" if status.st_size > context.rules.max_file_bytes else None
 
 
 def unreadable_reason(error: OSError) -> SkipReason:
-    """Returns why something that is there could not be looked at."""
+    """Returns why an entry that exists could not be read."""
     return "path_too_long" if error.errno == errno.ENAMETOOLONG else "unreadable"
 
 
 def is_below_any(path: str, directories: Collection[str]) -> bool:
-    """Whether `path` lies below one of `directories`, at the cost of its depth, however many these are."""
+    """Whether `path` lies below one of `directories`. Takes time in the depth of `path`, not the number of `directories`."""
     at = path.rfind("/") if directories else -1
     while at >= 0:
         if path[:at] in directories:
@@ -295,7 +298,7 @@ def is_below_any(path: str, directories: Collection[str]) -> bool:
 
 
 def is_utf8(path: str) -> bool:
-    """Whether a path as `os` gives it was valid UTF-8 on disk."""
+    """Whether a path as `os` returns it is valid UTF-8 on disk."""
     if path.isascii():
         return True
     try:
@@ -306,5 +309,5 @@ def is_utf8(path: str) -> bool:
 
 
 def printable(path: str) -> str:
-    """Returns a path that can be shown: bytes that are not UTF-8 as `\\xNN`, all else as it is."""
+    """Returns a path that can be printed: bytes that are not UTF-8 as `\\xNN`, all else unchanged."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,13 +1,12 @@
-"""Glob patterns as git reads them, made into regular expressions over bytes.
+"""Translates git's glob patterns to regular expressions over bytes.
 
-Owns the translation of one pattern; which pattern of which file decides is `ignore.py`. The semantics are those of
-git's `wildmatch.c` with `WM_PATHNAME`, byte for byte: `*` and `?` stop at a slash, `**` between slashes crosses
-directories, `[...]` knows ranges, escapes and POSIX classes, an unfinished bracket or a trailing backslash never
-matches. A general gitignore library was tried first and differs from git in patterns that people write (`*` followed by
-`!foo/`, POSIX classes, a reversed range raises); here `git check-ignore` is the judge, in
-tests/scan/test_wildmatch.py.
+Translates one pattern; `ignore.py` decides which pattern of which file counts. The semantics are those of git's `wildmatch.c`
+with `WM_PATHNAME`, byte for byte: `*` and `?` stop at a slash, `**` between slashes crosses directories, `[...]` has ranges,
+escapes and POSIX classes, an unfinished bracket or a trailing backslash never matches. A general gitignore library was tried
+first and differs from git in common patterns (`*` followed by `!foo/`, POSIX classes, a reversed range raises);
+tests/scan/test_wildmatch.py compares this module with `git check-ignore`.
 
-Invariant: matching takes time polynomial of low degree in the length of the path whatever the pattern, because every
+Invariant: whatever the pattern, matching takes time polynomial of low degree in the length of the path, because every
 wildcard but the last of its kind is matched inside an atomic group (the earliest match leaves the most to the rest).
 """
 
@@ -57,8 +56,8 @@ def translate(pattern: bytes) -> bytes | None:
 
     The expression has no capturing group, so that several can be joined in one alternation.
     """
-    # Git compares the literal beginning first and hands the rest to its matcher, which therefore takes `**` right after
-    # it for the beginning of a path: `foo**/bar` matches `foobar`.
+    # Git compares the literal beginning first and passes only the rest to its matcher, which therefore treats `**` right after
+    # it as the beginning of a path: `foo**/bar` matches `foobar`.
     start = literal_length(pattern)
     tokens = _tokens(pattern[start:])
     if tokens is None:
@@ -102,7 +101,7 @@ def _tokens(pattern: bytes) -> list[bytes] | None:
         byte = pattern[at]
         if byte == _STAR:
             token, at = _stars(pattern, at)
-            # A second `**/` or `*` behind the first says nothing more.
+            # A second `**/` or `*` after the first changes nothing.
             if token not in (_DIRECTORIES, _SEGMENT_STAR) or tokens[-1:] != [token]:
                 tokens.append(token)
         elif byte == ord("?"):
@@ -142,7 +141,7 @@ def _stars(pattern: bytes, start: int) -> tuple[bytes, int]:
 
 
 def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
-    """Returns the bytes that a bracket expression matches and where it ends; `at` is behind the opening bracket."""
+    """Returns the bytes that a bracket expression matches and where it ends; `at` is after the opening bracket."""
     end = len(pattern)
     is_negated = pattern[at : at + 1] in (b"!", b"^")
     at += is_negated

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from codecompass.imports import InMemoryPaths, ModuleRoot, PathIndex, Roots, affected_tails, import_tails, languages_of, resolve
-from codecompass.imports.paths import Endings, with_slashes
+from codecompass.imports.paths import SuffixIndex, with_slashes
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
 
@@ -182,9 +182,9 @@ class _StoredPaths(PathIndex):
         self._found: dict[str, Sequence[str]] = {}
         self._n_found = 0
         self._packages_found: dict[str, Collection[str]] = {}
-        self._endings = Endings(self.files_with_tail)
-        self._packages = Endings(self.package_directories)
-        self._namespaces = Endings(self.package_directories, with_slashes)
+        self._endings = SuffixIndex(self.files_with_tail)
+        self._packages = SuffixIndex(self.package_directories)
+        self._namespaces = SuffixIndex(self.package_directories, with_slashes)
 
     def has_file(self, path: str) -> bool:
         is_file = self._files.get(path)

@@ -9,75 +9,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from msgspec import Struct
-
 from codecompass.errors import REBUILD, IndexDamaged
-from codecompass.languages.records import SymbolKind, Visibility
+from codecompass.languages.records import SymbolKind
+from codecompass.store.rows import FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
-
-
-class FileRow(Struct, frozen=True):
-    """A file of the manifest. `reason` says why it was skipped, or why it has no symbols; sizes in bytes."""
-
-    id: int
-    path: str
-    status: str
-    reason: str
-    language: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    content_hash: bytes
-    line_count: int
-    chunk_count: int
-    symbol_count: int
-    is_parsed: bool
-
-
-class FilePlace(Struct, frozen=True):
-    """What a ranked answer needs of an indexed file."""
-
-    id: int
-    path: str
-    language: str
-    line_count: int
-
-
-class SymbolRow(Struct, frozen=True):
-    """A definition with the path and language of its file. `parent_kind` is None at the top of a file."""
-
-    id: int
-    file_id: int
-    path: str
-    language: str
-    parent_id: int | None
-    name: str
-    kind: SymbolKind
-    qualified_name: str
-    line_start: int
-    line_end: int
-    ordinal: int
-    signature: str
-    visibility: Visibility
-    doc: str
-    parent_kind: SymbolKind | None = None
-
-
-class ImportRow(Struct, frozen=True):
-    """An import of a file. `target` is a path of the repository (a directory ends in `/`), empty where it leads outside."""
-
-    file_id: int
-    path: str
-    line_start: int
-    line_end: int
-    spec: str
-    name: str
-    alias: str
-    kind: str
-    target: str
 
 
 FILE_COLUMNS: Final = (
@@ -123,13 +60,6 @@ MAX_MATCHED: Final = 4096
 words that do not tell it from a broken file."""
 
 
-class FileOrder(Struct, frozen=True, gc=False):
-    """A file in the order of hits: by the rank of its role (see `path_roles.py`), then by path."""
-
-    rank: int
-    file_id: int
-
-
 class FactsReader:
     """Point reads and short lists over one connection. Not thread-safe; the owner of the connection calls it."""
 
@@ -151,19 +81,12 @@ class FactsReader:
         rows = self._files("WHERE path = ?", (path,))
         return rows[0] if rows else None
 
-    def files_by_id(self, ids: Sequence[int]) -> dict[int, FileRow]:
-        """Returns the rows of `ids`, without those that do not exist."""
-        found: dict[int, FileRow] = {}
-        for batch in _batches(ids):
-            found.update((row.id, row) for row in self._files(f"WHERE id IN ({_marks(batch)})", batch))
-        return found
-
-    def places_by_id(self, ids: Sequence[int]) -> dict[int, FilePlace]:
+    def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
         """Returns the places of `ids`, without those that do not exist."""
-        found: dict[int, FilePlace] = {}
+        found: dict[int, IndexedFile] = {}
         for batch in _batches(ids):
             statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_marks(batch)})"
-            found.update((row[0], FilePlace(*row)) for row in self._rows(statement, batch))
+            found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
         return found
 
     def files(self) -> list[FileRow]:

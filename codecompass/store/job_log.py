@@ -10,19 +10,14 @@ the system releases however a process ends. The id only bridges the moments arou
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
-
-from msgspec import Struct
+from typing import Final
 
 from codecompass.errors import InternalError, PermissionDenied
+from codecompass.jobs import FinalStatus, Interruption, Job, JobMode, JobOutcome, RecordedProgress
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import ProcessMark, is_alive, is_locked, this_process
 from codecompass.store.registry import Registry
 from codecompass.units import SECONDS
-
-JobMode = Literal["full", "incremental"]
-JobStatus = Literal["queued", "running", "published", "failed", "interrupted", "cancelled"]
-FinalStatus = Literal["published", "failed", "cancelled"]
 
 KEPT_JOBS: Final = 50
 """Finished jobs of a project that are remembered."""
@@ -31,45 +26,17 @@ UNLOCKED_GRACE_SECONDS: Final = 30 * SECONDS
 """How long a running job of a living process may be seen without its lock: it is about to take it, or just let it go."""
 
 
-class JobProgress(Struct, frozen=True, kw_only=True):
-    """How far a job is. `percentage` 0..100, `source_bytes` of the files indexed."""
+class JobRecord(Job, frozen=True, kw_only=True):
+    """A job as the registry has it."""
 
-    percentage: int = 0
-    files_scanned: int = 0
-    files_total: int = 0
-    files_indexed: int = 0
-    symbols_extracted: int = 0
-    source_bytes: int = 0
-
-
-class Job(Struct, frozen=True, kw_only=True):
-    """A job as it stands in the log. Times are seconds since 1970; `cause` says what asked for it, `error` why it failed.
-
-    `error_code` is the protocol's code of the error, nothing where it has none.
-    """
-
-    job_id: str
-    project_id: str
-    mode: JobMode
-    status: JobStatus
-    cause: str
-    error: str
-    error_code: str
-    ref: str
+    progress: RecordedProgress
     process: ProcessMark
-    progress: JobProgress
+    """The process that runs or ran it."""
+    ref: str
     changed_files: int
+    """Files that were new, edited or gone; 0 until it has published."""
     duration_ms: int | None
-    created_at: float
-    started_at: float | None
-    finished_at: float | None
-
-
-class Interruption(Struct, frozen=True):
-    """Jobs of a project that ended with their process, since its last successful one. The time is when it was found."""
-
-    n_jobs: int
-    last_at: float
+    """Wall time from its start, None until it has ended."""
 
 
 _COLUMNS: Final = (
@@ -95,7 +62,7 @@ class JobLog:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def create(self, project_id: str, mode: JobMode, *, cause: str, job_id: str | None = None) -> Job:
+    def create(self, project_id: str, mode: JobMode, *, cause: str, job_id: str | None = None) -> JobRecord:
         """Returns a new queued job of the calling process, with an id of its own or one from `new_job_id`."""
         job_id = job_id or new_job_id()
         process = this_process()
@@ -109,7 +76,7 @@ class JobLog:
             )
         return self._require(job_id)
 
-    def start(self, job_id: str) -> Job:
+    def start(self, job_id: str) -> JobRecord:
         """Notes that the job runs. Whatever else was running in its project is over: there is one writer at a time."""
         now = time.time()
         with self._registry.transaction() as connection:
@@ -123,7 +90,7 @@ class JobLog:
             )
         return self._require(job_id)
 
-    def update(self, job_id: str, progress: JobProgress) -> None:
+    def update(self, job_id: str, progress: RecordedProgress) -> None:
         """Overwrites how far the job is. A write of its own: call it a few times a second at most."""
         with self._registry.transaction() as connection:
             connection.execute(
@@ -132,33 +99,33 @@ class JobLog:
                 (*_counters(progress), time.time(), job_id),
             )
 
-    def finish(
-        self,
-        job_id: str,
-        status: FinalStatus,
-        *,
-        progress: JobProgress | None = None,
-        mode: JobMode | None = None,
-        ref: str = "",
-        changed_files: int = 0,
-        error: str = "",
-        error_code: str = "",
-    ) -> Job:
-        """Notes the end of the job, and the `mode` it turned out to have; forgets the project's oldest jobs."""
+    def finish(self, job_id: str, status: FinalStatus, outcome: JobOutcome = JobOutcome()) -> JobRecord:  # noqa: B008 (frozen)
+        """Records the end of the job; forgets the project's oldest jobs."""
         now = time.time()
         with self._registry.transaction() as connection:
-            if progress is not None:
+            if outcome.progress is not None:
                 connection.execute(
                     "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
                     "symbols_extracted = ?, source_bytes = ? WHERE job_id = ?",
-                    (*_counters(progress), job_id),
+                    (*_counters(outcome.progress), job_id),
                 )
             connection.execute(
                 "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
                 # A clock that was set back meanwhile must not make it a negative time.
                 "duration_ms = max(0, CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER)), "
                 "finished_at = ?, updated_at = ? WHERE job_id = ?",
-                (status, mode, ref, changed_files, error, error_code, now, now, now, job_id),
+                (
+                    status,
+                    outcome.mode,
+                    outcome.ref,
+                    outcome.changed_files,
+                    outcome.error,
+                    outcome.error_code,
+                    now,
+                    now,
+                    now,
+                    job_id,
+                ),
             )
             connection.execute(
                 "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') "
@@ -169,25 +136,25 @@ class JobLog:
             )
         return self._require(job_id)
 
-    def find(self, job_id: str) -> Job | None:
+    def find(self, job_id: str) -> JobRecord | None:
         """Returns the job of that id."""
         found = self._jobs("WHERE job_id = ?", (job_id,))
         return found[0] if found else None
 
-    def active(self, project_id: str) -> Job | None:
+    def active(self, project_id: str) -> JobRecord | None:
         """Returns the project's running job, else the queued one that is next."""
         found = self._jobs(
             "WHERE project_id = ? AND status IN ('queued', 'running') ORDER BY status DESC, sequence LIMIT 1", (project_id,)
         )
         return found[0] if found else None
 
-    def recent(self, project_id: str, limit: int) -> tuple[Job, ...]:
+    def recent(self, project_id: str, limit: int) -> tuple[JobRecord, ...]:
         """Returns the project's finished jobs, newest first."""
         return self._jobs(
             "WHERE project_id = ? AND status NOT IN ('queued', 'running') ORDER BY sequence DESC LIMIT ?", (project_id, limit)
         )
 
-    def recover(self, home: HomeLayout) -> tuple[Job, ...]:
+    def recover(self, home: HomeLayout) -> tuple[JobRecord, ...]:
         """Notes as interrupted every open job that has nobody left to finish it, and returns those found now.
 
         Writes nothing where none is found: cheap enough to be called every second. Where the log cannot be written, none is
@@ -201,7 +168,7 @@ class JobLog:
         except PermissionDenied:
             return ()
 
-    def _interrupt_lost(self, home: HomeLayout, now: float) -> tuple[Job, ...]:
+    def _interrupt_lost(self, home: HomeLayout, now: float) -> tuple[JobRecord, ...]:
         with self._registry.transaction(may_be_of_copy=True) as connection:
             # Looked at again inside the write transaction: a job that ends meanwhile waits with saying so until we are done.
             lost = _lost(connection.execute(_OPEN_JOBS).fetchall(), home, now)
@@ -211,7 +178,7 @@ class JobLog:
             )
         return tuple(self._require(job_id) for job_id in lost)
 
-    def all_active(self) -> Mapping[str, Job]:
+    def all_active(self) -> Mapping[str, JobRecord]:
         """Returns the active job of each project that has one, by the project's id; see `active`."""
         found = self._jobs("WHERE status IN ('queued', 'running') ORDER BY status, sequence DESC", ())
         return {job.project_id: job for job in found}
@@ -235,15 +202,15 @@ class JobLog:
         )
         return Interruption(count, last) if count else None
 
-    def _require(self, job_id: str) -> Job:
+    def _require(self, job_id: str) -> JobRecord:
         found = self.find(job_id)
         if found is None:
             raise InternalError(f"job {job_id} is gone from the registry: its project was removed. Index it again.")
         return found
 
-    def _jobs(self, rest: str, arguments: Sequence[object]) -> tuple[Job, ...]:
+    def _jobs(self, rest: str, arguments: Sequence[object]) -> tuple[JobRecord, ...]:
         return tuple(
-            Job(
+            JobRecord(
                 job_id=row[0],
                 project_id=row[1],
                 mode=row[2],
@@ -253,7 +220,7 @@ class JobLog:
                 error_code=row[6],
                 ref=row[7],
                 process=ProcessMark(row[8], row[9]),
-                progress=JobProgress(
+                progress=RecordedProgress(
                     percentage=row[10],
                     files_scanned=row[11],
                     files_total=row[12],
@@ -284,7 +251,7 @@ def _lost(rows: Sequence[tuple], home: HomeLayout, now: float) -> list[str]:  # 
     return lost
 
 
-def _counters(progress: JobProgress) -> tuple[int, ...]:
+def _counters(progress: RecordedProgress) -> tuple[int, ...]:
     return (
         progress.percentage,
         progress.files_scanned,

@@ -11,7 +11,7 @@ from codecompass.projects.caller import Caller
 if TYPE_CHECKING:
     # A session is there before anything that answers a call is loaded.
     from codecompass.protocol.replies import Reply
-    from codecompass.store.job_log import Job
+    from codecompass.store.job_log import JobRecord
 
 
 class Outcome(Struct, frozen=True):
@@ -56,7 +56,7 @@ class OpenServer(Protocol):
     def find_job(self, job_id: str) -> JobView | None:
         """Returns the job if it runs or has ended lately. Never waits."""
 
-    async def recorded_job(self, job_id: str) -> "Job | None":
+    async def recorded_job(self, job_id: str) -> "JobRecord | None":
         """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
 
     async def cancel_job(self, job_id: str) -> bool:

@@ -14,9 +14,10 @@ from codecompass import __version__
 from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
+from codecompass.jobs import Interruption, Job
 from codecompass.languages import SYMBOL_LANGUAGES
-from codecompass.projects.known import Known, KnownProject
-from codecompass.projects.storage_care import StorageState
+from codecompass.projects.storage_cleanup import StorageState
+from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.state_replies import (
     Grammars,
@@ -31,7 +32,6 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.protocol.times import iso_time
 from codecompass.query.status import interrupted_report
-from codecompass.store.job_log import Interruption, Job
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 
@@ -39,7 +39,7 @@ MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
-IndexState = Literal["ready", "indexing", "stale", "error"]
+IndexState = Literal["not_indexed", "ready", "indexing", "stale", "error"]
 ServerStatus = Literal["ready", "warming", "indexing", "error"]
 
 
@@ -57,7 +57,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     warmset_capacity: int
     warmset: tuple[str, ...] = ()
     home: str | None = None
-    known: Known = Known()
+    known: SurveyResult = SurveyResult()
     live: tuple[WorkspaceObservation, ...] = ()
     storage: StorageState = StorageState()
     silent_places: frozenset[str] = frozenset()
@@ -108,13 +108,13 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
 
 
 def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
-    known: dict[str, KnownProject] = {entry.project.project_id: entry for entry in moment.known.projects}
+    known: dict[str, SurveyedProject] = {entry.project.project_id: entry for entry in moment.known.projects}
     live = {observation.project_id: observation for observation in moment.live}
     if about is not None:
         wanted = [str(about.project_id)]
         if about.project_id not in known:
             # Registered since the last look: nothing of it is on disk that anybody has seen.
-            known[about.project_id] = KnownProject(project=about, schema_status="not_indexed", current_schema_version=0)
+            known[about.project_id] = SurveyedProject(project=about, schema_status="not_indexed", current_schema_version=0)
     else:
         wanted = sorted({*known, *live})
     standings = []
@@ -136,7 +136,7 @@ def _told_silent(standing: _Standing, silent: frozenset[str]) -> _Standing:
     return replace(standing, entry=replace(standing.entry, index_status="error", freshness_status="stale", last_error=error))
 
 
-def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standing:
+def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Standing:
     schema: SchemaStatus = seen.schema_status
     if seen.generation and schema == "compatible":
         current = SCHEMA_VERSION
@@ -145,14 +145,16 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
     # Another process may write this index. What it has published is answered from; its workspace here need not know yet.
     meta = None if entry is None else entry.meta
     is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
-    job = _live_job(seen)
+    job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
     if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
-        job = _logged_job(entry.project, entry.active_job)
+        job = _health_job(entry.project.name, entry.active_job)
     state_of_index: IndexState
     if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema in ("reindex_required", "corrupt_manifest"):
         state_of_index = "error"
     elif job is not None or seen.indexing_status == "indexing":
         state_of_index = "indexing"
+    elif seen.indexing_status == "not_indexed" and meta is None:
+        state_of_index = "not_indexed"
     elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
         state_of_index = "stale"
     else:
@@ -182,8 +184,8 @@ def _of_live(seen: WorkspaceObservation, entry: KnownProject | None) -> _Standin
     )
 
 
-def _of_disk(known: KnownProject) -> _Standing:
-    job = None if known.active_job is None else _logged_job(known.project, known.active_job)
+def _of_disk(known: SurveyedProject) -> _Standing:
+    job = None if known.active_job is None else _health_job(known.project.name, known.active_job)
     is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
     state: IndexState
     if job is not None:
@@ -194,7 +196,7 @@ def _of_disk(known: KnownProject) -> _Standing:
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"
     else:
-        state = "stale" if known.meta is None else "ready"
+        state = "not_indexed" if known.meta is None else "ready"
     freshness: FreshnessStatus = "syncing" if job is not None else "stale" if state != "ready" else "fresh"
     meta = known.meta
     return _Standing(
@@ -219,24 +221,10 @@ def _of_disk(known: KnownProject) -> _Standing:
     )
 
 
-def _live_job(seen: WorkspaceObservation) -> HealthJob | None:
-    state = seen.active_job
-    if state is None:
-        return None
-    return HealthJob(
-        job_id=state.job_id,
-        project_id=seen.project_name,
-        mode=state.mode,
-        status=state.status,
-        changed_files=state.progress.files_total or None,
-        started_at=iso_time(state.started_at or state.created_at),
-    )
-
-
-def _logged_job(project: Project, job: Job) -> HealthJob:
+def _health_job(project_name: str, job: Job) -> HealthJob:
     return HealthJob(
         job_id=job.job_id,
-        project_id=project.name,
+        project_id=project_name,
         mode=job.mode,
         status=job.status,
         changed_files=job.progress.files_total or None,

@@ -18,10 +18,10 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import keep_at
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.job_model import JobView
-from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.residency import affordable
@@ -32,16 +32,16 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.eviction import AutoWorkspaces
-from codecompass.projects.known import Known, Survey
 from codecompass.projects.router import Router
 from codecompass.projects.rules import RoutingRules
-from codecompass.projects.storage_care import StorageCare
+from codecompass.projects.storage_cleanup import StorageCleanup
+from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
-from codecompass.store.job_log import Job
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
-from codecompass.store.registry import Project
+from codecompass.store.registry import Project, Registry
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import Measures
@@ -79,26 +79,26 @@ class Server:
     It is the `health.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
     """
 
-    def __init__(self, launch: Launch, ledger: Ledger, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
+    def __init__(self, launch: Launch, registry: AsyncRegistry, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
         self.launch: Final = launch
         self._blocking = blocking
-        self.ledger: Final = ledger
+        self.registry: Final = registry
         self.supervisor: Final = supervisor
-        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, ledger, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, ledger, self.auto_workspaces, blocking)
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        services = Services(ledger=ledger, workspaces=supervisor, router=self.router, state=self)
+        services = Services(registry=registry, workspaces=supervisor, router=self.router, state=self)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(services, self.measures)
         listed_names(served.tools)
         self.core: Final = Core(product_surface(self, served.tools, served.answers), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = Survey(ledger, launch.home, blocking)
-        self.storage_care: Final = StorageCare(
-            ledger, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
+        self._survey = ProjectSurvey(registry, launch.home, blocking)
+        self.storage_cleanup: Final = StorageCleanup(
+            registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
-        self._known = Known()
+        self._known = SurveyResult()
         self._pinned: tuple[Project, ...] = ()
         self._warmset: tuple[str, ...] = ()
         self._prewarm_status: PrewarmStatus = "pending" if launch.settings.server.prewarm else "skipped"
@@ -119,7 +119,7 @@ class Server:
             known=self._known,
             live=self.supervisor.observe(),
             silent_places=self._blocking.silent_places(),
-            storage=self.storage_care.state,
+            storage=self.storage_cleanup.state,
         )
 
     @property
@@ -138,10 +138,10 @@ class Server:
         """Returns the job if it runs or has ended lately. Never waits."""
         return self.supervisor.find_job(job_id)
 
-    async def recorded_job(self, job_id: str) -> Job | None:
+    async def recorded_job(self, job_id: str) -> JobRecord | None:
         """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
         try:
-            return await self.ledger.job(job_id)
+            return await self.registry.run_jobs(JobLog.find, job_id)
         except CodeCompassError:
             return None
 
@@ -151,7 +151,7 @@ class Server:
         if job is None or job.state.has_ended:
             return False
         try:
-            project = await self.ledger.require(job.state.project_id)
+            project = await self.registry.run(Registry.require, job.state.project_id)
             return await self.supervisor.route(project).ask(CancelJob(job_id=job_id))
         except CodeCompassError:
             return False
@@ -162,13 +162,13 @@ class Server:
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
                 nursery.start_soon(keep_at, "prewarm", self._prewarm)
-            nursery.start_soon(keep_at, "storage care", self.storage_care.work)
+            nursery.start_soon(keep_at, "storage care", self.storage_cleanup.work)
             nursery.start_soon(keep_at, "survey", self._keep_surveying)
             nursery.start_soon(keep_at, "verification", self._verifier.work)
 
     async def _begin(self) -> None:
         try:
-            lost = await self.ledger.recover()
+            lost = await self.registry.run_jobs(JobLog.recover, self.launch.home)
             if lost:
                 self._log.info("interrupted_jobs_found", count=len(lost))
             self._pinned = await self.router.register_pinned()
@@ -222,7 +222,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
             _calls_that_end(limits.blocking),
-            open_ledger(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as ledger,
+            open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
         ):
 
@@ -241,7 +241,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                         load_settings=lambda: _settings_of(launch, project.root),
                         pool=pool,
                         limits=limits,
-                        ledger=ledger,
+                        registry=registry,
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
                     ),
@@ -252,7 +252,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, ledger, supervisor, limits.blocking)
+                server = Server(launch, registry, supervisor, limits.blocking)
                 nursery.start_soon(server.work_in_background)
                 try:
                     yield server

@@ -1,7 +1,7 @@
-"""The worker's loop: a batch in on stdin, answers out on stdout, until stdin ends.
+"""The worker's main loop: reads batches from stdin and writes answers to stdout until stdin ends.
 
-Ends by itself when the server goes away: between files by the end of stdin or a broken pipe, inside a parse by the CPU
-limit. Nothing else writes to stdout.
+Exits when the server ends: between files because of the end of stdin or a broken pipe, inside a parse because of the CPU limit.
+Nothing else writes to stdout.
 """
 
 import os
@@ -10,25 +10,26 @@ import signal
 import sys
 from typing import Final
 
+from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.words import WordSplitter
 from codecompass.units import GIB
 from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, decode_batch, encode_frame
-from codecompass.worker.parsing import Parsers, ending_limit, parse_file, wants_parse
+from codecompass.worker.parsing import Parsers, ending_limit, parse_file
 from codecompass.worker.reading import read_file, reading_limit
 
 ADDRESS_SPACE: Final = 8 * GIB
-"""A parse that grows beyond this is killed by the allocator instead of taking the machine down."""
+"""A parse that needs more memory fails, instead of using up the machine's."""
 
 
 def main() -> None:
     """Serves batches until stdin ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's to handle; it closes our stdin
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl-C and closes our stdin
     try:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, resource.RLIM_INFINITY))
     except (ValueError, OSError):
         pass  # some systems (macOS) refuse; the CPU limit still holds
     source, sink = os.dup(0), os.dup(1)
-    # A library that prints must not break the protocol.
+    # Output that a library prints goes to stderr.
     os.dup2(2, 1)
     splitter, parsers = WordSplitter(), Parsers()
     try:
@@ -42,7 +43,7 @@ def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) ->
     for task in batch.tasks:
         with ending_limit(reading_limit(batch)):
             read = read_file(batch, task, splitter)
-        has_symbols = bool(read.answer.language) and wants_parse(read.answer.language)
+        has_symbols = read.answer.language in SYMBOL_LANGUAGES
         will_parse = has_symbols and batch.parse
         _write(sink, read.with_parse(has_symbols=has_symbols, will_parse=will_parse).answer)
         if will_parse:

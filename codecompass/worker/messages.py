@@ -1,8 +1,7 @@
-"""What travels between the server and a worker: frames of a 4-byte little-endian length and a msgpack body.
+"""Messages between the server and a worker: frames of a 4-byte little-endian length and a msgpack body.
 
-For each file of a batch the worker answers, in order, one `FileText` and then, where the file is to be parsed, one
-`FileSymbols`. The first leaves before the parse begins: when a parse kills the worker, the text and the content hash are
-already here. Paths are bytes (file names need not be UTF-8).
+For each file of a batch the worker sends, in order, one `FileText` and then, where the file is to be parsed, one `FileSymbols`.
+The first is sent before the parse begins, so that the server has the text and the content hash when a parse kills the worker.
 """
 
 import struct
@@ -17,9 +16,9 @@ from codecompass.languages.records import Chunk, Import, Symbol
 
 
 class FileTask(Struct, frozen=True, array_like=True):
-    """One file to read; `size` in bytes is what the scan saw. `known_hash` is the content hash in the index, empty if new.
+    """One file to read. `size` in bytes is from the scan; `known_hash` is the content hash in the index, empty if new.
 
-    A file whose content still has the known hash is answered without text, and without symbols unless `needs_symbols`.
+    Where the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`.
     """
 
     path: str
@@ -29,10 +28,16 @@ class FileTask(Struct, frozen=True, array_like=True):
 
 
 class FileText(Struct, frozen=True, array_like=True, tag="text"):
-    """A file as it was read. Sizes in bytes, times in nanoseconds as `fstat` gave them before reading.
+    """A file as it was read.
 
-    `status` is `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`. `has_symbols`
-    says that the language has symbols, `will_parse` that a `FileSymbols` follows.
+    - `status`: `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`.
+    - `language`: empty for text in no known language.
+    - `size`, `mtime_ns`, `ctime_ns`, `inode`: from `fstat` before reading, in bytes and nanoseconds; `mtime_ns` is 0 where it is
+      unreliable.
+    - `content_hash`: of the whole content, of a binary file only of its beginning.
+    - `line_count`, `chunks`: of the text; no chunks when unchanged.
+    - `roots`: what the file says about module names, if it is a configuration file.
+    - `has_symbols`: whether the language has symbols; `will_parse`: whether a `FileSymbols` follows.
     """
 
     path: str
@@ -52,7 +57,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
 
 
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
-    """What the parse of a file gave. `reason` tells why there is nothing: `no_grammar`, `quarantined`, `parse_failed`."""
+    """The result of parsing a file. `reason` says why it is empty: `no_grammar`, `quarantined` or `parse_failed`."""
 
     path: str
     content_hash: bytes
@@ -64,11 +69,17 @@ class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
 LENGTH: Final = struct.Struct("<I")
 
 MAX_FRAME_BYTES: Final = 1 << 30
-"""A frame holds one file's text; anything near this is a broken pipe, not a file."""
+"""A frame holds the text of one file; a length near this is not a frame but damaged data."""
 
 
 class Batch(Struct, frozen=True, array_like=True):
-    """Files of one workspace. `parse` False leaves the symbols for a later batch; `quarantined` are hashes never parsed."""
+    """Files of one workspace to read and, with `parse`, to parse.
+
+    - `root`: the workspace's root, as bytes on disk; the paths of `tasks` are relative to it.
+    - `max_file_bytes`, `max_line_characters`: files beyond these are skipped.
+    - `parse_cpu_seconds`: CPU time after which the parse of one file ends the worker.
+    - `quarantined`: content hashes that are never parsed.
+    """
 
     root: bytes
     tasks: tuple[FileTask, ...]
@@ -87,7 +98,7 @@ _encoder: Final = msgspec.msgpack.Encoder()
 
 
 def encode_frame(message: Batch | Answer) -> bytes:
-    """Returns a whole frame."""
+    """Returns a frame: length and body."""
     body = _encoder.encode(message)
     return LENGTH.pack(len(body)) + body
 
@@ -103,7 +114,7 @@ def decode_answer(body: bytes | memoryview) -> Answer:
 
 
 def decode_answers(output: bytes) -> Iterator[Answer]:
-    """Yields the answers in all that a worker has written. Raises msgspec.DecodeError, struct.error where it is cut."""
+    """Yields the answers in the output of a worker. Raises msgspec.DecodeError or struct.error where it is incomplete."""
     offset = 0
     while offset < len(output):
         (length,) = LENGTH.unpack_from(output, offset)

@@ -9,25 +9,25 @@ from typing import Final
 import tree_sitter
 from tree_sitter_language_pack import get_language
 
-from codecompass.languages import SYMBOL_LANGUAGES, load
+from codecompass.languages import load
 from codecompass.languages.extract import Extraction, extract, parse
 from codecompass.languages.language import Language
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 
-AGAIN_SECONDS: Final = 0.2 * SECONDS
+RETRY_SECONDS: Final = 0.2 * SECONDS
 
 
 class CpuTimeExceeded(Exception):
-    """The block of an `interrupting_limit` took too long."""
+    """The block of `interrupting_limit` took too long."""
 
 
 @contextmanager
 def ending_limit(seconds: float) -> Iterator[None]:
     """Ends the process when the block uses more than `seconds` of CPU time (user and system).
 
-    The signal's default action is meant: inside a parser or a regular expression no Python code runs, so no handler of ours
-    ever would.
+    It relies on the signal's default action: inside a parser or a regular expression no Python code runs, so a Python handler
+    would not be called.
     """
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -39,7 +39,7 @@ def ending_limit(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def interrupting_limit(seconds: float) -> Iterator[None]:
-    """Raises CpuTimeExceeded in the block when that uses more than `seconds` of user CPU time, between two steps of Python."""
+    """Raises CpuTimeExceeded in the block when it uses more than `seconds` of user CPU time, between two Python instructions."""
     before = signal.signal(signal.SIGVTALRM, _interrupt)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
@@ -48,37 +48,32 @@ def interrupting_limit(seconds: float) -> Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     finally:
-        # Again: the signal may have come just before the first one, and has set the timer anew.
+        # Again: a signal just before the first call has set the timer anew.
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    # An exception that is raised while an object is finalized is lost: then the next signal ends the block.
-    signal.setitimer(signal.ITIMER_VIRTUAL, AGAIN_SECONDS)
+    # An exception raised while an object is finalized is lost; then the next signal ends the block.
+    signal.setitimer(signal.ITIMER_VIRTUAL, RETRY_SECONDS)
     raise CpuTimeExceeded
 
 
 class Parsers:
-    """The grammars that this process has met so far. A grammar that cannot be loaded is not tried again."""
+    """The parsers that this process has used so far. A grammar that cannot be loaded is tried only once."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Language, tree_sitter.Parser] | None] = {}
 
     def get(self, name: str) -> tuple[Language, tree_sitter.Parser] | None:
-        """Returns the description and a parser of a language, None where its grammar cannot be used here."""
+        """Returns the description and a parser of a language, None where its grammar cannot be loaded."""
         if name not in self._known:
             self._known[name] = _load(name)
         return self._known[name]
 
 
-def wants_parse(language: str) -> bool:
-    """Returns whether files of this language have symbols at all."""
-    return language in SYMBOL_LANGUAGES
-
-
 def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
-    """Returns the symbols and imports of a file. Does not return at all when the parse takes too long: the process ends."""
+    """Returns the symbols and imports of a file. Ends the process when the parse takes too long."""
     if text.content_hash in batch.quarantined:
         return FileSymbols(text.path, text.content_hash, reason="quarantined")
     known = parsers.get(text.language)
@@ -89,7 +84,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
         with ending_limit(batch.parse_cpu_seconds):
             extraction = _extract(language, parser, source, text.path)
     except (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError):
-        # A defect in one language's rules must cost that file its symbols, not the job.
+        # A defect in one language's rules costs this file its symbols, not the job.
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
     return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports)
 

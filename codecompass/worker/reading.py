@@ -1,4 +1,4 @@
-"""Reads one file for the index: what it is, its text in chunks, the identity of its content."""
+"""Reads one file for the index: its kind, its text in chunks, its content hash."""
 
 import os
 import stat
@@ -12,6 +12,7 @@ from codecompass.identity import content_hash
 from codecompass.imports import ModuleRoot, module_roots
 from codecompass.languages.chunk import chunk, line_count
 from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
 from codecompass.scan.files import open_below, trusted_mtime
@@ -20,14 +21,13 @@ from codecompass.worker.messages import Batch, FileTask, FileText
 from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
 
 GROWTH_BYTES: Final = 64 * KIB
-"""How much is asked for where a file should have ended: nearly always there is nothing."""
-
+"""Size of the read at the expected end of a file, where nearly always nothing follows."""
 
 CONFIGURATION_CPU_SECONDS: Final = 2 * SECONDS
-"""For what a configuration file says; real ones take milliseconds. One that takes longer says nothing, and is found as text."""
+"""For the module roots of a configuration file; real ones take milliseconds. One that takes longer is indexed as text only."""
 
 READ_BYTES_PER_SECOND: Final = 2 * MIB
-"""What reading, classifying and cutting into chunks manages at the very least on a slow machine, in CPU time."""
+"""The least that reading, classifying and chunking manage per second of CPU time on a slow machine."""
 
 
 class ReadFile(Struct, frozen=True):
@@ -37,12 +37,12 @@ class ReadFile(Struct, frozen=True):
     source: bytes = b""
 
     def with_parse(self, *, has_symbols: bool, will_parse: bool) -> "ReadFile":
-        """Returns the same with the two flags set, which tell the server what to expect."""
+        """Returns a copy with the two flags of the answer set."""
         return ReadFile(msgspec.structs.replace(self.answer, has_symbols=has_symbols, will_parse=will_parse), self.source)
 
 
 def reading_limit(batch: Batch) -> float:
-    """Returns the CPU seconds that reading one file may take: those of a parse and what the largest file needs."""
+    """Returns the CPU seconds that reading one file may take: a parse's limit plus what the largest file needs."""
     return batch.parse_cpu_seconds + CONFIGURATION_CPU_SECONDS + batch.max_file_bytes / READ_BYTES_PER_SECOND
 
 
@@ -63,9 +63,9 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
             return ReadFile(_answer(task, info, began, "skipped", reason="too_large"))
         head = os.read(descriptor, BINARY_PROBE_BYTES)
         if looks_binary(head):
-            # The head says all: another file with this beginning is as binary.
+            # The hash of the head is enough: a file with the same beginning is binary too.
             return ReadFile(_answer(task, info, began, "skipped", reason="binary", content_hash=content_hash(head)))
-        content = _read_on(descriptor, head, info.st_size, batch.max_file_bytes)
+        content = _read_rest(descriptor, head, info.st_size, batch.max_file_bytes)
     except OSError:
         return ReadFile(FileText(task.path, "skipped", "unreadable"))
     finally:
@@ -120,8 +120,8 @@ def _answer(
     language: str = "",
     content_hash: bytes = b"",
     line_count: int = 0,
-    chunks: tuple = (),  # type: ignore[type-arg]
-    roots: tuple = (),  # type: ignore[type-arg]
+    chunks: tuple[Chunk, ...] = (),
+    roots: tuple[ModuleRoot, ...] = (),
 ) -> FileText:
     return FileText(
         path=task.path,
@@ -139,13 +139,13 @@ def _answer(
     )
 
 
-def _read_on(descriptor: int, head: bytes, size: int, max_bytes: int) -> bytes:
-    """Returns the whole content, or more than `max_bytes` of a file that grows beyond them while it is read."""
+def _read_rest(descriptor: int, head: bytes, size: int, max_bytes: int) -> bytes:
+    """Returns the whole content, or more than `max_bytes` bytes where the file grows beyond them while it is read."""
     if len(head) < BINARY_PROBE_BYTES:
         return head
     pieces = [head]
     n_bytes = len(head)
-    # One byte more than fstat said shows a file that grows.
+    # Asking for one byte more than `fstat` said detects a file that grows.
     while n_bytes <= max_bytes and (piece := os.read(descriptor, max(size + 1 - n_bytes, GROWTH_BYTES))):
         pieces.append(piece)
         n_bytes += len(piece)

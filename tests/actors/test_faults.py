@@ -7,6 +7,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
+from codecompass import query as core
 from codecompass.actors import restart_policy
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.messages import CancelJob, StartJob
@@ -129,7 +130,7 @@ async def test_what_is_in_work_when_the_loop_crashes_is_told_so(small, tmp_path,
 async def test_a_crash_at_the_start_is_tried_again(small, tmp_path, monkeypatch):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
-        crash_once(monkeypatch, IndexWorkbench, "_look", InjectedCrash("as it opens"))
+        crash_once(monkeypatch, IndexWorkbench, "inspect_index", InjectedCrash("as it opens"))
 
         handle = await open_workspace(serving, small)
 
@@ -143,7 +144,7 @@ async def test_a_crash_in_a_question_costs_that_question(small, tmp_path, monkey
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
-        crash_once(monkeypatch, IndexWorkbench, "_answer", ZeroDivisionError("in a question"))
+        crash_once(monkeypatch, core, "search_code", ZeroDivisionError("in a question"))
 
         with pytest.raises(InternalError, match=r"search_code failed unexpectedly \(ZeroDivisionError\)"):
             await handle.ask(search("alpha"))
@@ -160,7 +161,7 @@ async def test_a_panic_of_a_library_in_a_question_costs_that_question(small, tmp
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
-        crash_once(monkeypatch, IndexWorkbench, "_answer", panic("index out of bounds"))
+        crash_once(monkeypatch, core, "search_code", panic("index out of bounds"))
 
         with pytest.raises(InternalError, match="index out of bounds"):
             await handle.ask(search("alpha"))
@@ -256,19 +257,19 @@ async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_
     monkeypatch.setattr(restart_policy, "FIRST_PAUSE_SECONDS", 0.001)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
-        sound = IndexWorkbench._look
+        sound = IndexWorkbench.inspect_index
 
-        def broken(self):
+        async def broken(self):
             if self._project.root == small.root:
                 raise InjectedCrash("always")
-            return sound(self)
+            return await sound(self)
 
-        monkeypatch.setattr(IndexWorkbench, "_look", broken)
+        monkeypatch.setattr(IndexWorkbench, "inspect_index", broken)
         handle = await open_workspace(serving, small)
         await until(lambda: handle.observation.lifecycle == "failed")
         told = await serving.refusal("search_code", workspace=small.root, query="alpha")
         await neighbour.check()
-        monkeypatch.setattr(IndexWorkbench, "_look", sound)
+        monkeypatch.setattr(IndexWorkbench, "inspect_index", sound)
 
         rebuilt = await serving.call("index_repo", workspace=small.root, force=True, wait_seconds=50)
 

@@ -8,12 +8,13 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import Progress
+from codecompass.actors.index_answers import IndexOnDisk, View
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
-from codecompass.actors.workbench import Order, Standing, View
+from codecompass.actors.workbench import JobOrder
 from codecompass.errors import CodeCompassError, IndexNotReady
+from codecompass.jobs import Progress
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
 from codecompass.store.registry import Project
@@ -39,24 +40,26 @@ class ScriptedWorkbench(FakeWorkbench):
         super().__init__(world, project)
         self._text, self._symbols, self._later = text, symbols, later
         self._lacks_symbols = False
-        self.orders: list[Order] = []
+        self.orders: list[JobOrder] = []
         self.views: list[View] = []
 
     async def _spend(self, seconds: float) -> None:
         await trio.lowlevel.checkpoint()
 
-    async def look(self) -> Standing:
-        standing = await super().look()
-        if standing.meta is None or not self._lacks_symbols:
-            return standing
-        return replace(standing, meta=replace(standing.meta, completeness="partial"))
+    async def inspect_index(self) -> IndexOnDisk:
+        index = await super().inspect_index()
+        if index.meta is None or not self._lacks_symbols:
+            return index
+        return replace(index, meta=replace(index.meta, completeness="partial"))
 
     async def answer(self, query: Query, view: View) -> Reply:
         self.views.append(view)
         self._world.random.seed(3)  # its questions fail at random; these do not
         return await super().answer(query, view)
 
-    async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
+    async def index(
+        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+    ) -> JobReport:
         self.orders.append(order)
         if self._meta() is None:
             await self._steps("parsing", self._text, on_progress)

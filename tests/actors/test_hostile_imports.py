@@ -157,7 +157,7 @@ async def job_of(workspace: TestWorkspace, files: dict[str, str]) -> None:
     workspace.write(files)
     limits = msgspec.structs.replace(LIMITS, parse_cpu_seconds=2.0, max_line_characters=1 << 30)
     with trio.fail_after(HANG_SECONDS):
-        async with open_worker_pool(2) as pool:
+        async with open_worker_pool(1) as pool:
             await workspace.sync(limits=limits, pool=pool)
             assert ("good.py", "good") in workspace.names()
             # The next job has the same edges to look after, and a target that comes and goes.

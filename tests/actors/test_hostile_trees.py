@@ -133,7 +133,7 @@ def write_bytes_name(root: Path, name: bytes) -> None:
 
 @pytest.mark.slow
 async def test_many_directories_side_by_side_are_indexed_and_a_later_update_costs_by_the_change(workspace):
-    n_directories, n_files = 2_000, 10
+    n_directories, n_files = 500, 10
     workspace.write(GOOD)
     workspace.write(
         {

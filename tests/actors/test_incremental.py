@@ -36,7 +36,7 @@ async def check(seed: int, tmp_path, pool: WorkerPool) -> None:
 
 
 @pytest.mark.slow
-async def test_an_updated_index_equals_a_fresh_one(tmp_path, soak_scale):
+async def test_an_updated_index_equals_a_fresh_one(tmp_path, repetitions):
     async with open_worker_pool(2) as pool:
-        for seed in range(10 * soak_scale):
+        for seed in range(repetitions(4, 10)):
             await check(seed, tmp_path, pool)

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 import trio
 
-from codecompass.actors.indexing import IndexLimits
-from codecompass.actors.job_model import Progress
+from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, StoreNewer
+from codecompass.jobs import Progress
 from codecompass.scan.rules import ScanRules
 from tests.support.dump import dump
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.actors.indexing import IndexJob, JobMemory, JobReport
+from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_model import JobReport
+from codecompass.actors.tree_scan import JobMemory
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from tests.support.dump import dump, hits
 from tests.support.random_tree import NAMES, RandomTree
@@ -94,10 +96,10 @@ async def check(seed: int, tmp_path: Path, pool: WorkerPool) -> int:
 
 
 @pytest.mark.slow
-async def test_looking_at_changed_directories_equals_looking_at_everything(tmp_path, soak_scale):
+async def test_looking_at_changed_directories_equals_looking_at_everything(tmp_path, repetitions):
     n_partial = 0
     async with open_worker_pool(2) as pool:
-        for seed in range(12 * soak_scale):
+        for seed in range(repetitions(4, 12)):
             n_partial += await check(seed, tmp_path, pool)
 
-    assert n_partial > 2 * STEPS * soak_scale
+    assert n_partial > STEPS * repetitions(1, 2)

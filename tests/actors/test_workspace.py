@@ -14,6 +14,7 @@ from codecompass.errors import IndexInProgress, IndexNotReady, IndexStale, RefNo
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, IndexStatus, LocateSymbol, SearchCode
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.settings_sources import Sources, load_settings
+from codecompass.store.registry import Registry
 from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
@@ -56,7 +57,7 @@ def damage_texts(project: Path) -> None:
 
 
 async def open_workspace(serving, workspace: TestWorkspace):
-    return serving.server.supervisor.route(await serving.ledger.register(workspace.root))
+    return serving.server.supervisor.route(await serving.registry.run(Registry.register, workspace.root))
 
 
 async def until_indexed(handle) -> None:

@@ -12,7 +12,7 @@ def test_it_prints_the_table_and_writes_every_sample(tmp_path, monkeypatch, caps
     monkeypatch.setattr("bench.__main__.OUT", tmp_path)
     monkeypatch.setattr("bench.corpus.OUT", tmp_path)
 
-    code = main(["--quick", "--files", "60"])
+    code = main(["--quick", "--files", "30"])
 
     said = capsys.readouterr().out
     written = [json.loads(path.read_text()) for path in tmp_path.glob("bench-*.json")]
@@ -20,11 +20,11 @@ def test_it_prints_the_table_and_writes_every_sample(tmp_path, monkeypatch, caps
     assert code == 0
     assert len(written) == 1
     assert all(row in said for row in rows)
-    assert [row for row in rows if row.startswith("cold full index, 65 files")]
-    assert [row for row in rows if row.startswith("10 files changed, to searchable, 245 files")]
+    assert [row for row in rows if row.startswith("cold full index, 35 files")]
+    assert [row for row in rows if row.startswith("10 files changed, to searchable, 125 files")]
     assert {"locate_symbol: p95", "get_file_outline: p95", "codecompass --help: wall"} <= set(rows)
-    assert {"ping while 125 files are indexed: p95", "end of input to end of process"} <= set(rows)
-    assert "equal on both trees in 2 of 2 updates" in said
+    assert {"ping while 65 files are indexed: p95", "end of input to end of process"} <= set(rows)
+    assert "equal on both trees in 1 of 1 updates" in said
     assert len(written[0]["trees"]) == 2
 
 

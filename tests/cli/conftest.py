@@ -1,15 +1,15 @@
-"""The command line as a user has it: a process of its own, a home of its own, real files."""
+"""The command line with a home of its own and real files: in this process (`cli`), or as a process of its own (`program`)."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.support.commands import Done, run_in_process
 
 DEADLINE_SECONDS = 120
 
@@ -33,26 +33,8 @@ SHOP: Mapping[str, str] = {
 }
 
 
-class Done:
-    """How a command ended."""
-
-    def __init__(self, code: int, out: bytes, err: str) -> None:
-        self.code, self.raw, self.err = code, out, err
-
-    @property
-    def out(self) -> str:
-        return self.raw.decode()
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.raw)
-
-    def __repr__(self) -> str:
-        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
-
-
 class CommandLine:
-    """Runs commands in `cwd`, with all data and settings below `base`."""
+    """Runs commands in this process, in `cwd`, with all data and settings below `base`. No stream is a terminal."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -78,32 +60,7 @@ class CommandLine:
         }
 
     def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
-        done = subprocess.run(
-            self.command(arguments),
-            cwd=cwd or self.cwd,
-            env={**self.environment, **variables},
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            timeout=DEADLINE_SECONDS,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr.decode())
-
-    def start(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            self.command(arguments),
-            cwd=cwd or self.cwd,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-
-    @staticmethod
-    def command(arguments: Sequence[str | Path]) -> list[str]:
-        return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+        return run_in_process(arguments, {**self.environment, **variables}, cwd or self.cwd, stdin or b"")
 
     def tree(self, name: str, files: Mapping[str, str | bytes] = SHOP, *, git: bool = True) -> Path:
         """Makes a project of these files and stands in it from now on."""
@@ -119,6 +76,41 @@ class CommandLine:
         subprocess.run(["git", *identity, *arguments], cwd=root, env=self.environment, check=True, capture_output=True)
 
 
+class Program:
+    """Runs commands as a process of their own, where and with the data that `cli` has."""
+
+    def __init__(self, cli: CommandLine) -> None:
+        self._cli = cli
+
+    def __call__(self, *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, **variables: str) -> Done:
+        done = subprocess.run(
+            self.command(arguments),
+            cwd=cwd or self._cli.cwd,
+            env={**self._cli.environment, **variables},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr.decode())
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            self.command(arguments),
+            cwd=cwd or self._cli.cwd,
+            env=self._cli.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    @staticmethod
+    def command(arguments: Sequence[str | Path]) -> list[str]:
+        return [sys.executable, "-m", "codecompass", *map(str, arguments)]
+
+
 def write(root: Path, files: Mapping[str, str | bytes]) -> None:
     for path, content in files.items():
         target = root / path
@@ -128,7 +120,14 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> CommandLine:
+    """The command line in this process, which is what nearly all tests want: a process of its own takes half a second."""
     return CommandLine(tmp_path.resolve())
+
+
+@pytest.fixture
+def program(cli: CommandLine) -> Program:
+    """For what is about the process itself: signals, descriptors, several at a time, what is loaded, how it ends."""
+    return Program(cli)
 
 
 @pytest.fixture

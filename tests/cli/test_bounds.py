@@ -140,8 +140,8 @@ def test_a_configuration_made_to_be_slow_is_refused(content, tmp_path):
 
 
 @pytest.mark.parametrize("variable", ["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"])
-def test_a_variable_that_is_no_path_is_said_at_the_start(cli, variable):
-    done = cli("serve-mcp", stdin=b"", **{variable: "/a" * 50_000})
+def test_a_variable_that_is_no_path_is_said_at_the_start(program, variable):
+    done = program("serve-mcp", stdin=b"", **{variable: "/a" * 50_000})
 
     assert done.code == 2
     assert variable in done.err
@@ -185,10 +185,10 @@ def test_without_a_current_directory_a_server_starts(cli):
 
 
 @pytest.mark.parametrize("arguments", [["index"], ["search", "x"], ["config", "show"], ["serve-mcp"]])
-def test_a_data_directory_that_is_not_utf8_is_refused_with_its_reason(cli, arguments):
+def test_a_data_directory_that_is_not_utf8_is_refused_with_its_reason(cli, program, arguments):
     cli.tree("shop")
 
-    done = cli(*arguments, stdin=b"", CODECOMPASS_HOME=os.fsdecode(os.fsencode(cli.base) + b"/\xff"))
+    done = program(*arguments, stdin=b"", CODECOMPASS_HOME=os.fsdecode(os.fsencode(cli.base) + b"/\xff"))
 
     assert done.code == 2
     assert "is not UTF-8" in done.err
@@ -199,12 +199,12 @@ def test_a_data_directory_that_is_not_utf8_is_refused_with_its_reason(cli, argum
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["search", "cart"], 0), (["search", "zzzqqq"], 3), (["search"], 2), (["nope"], 2)]
 )
-def test_a_stderr_that_takes_nothing_changes_neither_answer_nor_exit_code(cli, arguments, code):
+def test_a_stderr_that_takes_nothing_changes_neither_answer_nor_exit_code(cli, program, arguments, code):
     cli.tree("shop")
     cli("index")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            cli.command(arguments), cwd=cli.cwd, env=cli.environment, stdout=subprocess.PIPE, stderr=full, check=False
+            program.command(arguments), cwd=cli.cwd, env=cli.environment, stdout=subprocess.PIPE, stderr=full, check=False
         )
 
     assert done.returncode == code
@@ -212,19 +212,19 @@ def test_a_stderr_that_takes_nothing_changes_neither_answer_nor_exit_code(cli, a
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of address space is only known to hold there")
-def test_a_limit_of_memory_that_is_too_small_for_an_index_is_said_and_ends_nothing(cli):
+def test_a_limit_of_memory_that_is_too_small_for_an_index_is_said_and_ends_nothing(cli, program):
     """tantivy aborted the process: exit code 134."""
     root = cli.tree("shop")
     limited = ["bash", "-c", 'ulimit -v 500000; exec "$@"', "limited"]
 
     done = subprocess.run(
-        [*limited, *cli.command(["index"])], cwd=root, env=cli.environment, capture_output=True, text=True, check=False
+        [*limited, *program.command(["index"])], cwd=root, env=cli.environment, capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 1
     assert "ulimit -v" in done.stderr
     assert cli("index").code == 0
     asked = subprocess.run(
-        [*limited, *cli.command(["search", "cart"])], cwd=root, env=cli.environment, capture_output=True, check=False
+        [*limited, *program.command(["search", "cart"])], cwd=root, env=cli.environment, capture_output=True, check=False
     )
     assert asked.returncode == 0

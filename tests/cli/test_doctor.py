@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from codecompass.cli import checks
+from codecompass.cli import doctor_checks
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.store.filesystem import FileSystem
 from codecompass.store.layout import HomeLayout
@@ -41,7 +41,7 @@ def test_the_grammars_of_all_languages_are_loaded(cli):
 def test_a_worker_that_does_not_work_fails(cli, monkeypatch):
     monkeypatch.setenv("PYTHONHOME", "/nonexistent")
 
-    found = checks._worker()
+    found = doctor_checks._worker()
 
     assert found.status == "fail"
     assert "status 1" in found.message
@@ -173,9 +173,9 @@ def test_a_missing_git_is_a_warning(cli, tmp_path):
 
 def test_a_store_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
     """The machine that runs this has none; the tables of machines that do are tested in the store."""
-    monkeypatch.setattr(checks, "filesystem_of", lambda path: FileSystem("nfs4", "/home"))
+    monkeypatch.setattr(doctor_checks, "filesystem_of", lambda path: FileSystem("nfs4", "/home"))
 
-    found = checks._filesystem(HomeLayout(tmp_path))
+    found = doctor_checks._filesystem(HomeLayout(tmp_path))
 
     assert found.status == "fail"
     assert "network file system (nfs4 at /home)" in found.message
@@ -185,20 +185,20 @@ def test_a_store_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
 def test_low_limits_of_watches_come_with_the_command_that_raises_them(tmp_path, monkeypatch):
     (tmp_path / "max_user_watches").write_text("8192\n")
     (tmp_path / "max_user_instances").write_text("128\n")
-    monkeypatch.setattr(checks, "INOTIFY", tmp_path)
+    monkeypatch.setattr(doctor_checks, "INOTIFY", tmp_path)
 
-    found = checks._watches()
+    found = doctor_checks._watches()
 
     assert found.status == "warn"
     assert found.remedy == "as root: sysctl -w fs.inotify.max_user_watches=65536"
 
 
 def test_a_full_disk_fails_and_a_filling_one_warns(tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "FULL_DISK_BYTES", 2**60)
-    full = checks._disk_space(HomeLayout(tmp_path))
-    monkeypatch.setattr(checks, "FULL_DISK_BYTES", 0)
-    monkeypatch.setattr(checks, "LOW_DISK_BYTES", 2**60)
-    low = checks._disk_space(HomeLayout(tmp_path))
+    monkeypatch.setattr(doctor_checks, "FULL_DISK_BYTES", 2**60)
+    full = doctor_checks._disk_space(HomeLayout(tmp_path))
+    monkeypatch.setattr(doctor_checks, "FULL_DISK_BYTES", 0)
+    monkeypatch.setattr(doctor_checks, "LOW_DISK_BYTES", 2**60)
+    low = doctor_checks._disk_space(HomeLayout(tmp_path))
 
     assert (full.status, low.status) == ("fail", "warn")
     assert "projects gc" in low.remedy

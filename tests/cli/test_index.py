@@ -132,13 +132,13 @@ def test_a_mistake_in_the_settings_stops_before_anything_is_written(cli, shop):
 
 
 @pytest.mark.parametrize("command", ["index", "sync"])
-def test_an_index_that_is_being_written_is_waited_for(cli, shop, command):
+def test_an_index_that_is_being_written_is_waited_for(cli, program, shop, command):
     cli("index")
     (lock,) = cli.home.glob("projects/*/writer.lock")
 
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        process = cli.start(command, "--json")
+        process = program.start(command, "--json")
         said = process.stderr.readline()
         statuses = [job["status"] for job in cli("status", "--json").json["recent_jobs"]]
     out, _ = process.communicate(timeout=60)
@@ -156,10 +156,10 @@ def large_tree(cli: CommandLine) -> Path:
     return cli.tree("large", {f"m{n}.py": functions for n in range(300)}, git=False)
 
 
-def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
+def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
     """The job is noted as cancelled, nothing half-done is left, and the next run goes through."""
     root = large_tree(cli)
-    process = cli.start("index", "-v")
+    process = program.start("index", "-v")
     job = None
     while job is None:
         assert process.poll() is None, process.communicate()
@@ -178,9 +178,9 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli):
     assert cli("index", "--json").json["file_count"] == len(list(root.iterdir()))
 
 
-def test_a_killed_job_is_reported_until_the_next_one_succeeds(cli):
+def test_a_killed_job_is_reported_until_the_next_one_succeeds(cli, program):
     large_tree(cli)
-    process = cli.start("index")
+    process = program.start("index")
     status = None
     while status != "running":
         assert process.poll() is None, process.communicate()

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from codecompass.cli.jobs import summary
-from codecompass.cli.output import FinishedJob
+from codecompass.cli.json_output import FinishedJob
 
 NOTHING_DONE = FinishedJob(
     job_id="1",

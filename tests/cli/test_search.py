@@ -13,7 +13,7 @@ from codecompass.identity import project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetFileOutline, LocateSymbol, SearchCode
-from codecompass.query.lookup import locate_symbol
+from codecompass.query.locate import locate_symbol
 from codecompass.query.outline import get_file_outline
 from codecompass.query.search import search_code
 from codecompass.settings import Settings
@@ -327,9 +327,9 @@ def test_a_file_without_definitions_says_so_instead_of_nothing(cli, shop):
     assert "its text is searchable" in done.err
 
 
-def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLine, shop: Path):
+def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLine, program, shop: Path):
     """One indexes; the other, finding the lock held, must not fail because there is nothing to read yet."""
-    processes = [cli.start("search", "total", "price", "--json") for _ in range(3)]
+    processes = [program.start("search", "total", "price", "--json") for _ in range(3)]
 
     for process in processes:
         out, err = process.communicate(timeout=60)
@@ -337,12 +337,12 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
         assert b"total_price" in out
 
 
-def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, shop):
+def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop):
     """Whichever takes the change in, the others wait for it."""
     cli("index")
     cli.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = "60000"
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
-    processes = [cli.start("locate", "tax_of", "--json") for _ in range(4)]
+    processes = [program.start("locate", "tax_of", "--json") for _ in range(4)]
 
     for process in processes:
         out, err = process.communicate(timeout=60)

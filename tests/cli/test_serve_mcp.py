@@ -284,8 +284,8 @@ async def test_a_stderr_that_nobody_reads_does_not_stop_it(tmp_path, root):
         (["extra"], "extra"),
     ],
 )
-def test_wrong_options_are_told_before_anything_is_started(cli, options, words):
-    done = cli("serve-mcp", *options)
+def test_wrong_options_are_told_before_anything_is_started(cli, program, options, words):
+    done = program("serve-mcp", *options)
 
     assert done.code == 2
     assert done.raw == b""
@@ -294,8 +294,8 @@ def test_wrong_options_are_told_before_anything_is_started(cli, options, words):
     assert not cli.home.exists()
 
 
-def test_a_log_file_that_cannot_be_written_is_told(cli):
-    done = cli("serve-mcp", "--log-file", cli.base / "missing" / "server.log")
+def test_a_log_file_that_cannot_be_written_is_told(cli, program):
+    done = program("serve-mcp", "--log-file", cli.base / "missing" / "server.log")
 
     assert done.code == 1
     assert done.raw == b""
@@ -303,18 +303,18 @@ def test_a_log_file_that_cannot_be_written_is_told(cli):
     assert "cannot be written" in done.err
 
 
-def test_an_input_that_is_empty_is_no_failure(cli):
-    done = cli("serve-mcp")
+def test_an_input_that_is_empty_is_no_failure(program):
+    done = program("serve-mcp")
 
     assert (done.code, done.raw, done.err) == (0, b"", "")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_stream_that_is_missing_is_no_failure(cli, closed):
+def test_a_stream_that_is_missing_is_no_failure(cli, program, closed):
     """Its number must not go to the first file that is opened."""
     script = f'exec "$@" {closed}'
     done = subprocess.run(
-        ["sh", "-c", script, "sh", *cli.command(["serve-mcp", "--log-level", "debug"])],
+        ["sh", "-c", script, "sh", *program.command(["serve-mcp", "--log-level", "debug"])],
         cwd=cli.cwd,
         env=cli.environment,
         input=PING,
@@ -329,13 +329,15 @@ def test_a_stream_that_is_missing_is_no_failure(cli, closed):
     assert b"Traceback" not in done.stderr
 
 
-def test_a_pair_of_sockets_is_as_good_as_pipes(cli):
+def test_a_pair_of_sockets_is_as_good_as_pipes(cli, program):
     """Some hosts are connected by sockets, the same one for input and output."""
     ours, theirs = socket.socketpair()
     with ours:
         ours.settimeout(PATIENCE)
         with theirs:
-            process = subprocess.Popen(cli.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=theirs, stdout=theirs)
+            process = subprocess.Popen(
+                program.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=theirs, stdout=theirs
+            )
         ours.send(PING)
         answer = ours.recv(1000)
         ours.shutdown(socket.SHUT_WR)
@@ -345,10 +347,15 @@ def test_a_pair_of_sockets_is_as_good_as_pipes(cli):
         assert ours.recv(1000) == b""
 
 
-def test_people_are_told_what_it_waits_for(cli):
+def test_people_are_told_what_it_waits_for(cli, program):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        cli.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        program.command(["serve-mcp"]),
+        cwd=cli.cwd,
+        env=cli.environment,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     os.close(theirs)
     try:
@@ -366,8 +373,8 @@ def test_people_are_told_what_it_waits_for(cli):
 # Prewarming
 
 
-async def test_recent_projects_are_made_ready_at_the_start(cli, root):
-    cli("index", cwd=root)
+async def test_recent_projects_are_made_ready_at_the_start(cli, program, root):
+    assert program("index", cwd=root).code == 0
     async with serving(cli.base, "--log-level", "info") as line:
         await line.initialize()
         health = await healthy(line, lambda health: health["prewarm_status"] == "complete")
@@ -376,8 +383,8 @@ async def test_recent_projects_are_made_ready_at_the_start(cli, root):
     assert health["workspace_warmset"]["members"] == [str(root)]
 
 
-async def test_nothing_is_made_ready_where_that_is_not_wanted(cli, root):
-    cli("index", cwd=root)
+async def test_nothing_is_made_ready_where_that_is_not_wanted(cli, program, root):
+    assert program("index", cwd=root).code == 0
     async with serving(cli.base, "--no-prewarm") as line:
         await line.initialize()
         health = await healthy(line, lambda health: health["projects"])
@@ -451,9 +458,9 @@ async def test_a_second_signal_ends_at_once(tmp_path, held):
     assert line.process.returncode in (0, -signal.SIGTERM), line.log
 
 
-def test_a_signal_ends_it_for_a_client_that_does_not_read(cli):
+def test_a_signal_ends_it_for_a_client_that_does_not_read(cli, program):
     process = subprocess.Popen(
-        cli.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        program.command(["serve-mcp"]), cwd=cli.cwd, env=cli.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     os.set_blocking(process.stdin.fileno(), False)
     ping = json.dumps({"jsonrpc": "2.0", "id": "x" * 1000, "method": "ping"}).encode() + b"\n"

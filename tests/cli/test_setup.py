@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from codecompass.cli.hosts import yaml_text
-from codecompass.cli.hosts.known import HOSTS, host_named, user_path
+from codecompass.cli.hosts.supported_hosts import HOSTS, host_named, user_path
 
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
 
@@ -388,17 +388,15 @@ def test_the_command_in_the_entry_runs_from_any_directory(cli):
     assert "serve-mcp" in done.stdout
 
 
-def test_two_changes_at_a_time_lose_nothing(cli):
+def test_two_changes_at_a_time_lose_nothing(cli, program):
     """Hosts write their own file; two of ours are the nearest to that which a test can have."""
     path = cli.user / ".claude.json"
     path.write_text(json.dumps({"history": list(range(2000))}))
-    runs = [cli.start("setup", "claude-code") for _ in range(4)]
+    runs = [program.start("setup", "claude-code") for _ in range(4)]
 
-    codes = [run.wait() for run in runs]
     for run in runs:
-        run.communicate()
-
-    assert codes == [0, 0, 0, 0]
+        _, err = run.communicate()
+        assert run.returncode == 0, err
     assert json.loads(path.read_text())["history"] == list(range(2000))
     assert "codecompass" in servers("claude-code", path)
 

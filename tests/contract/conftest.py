@@ -1,12 +1,17 @@
-"""A served repository that is the one of the seeds' examples."""
+"""Served repositories: the one of the seeds' examples, and those that tests only read."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 
 import pytest
+import trio
 
+from codecompass.store.registry import Registry
 from tests.contract.backend import BACKEND
 from tests.support.serving import Serving, open_serving
 from tests.support.workspace import TestWorkspace
+
+IndexedHome = Callable[[str, Mapping[str, str]], Path]
 
 
 @pytest.fixture
@@ -15,7 +20,33 @@ async def backend(repository: TestWorkspace) -> AsyncIterator[Serving]:
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
-        await serving.call("index_repo", wait_seconds=50)
+        await index_default(serving, repository, "backend")
         yield serving
+
+
+@pytest.fixture(scope="session")
+def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> IndexedHome:
+    """Gives `indexed_home(name, files)`: the home of an indexed repository, made once, for tests that only read it."""
+    made: dict[str, Path] = {}
+
+    async def make(name: str, files: Mapping[str, str]) -> Path:
+        top = tmp_path_factory.mktemp(name)
+        repository = TestWorkspace(top / "project", top / "home", git=True)
+        repository.write(files)
+        repository.commit()
+        async with open_serving(repository.home) as serving:
+            await index_default(serving, repository, name)
+        return repository.home
+
+    def home(name: str, files: Mapping[str, str]) -> Path:
+        if name not in made:
+            made[name] = trio.run(make, name, files)
+        return made[name]
+
+    return home
+
+
+async def index_default(serving: Serving, repository: TestWorkspace, alias: str) -> None:
+    project = await serving.registry.run(Registry.register, repository.root)
+    await serving.registry.run(Registry.adopt, project.project_id, alias=alias, as_default=True)
+    await serving.call("index_repo", wait_seconds=50)

@@ -128,13 +128,14 @@ def test_a_number_as_text_is_read_in_one_pass(name, unit):
         decode("search_code", {"query": "x", name: value})
 
 
+@pytest.fixture(scope="module")
+def home(indexed_home):
+    return indexed_home("small", SAMPLE)
+
+
 @pytest.fixture
-async def small(repository):
-    repository.write(SAMPLE)
-    async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
-        await serving.call("index_repo", wait_seconds=50)
+async def small(home):
+    async with open_serving(home) as serving:
         yield serving
 
 

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
@@ -18,8 +19,8 @@ async def indexed(repository):
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, alias="backend", as_default=True)
         await serving.call("index_repo", wait_seconds=50)
     (current,) = repository.home.glob("projects/*/CURRENT")
     return current
@@ -79,8 +80,8 @@ async def test_where_nothing_is_indexed_yet_nothing_is_not_an_answer(repository)
     """`not_indexed`: what cannot be answered in time is refused, with when to come back."""
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
 
         refused = await serving.refusal("locate_symbol", name="function_7")
 

@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from tests.contract.backend import BACKEND
 from tests.support.serving import Serving, open_serving
 from tests.support.workspace import TestWorkspace
@@ -29,8 +30,8 @@ async def impatient(repository: TestWorkspace) -> AsyncIterator[Serving]:
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         yield serving
 

@@ -8,6 +8,7 @@ import trio
 
 from codecompass import __version__
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from tests.support.processes import run_python
 from tests.support.serving import Serving, open_serving
@@ -21,7 +22,7 @@ CHECK = {"status": "compatible", "current_schema_version": SCHEMA_VERSION, "requ
 async def test_health_has_every_field_of_the_contract(backend, repository):
     """Field by field, null where the protocol has null."""
     await backend.call("locate_symbol", name="Claims")
-    project = (await backend.ledger.find("backend")).project_id
+    project = (await backend.registry.run(Registry.find, "backend")).project_id
     await backend.wait_known(project)
 
     reply = await backend.call("health_check", workspace=repository.root)
@@ -79,8 +80,8 @@ async def indexing(repository: TestWorkspace) -> AsyncIterator[Serving]:
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
     async with open_serving(repository.home, settings=settings) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, alias="backend", as_default=True)
         yield serving
 
 
@@ -147,7 +148,7 @@ import sys
 from pathlib import Path
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import open_registry
+from codecompass.store.registry import Registry, open_registry
 
 with open_registry(HomeLayout(Path(sys.argv[1]))) as registry:
     log = JobLog(registry)
@@ -160,8 +161,8 @@ async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(re
     """`interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
     repository.write({"a.py": "x = 1\n"})
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         begun = await trio.to_thread.run_sync(run_python, BEGIN_A_JOB, str(repository.home), project.project_id)
         assert begun.returncode == 0, begun.stderr
     async with open_serving(repository.home) as serving:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from codecompass.store.registry import Registry
 from tests.support.serving import open_serving
 from tests.transport.harness import connected
 
@@ -22,8 +23,8 @@ PATTERNS = {
 async def serving(repository):
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" for n in range(N_FILES)})
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="backend", as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, alias="backend", as_default=True)
         yield serving
 
 
@@ -92,7 +93,7 @@ async def test_a_client_that_declared_nothing_and_asked_for_nothing_is_told_noth
 
 
 async def test_a_job_that_fails_ends_with_its_reason(serving, repository):
-    project = await serving.ledger.find("backend")
+    project = await serving.registry.run(Registry.find, "backend")
     blocked = repository.home / "projects" / project.project_id
     blocked.parent.mkdir(parents=True, exist_ok=True)
     blocked.write_text("a file where the index has to be")

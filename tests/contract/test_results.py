@@ -4,7 +4,22 @@ import json
 
 import pytest
 
+from codecompass.store.registry import Registry
+from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
+
+
+@pytest.fixture(scope="module")
+def home(indexed_home):
+    return indexed_home("backend", BACKEND)
+
+
+@pytest.fixture
+async def backend(home):
+    """As elsewhere, but the index is made once: these tests only ask."""
+    async with open_serving(home) as serving:
+        yield serving
+
 
 TOOLS = [("locate_symbol", {"name": "validate_token"}), ("search_code", {"query": "validate_token"})]
 
@@ -84,8 +99,8 @@ async def test_a_compact_page_of_functions_takes_a_fifth_of_the_bytes_of_their_c
     repository.write({f"shop/step{n}.py": f"def take_order_{n}(order, log):\n{body}    return order\n" for n in range(20)})
     repository.commit()
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         asked = {"query": "take order", "kind": "function", "limit": 20}
 
         context = (await serving.call("search_code", detail_level="context", **asked))["results"]

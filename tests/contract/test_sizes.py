@@ -8,6 +8,7 @@ import json
 import pytest
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from tests.support.serving import open_serving
 
 LARGEST_DEFAULT_ANSWER = 40_000
@@ -54,8 +55,8 @@ async def test_no_answer_is_beyond_what_hosts_pass_on_unless_asked_for(repositor
     repository.write({"everything.py": LARGE_CLASS, **NAMESAKES})
     settings = Settings(server=ServerSettings(prewarm=False, answers=form), query=QuerySettings(freshness_wait_ms=60_000))
     async with open_serving(repository.home, settings=settings) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         sizes = {}
         for tool, arguments in CALLS:

@@ -11,6 +11,7 @@ from rs_bpe.bpe import openai
 import codecompass
 from codecompass.query.excerpts import WHOLE_LINES
 from codecompass.settings import ServerSettings
+from codecompass.store.registry import Registry
 from codecompass.transport.tools.listing import describe
 from tests.support.serving import SETTINGS, Serving, open_serving
 
@@ -35,8 +36,8 @@ async def own_code(tmp_path: Path) -> AsyncIterator[Serving]:
     """Serves this program's own package, answering in text."""
     settings = replace(SETTINGS, server=ServerSettings(prewarm=False, answers="text"))
     async with open_serving(tmp_path / "home", settings=settings) as serving:
-        project = await serving.ledger.register(PACKAGE)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, PACKAGE)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         yield serving
 

@@ -10,6 +10,7 @@ from statistics import quantiles
 import pytest
 
 import codecompass
+from codecompass.store.registry import Registry
 from tests.support.serving import open_serving
 
 N_NAMES = 120
@@ -25,8 +26,8 @@ async def own_code(tmp_path):
     """Serves this program's own package."""
     home = tmp_path / "home"
     async with open_serving(home) as serving:
-        project = await serving.ledger.register(Path(codecompass.__file__).parent)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, Path(codecompass.__file__).parent)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
         yield serving
 
@@ -63,7 +64,9 @@ async def test_a_long_signature_is_cut_and_a_long_path_never(repository):
     parameters = ", ".join(f"parameter_{n}: int = {n}" for n in range(60))
     repository.write({path: f"def takes_much({parameters}):\n    return 0\n"})
     async with open_serving(repository.home) as serving:
-        await serving.ledger.adopt((await serving.ledger.register(repository.root)).project_id, as_default=True)
+        await serving.registry.run(
+            Registry.adopt, (await serving.registry.run(Registry.register, repository.root)).project_id, as_default=True
+        )
         (hit,) = (await serving.call("locate_symbol", name="takes_much"))["results"]
 
     assert len(hit["signature"]) == 240

@@ -154,12 +154,13 @@ def _generation(workspace: TestWorkspace) -> int:
 
 
 @pytest.mark.slow
-async def test_killing_the_indexer_at_any_moment_loses_nothing_published(tmp_path, soak_scale, capsys):
-    histogram = await check_kills(tmp_path, seed=1, kills_per_step=10 * soak_scale)
+async def test_killing_the_indexer_at_any_moment_loses_nothing_published(tmp_path, repetitions, capsys):
+    n_kills = repetitions(4, 10)
+    histogram = await check_kills(tmp_path, seed=1, kills_per_step=n_kills)
 
     with capsys.disabled():
         print(f"\nkilled in: {dict(sorted(histogram.items()))}")
-    assert min(histogram[step] for step in STEPS) >= 10 * soak_scale
+    assert min(histogram[step] for step in STEPS) >= n_kills
 
 
 @pytest.mark.slow

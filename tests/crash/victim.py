@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from codecompass.actors.job_model import Progress
+from codecompass.jobs import Progress
 from tests.support.workspace import LIMITS, TestWorkspace
 
 STAGES = {"discovery": "scan", "parsing": "parse", "indexing": "parse"}

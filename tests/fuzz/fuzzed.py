@@ -8,6 +8,7 @@ import structlog
 import trio
 
 from codecompass.settings import ServerSettings, Settings
+from codecompass.store.registry import Registry
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.http.service import serve_http
@@ -75,8 +76,8 @@ async def fuzzed(workspace) -> AsyncIterator[Fuzzed]:
     settings = Settings(server=ServerSettings(prewarm=False))
     try:
         async with open_serving(Path(workspace.home), settings=settings) as serving, trio.open_nursery() as nursery:
-            project = await serving.ledger.register(workspace.root)
-            await serving.ledger.adopt(project.project_id, alias="sample", as_default=True)
+            project = await serving.registry.run(Registry.register, workspace.root)
+            await serving.registry.run(Registry.adopt, project.project_id, alias="sample", as_default=True)
             await serving.call("index_repo", wait_seconds=50)
             await nursery.start(lambda task_status: serve_http(serving.server, sockets, limits=LIMITS, task_status=task_status))
             await server.begin()

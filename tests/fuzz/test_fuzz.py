@@ -85,8 +85,13 @@ async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(ser
     async def post(rng):
         body = damaged(rng, frame(rng))
         target = rng.choice(["/", "/mcp"])
-        async with http_connection(server.url) as http:
-            answer = await http.request("POST", target, body, JSON_HEADERS)
+        try:
+            async with http_connection(server.url) as http:
+                answer = await http.request("POST", target, body, JSON_HEADERS)
+        except (trio.BrokenResourceError, OSError):
+            # It was refused and closed before all of it was read: then the system may drop the answer with the connection.
+            seen["reset"] += 1
+            return
         seen[answer.status] += 1
         assert answer.status in STATUSES, (answer.status, body, answer.body)
         message = parse(body, max_bytes=4 * MIB)

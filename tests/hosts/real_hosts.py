@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.known import HOSTS, SERVER
+from codecompass.cli.hosts.supported_hosts import HOSTS, SERVER
 from tests.hosts.model import ScriptedModel
 
 MODULES = Path(__file__).parents[2] / ".venv" / "hosts" / "node_modules"

@@ -1,9 +1,7 @@
 """A tool says the same bytes whichever way it is asked (SC-304): the golden calls, and random ones over a real tree."""
 
-import json
 import os
 import shutil
-import subprocess
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,18 +11,21 @@ import trio
 
 import codecompass
 from codecompass.identity import canonical_root
-from tests.identity.random_calls import random_calls
+from tests.identity.random_calls import REFUSED, random_calls
 from tests.identity.transports import TRANSPORTS, masked, server, teller
-from tests.support.live import command, environment
+from tests.support.commands import run_in_process
+from tests.support.live import environment
 from tests.support.sample import SAMPLE
 from tests.support.workspace import TestWorkspace
 from tests.transport.tools.test_transcripts import TRANSCRIPTS
 
 SEED = 304
-N_CALLS = 500
+N_CALLS = (160, 50)
+"""Random calls in CI, and for each unit of `--soak-scale`."""
 
 
-FORMS = ("json", "text")
+FORMS = {"json": TRANSPORTS, "text": [each for each in TRANSPORTS if not each.endswith("modern")]}
+"""Golden calls in each form, and on which transports: that both eras carry an answer alike is said by one form."""
 
 
 def answer_as(workspace, form):
@@ -38,10 +39,8 @@ def answer_as(workspace, form):
 def make_default(workspace):
     """Indexes a project that is the default one, called `sample`."""
     for arguments in (("init", workspace.root, "--project-id", "sample"), ("index", workspace.root)):
-        done = subprocess.run(
-            command(*arguments), env=environment(workspace.home), capture_output=True, text=True, timeout=600, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        done = run_in_process(arguments, environment(workspace.home), workspace.root)
+        assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -68,7 +67,7 @@ async def test_the_golden_calls_are_answered_alike_on_every_transport(repository
             heard[transport] = [masked(await tell(tool, arguments)) for tool, arguments in calls]
 
     async with trio.open_nursery() as nursery:
-        for number, transport in enumerate(TRANSPORTS):
+        for number, transport in enumerate(FORMS[form]):
             nursery.start_soon(listen, transport, number)
 
     for number, call in enumerate(calls):
@@ -78,8 +77,9 @@ async def test_the_golden_calls_are_answered_alike_on_every_transport(repository
     assert {tool for (tool, _), text in zip(calls, heard["stdio"], strict=True) if text.startswith("done")} == set(TRANSCRIPTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path, form):
+async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path, form, repetitions):
     answer_as(repository, form)
     shutil.copytree(
         Path(codecompass.__file__).parent, repository.root / "codecompass", ignore=shutil.ignore_patterns("__pycache__")
@@ -87,12 +87,12 @@ async def test_random_calls_over_this_package_are_answered_alike_on_every_transp
     shutil.copytree(Path(__file__).parents[2] / "docs", repository.root / "docs")
     repository.commit()
 
-    await check_tree(repository, tmp_path, N_CALLS if form == "json" else N_CALLS // 2)
+    await check_tree(repository, tmp_path, repetitions(*N_CALLS) // (1 if form == "json" else 2))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, soak_scale):
+async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transport(tmp_path, repetitions):
     """With CODECOMPASS_TEST_TREE=/path/to/django, which is only read."""
     path = os.environ.get("CODECOMPASS_TEST_TREE")
     if path is None:
@@ -100,14 +100,14 @@ async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transp
     workspace = TestWorkspace(tmp_path / "empty", tmp_path / "home")
     workspace.root = canonical_root(path)
 
-    await check_tree(workspace, tmp_path, N_CALLS * max(1, soak_scale // 4))
+    await check_tree(workspace, tmp_path, repetitions(*N_CALLS))
 
 
 async def check_tree(workspace, tmp_path, n_calls):
     """Asks all transports each of the calls. Nothing changes: one server answers all of them, and one more is on the pipes."""
     make_default(workspace)
     names, paths = subjects(workspace)
-    calls = random_calls(SEED, n_calls, names=names, paths=paths)
+    calls = [*random_calls(SEED, n_calls, names=names, paths=paths), *REFUSED]
     outcomes = Counter()
 
     async with AsyncExitStack() as stack:
@@ -138,13 +138,8 @@ async def check_tree(workspace, tmp_path, n_calls):
 
 def subjects(workspace):
     """Returns names and paths to ask for: every few of what the index has."""
-    status = subprocess.run(
-        command("search", "e", "--json", "--limit", "100", "--workspace", workspace.root),
-        env=environment(workspace.home),
-        capture_output=True,
-        check=True,
-    )
-    results = json.loads(status.stdout)["results"]
+    words = ("search", "e", "--json", "--limit", "100")
+    results = run_in_process(words, environment(workspace.home), workspace.root).json["results"]
     names = sorted({each["name"] for each in results if each.get("name")})
     files = sorted(path.relative_to(workspace.root).as_posix() for path in workspace.root.rglob("*.py"))
     return [*names, "Path", "run", "main", "__init__", "nobody_at_all"], [*files[:: max(1, len(files) // 50)], "none.py"]

@@ -25,5 +25,5 @@ SCRIPTS = repository("bin/run.sh bin/common.sh lib/shop/log.bash lib/shop/env te
         ("bin/run.sh", "../../../common.sh", ""),
     ],
 )
-def test_a_sourced_file_is_found_beside_or_behind_the_variable_directory(from_path, spec, expected):
+def test_a_sourced_file_is_found_beside_or_below_the_variable_directory(from_path, spec, expected):
     assert target(SCRIPTS, from_path, spec, kind="relative") == expected

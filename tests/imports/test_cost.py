@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from codecompass.imports import InMemoryPaths, ModuleRoot, import_tails, languages_of, resolve
-from codecompass.imports.configuration import MAX_PYTHON_PLACES, MAX_ROOTS_PER_FILE
-from codecompass.imports.paths import MAX_ALIKE, Endings, ending
-from codecompass.imports.resolution import _RULES, MAX_DIRECTORIES
+from codecompass.imports.configuration import MAX_PYTHON_DIRECTORIES, MAX_ROOTS_PER_FILE
+from codecompass.imports.paths import MAX_SAME_SUFFIX, SuffixIndex, ending_in
+from codecompass.imports.resolution import MAX_DIRECTORIES, RULES
 from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
 from codecompass.languages.records import Import
 
@@ -48,9 +48,9 @@ class CountingPaths(InMemoryPaths):
         return counted
 
 
-@pytest.mark.parametrize("language", sorted(_RULES))
+@pytest.mark.parametrize("language", sorted(RULES))
 @pytest.mark.parametrize("configured", [False, True])
-def test_an_import_at_every_bound_asks_a_bounded_number_of_questions(language, configured):
+def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, configured):
     """Among thousands of files that share its last name, from as deep a file as is resolved at all, with hostile roots."""
     extension = EXTENSIONS[language]
     separator = SEPARATORS.get(language, ".")
@@ -80,7 +80,7 @@ def _hostile_roots(deep: str) -> list[ModuleRoot]:
     ]
     roots = []
     for ecosystem in ecosystems:
-        n_roots = MAX_PYTHON_PLACES if ecosystem == "python" else MAX_ROOTS_PER_FILE
+        n_roots = MAX_PYTHON_DIRECTORIES if ecosystem == "python" else MAX_ROOTS_PER_FILE
         for depth in range(0, MAX_DIRECTORIES, 8):
             scope = deep[: 2 * depth]
             roots += [ModuleRoot(ecosystem, "a", f"{scope}x{rank}/", scope, rank) for rank in range(n_roots)]
@@ -99,22 +99,22 @@ def test_a_file_below_too_many_directories_resolves_nothing():
     assert import_tails("python", Import(1, 1, "b"), path) == ()
 
 
-def test_grouped_by_their_ends_paths_are_found_as_by_looking_at_each():
+def test_paths_grouped_by_their_ends_are_found_as_by_comparing_each():
     names = ("a", "b", "c.d")
     paths = [f"{one}/{two}/{three}/x.py" for one in names for two in names for three in names] + ["x.py", "a/x.py", "x/x.py"]
-    endings = Endings(lambda tail: paths if tail == "x" else ())
+    endings = SuffixIndex(lambda tail: paths if tail == "x" else ())
 
     for suffix in ("x.py", "a/x.py", "b/a/x.py", "c.d/b/a/x.py", "z/c.d/b/a/x.py", "a/b/a/x.py", "/x.py", "y.py"):
-        assert sorted(endings.find("x", suffix)) == sorted(ending(paths, suffix)), suffix
+        assert sorted(endings.find("x", suffix)) == sorted(ending_in(paths, suffix)), suffix
     assert list(endings.find("y", "y.py")) == []
 
 
-def test_of_too_many_paths_that_end_alike_none_is_found():
-    paths = [f"p{number}/lib/x.rb" for number in range(MAX_ALIKE + 1)]
+def test_too_many_paths_with_the_same_suffix_count_as_none():
+    paths = [f"p{number}/lib/x.rb" for number in range(MAX_SAME_SUFFIX + 1)]
 
-    assert Endings(lambda _tail: paths).find("x", "lib/x.rb") == ()
-    assert len(Endings(lambda _tail: paths[1:]).find("x", "lib/x.rb")) == MAX_ALIKE
-    assert list(Endings(lambda _tail: paths).find("x", "p7/lib/x.rb")) == ["p7/lib/x.rb"]
+    assert SuffixIndex(lambda _tail: paths).find("x", "lib/x.rb") == ()
+    assert len(SuffixIndex(lambda _tail: paths[1:]).find("x", "lib/x.rb")) == MAX_SAME_SUFFIX
+    assert list(SuffixIndex(lambda _tail: paths).find("x", "p7/lib/x.rb")) == ["p7/lib/x.rb"]
 
 
 def test_the_bounds_of_an_import_leave_room_for_every_known_one():
@@ -124,17 +124,17 @@ def test_the_bounds_of_an_import_leave_room_for_every_known_one():
     assert MAX_IMPORTS_PER_FILE > 20 * 171
 
 
-def test_paths_of_one_name_are_looked_at_once_and_not_for_each_import():
+def test_paths_with_one_tail_are_grouped_once_and_not_for_each_import():
     """20,000 files of one name, each with an import of it, would be 400 million comparisons."""
-    looked_at: list[str] = []
+    normalized: list[str] = []
 
-    def normal(path: str) -> str:
-        looked_at.append(path)
+    def normalize(path: str) -> str:
+        normalized.append(path)
         return path
 
-    endings = Endings(lambda _tail: [f"p{number}/a/x.py" for number in range(5_000)], normal)
+    endings = SuffixIndex(lambda _tail: [f"p{number}/a/x.py" for number in range(5_000)], normalize)
     for number in range(100):
         assert endings.find("x", "a/x.py") == ()
         assert list(endings.find("x", f"p{number}/a/x.py")) == [f"p{number}/a/x.py"]
 
-    assert len(looked_at) == 2 * 5_000
+    assert len(normalized) == 2 * 5_000

@@ -15,7 +15,7 @@ def test_a_package_is_the_directory_below_its_module():
     assert target(paths, "cart/cart.go", "example.com/shop") == "/"
 
 
-def test_what_has_no_go_files_is_no_package():
+def test_a_directory_without_go_files_is_not_a_package():
     paths = repository(FILES, MODULES)
 
     assert target(paths, "main.go", "example.com/shop/docs") == ""

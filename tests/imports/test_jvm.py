@@ -63,7 +63,7 @@ def test_of_a_package_in_several_modules_the_nearest_directory_is_meant():
     assert target(paths, "b/src/Main.kt", "org.shop.x", "*") == "b/src/org/shop/x/"
 
 
-def test_kotlin_sources_say_which_part_of_their_package_the_path_leaves_out():
+def test_kotlin_sources_tell_which_part_of_their_package_the_path_omits():
     sources = {
         "core/src/Job.kt": '/* a licence */\n@file:JvmName("Jobs")\npackage org.shop.jobs\n\nclass Job\n',
         "core/test/JobTest.kt": "package org.shop.jobs\n",

@@ -1,4 +1,4 @@
-"""The promise behind incremental updates, over random repositories: only touched tails lead elsewhere."""
+"""The invariant behind incremental updates, over random repositories: only imports with affected tails change."""
 
 import random
 

@@ -17,7 +17,7 @@ def test_a_module_is_its_directory_among_the_sources():
     assert target(paths, "Tests/CoreTests/CartTests.swift", "Model") == ""
 
 
-def test_a_target_may_say_its_own_path():
+def test_a_target_may_declare_its_path():
     package = '.target(name: "Shop", path: "Source"), .testTarget(name: "ShopTests", dependencies: ["Shop"], path: "Tests/All")'
     paths = repository(FILES, {"Package.swift": package})
 

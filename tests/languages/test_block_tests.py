@@ -4,7 +4,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.block_tests import MAX_DEPTH, MAX_HEADS, MAX_TITLE
+from codecompass.languages.block_tests import MAX_DEPTH, MAX_MATCHES, MAX_TITLE
 from codecompass.languages.extract import extract, parse
 
 
@@ -39,7 +39,7 @@ def test_a_title_is_one_line_of_bounded_length():
         ("php", b"<?php\n$x->it('a', function () {});\n"),
     ],
 )
-def test_what_only_looks_like_a_test_is_none(name, source):
+def test_a_line_that_only_looks_like_a_test_is_left_out(name, source):
     assert block_tests_of(name, source) == []
 
 
@@ -55,9 +55,9 @@ def test_deep_nesting_does_not_make_names_of_any_length():
 
 
 def test_a_file_has_a_bounded_number_of_tests():
-    source = b"it('a', () => {});\n" * (MAX_HEADS + 10)
+    source = b"it('a', () => {});\n" * (MAX_MATCHES + 10)
 
-    assert len(block_tests_of("javascript", source)) == MAX_HEADS
+    assert len(block_tests_of("javascript", source)) == MAX_MATCHES
 
 
 def test_tests_in_tests_have_a_bounded_depth():

@@ -1,4 +1,4 @@
-"""What the C and C++ grammars are given instead of the source: equally long, free of what they stumble over."""
+"""What the C and C++ grammars are given instead of the source: equally long, without what they cannot parse."""
 
 import random
 
@@ -41,7 +41,7 @@ def squeezed(source: str) -> str:
         ("case 1: a();\nYY_BREAK\ncase 2: b();", "case 1: a(); case 2: b();"),
     ],
 )
-def test_a_macro_that_stands_in_the_way_of_the_grammar_is_blanked(source, left):
+def test_a_macro_that_breaks_the_tree_is_blanked(source, left):
     assert squeezed(source) == left
 
 
@@ -108,7 +108,7 @@ def test_definitions_and_inclusions_stay_and_a_comment_does_not_end_a_macro():
     assert squeezed(source) == "#include <a.h> #define F(x) \\ { \\ x } int a;"
 
 
-def test_a_macro_goes_on_behind_comments_and_windows_line_breaks():
+def test_a_macro_continues_after_comments_and_windows_line_breaks():
     source = "#define A { /* x \\\n y */ \\\n }\n#define B {1, \\\r\n 2}\r\n#define C (/* c */1) /* about\n C */\nint a;"
 
     assert squeezed(source) == "#define A { \\ \\ } #define B {1, \\ 2} #define C ( 1) int a;"
@@ -138,7 +138,7 @@ def test_a_defaulted_function_gets_a_body_in_cplusplus():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_nothing_moves_whatever_the_source_is(seed):
+def test_preparation_keeps_length_and_line_breaks_of_any_source(seed):
     """Offsets in the tree must be offsets in the source, also for a file that is cut anywhere or is no C at all."""
     pieces = [
         b"#if A\n",

@@ -42,8 +42,8 @@ from codecompass.languages import SYMBOL_LANGUAGES, detect
         ("odd/\udcff.rs", "rust"),
     ],
 )
-def test_the_name_says_the_language(path, expected):
-    assert detect.language_of_path(path) == expected
+def test_the_language_follows_from_the_name(path, expected):
+    assert detect.language_of(path, b"") == expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_name_says_the_language(path, expected):
         (b"", "text"),
     ],
 )
-def test_a_file_whose_name_says_nothing_is_known_by_its_interpreter(head, expected):
+def test_a_file_of_unknown_name_has_the_language_of_its_interpreter(head, expected):
     assert detect.language_of("bin/tool", head) == expected
 
 
@@ -88,7 +88,7 @@ def test_the_name_wins_over_the_interpreter():
         ("", "c"),
     ],
 )
-def test_a_header_is_cplusplus_only_when_its_code_says_so(text, expected):
+def test_a_header_is_cplusplus_only_if_its_code_is(text, expected):
     assert detect.language_of("include/a.h", text.encode()) == expected
 
 

@@ -10,6 +10,7 @@ from codecompass.errors import InvalidInput, ProjectNotFound, WorkspaceNotAllowe
 from codecompass.projects.active_project import ActiveProject
 from codecompass.projects.rules import routing_rules
 from codecompass.settings import ServerSettings
+from codecompass.store.registry import Registry
 from tests.projects.test_router import NAMES, ORDER_UNPINNED, set_up
 from tests.support.active_peer import ANSWERS, running_peer
 from tests.support.live import free_port
@@ -220,7 +221,7 @@ async def test_whatever_a_client_or_the_environment_names_decides_and_the_peer_i
 
 @pytest.mark.parametrize("field", ["project_id", "workspace"])
 async def test_an_argument_decides_and_the_peer_is_not_asked(world, peer, field):
-    project = await world.ledger.register(world.repository("named"))
+    project = await world.registry.run(Registry.register, world.repository("named"))
     given = {"project_id": project.project_id, "workspace": project.root}[field]
 
     with capture_logs() as entries:
@@ -240,8 +241,8 @@ async def test_the_peer_is_not_asked_whether_a_named_directory_is_where_the_clie
 
 async def test_the_active_project_decides_against_the_current_directory_which_is_named_and_the_default(world, peer):
     rules, client, projects = await set_up(world, WEAKER)
-    shop = await world.ledger.register(world.repository("shop"))
-    await world.ledger.rename(shop.project_id, "shop")
+    shop = await world.registry.run(Registry.register, world.repository("shop"))
+    await world.registry.run(Registry.rename, shop.project_id, "shop")
 
     for name in ("shop", shop.project_id):
         routed = await world.route(client, active_project=at(f"{peer}/is/{name}"), **rules)
@@ -281,7 +282,7 @@ async def test_where_nothing_else_decides_the_error_names_the_active_project_tha
 
 async def test_an_active_project_outside_of_the_allowed_roots_or_gone_is_an_error(world, peer):
     """It is clear what is meant: an answer from another project would look like a good one."""
-    shop = await world.ledger.register(world.repository("shop"))
+    shop = await world.registry.run(Registry.register, world.repository("shop"))
     rule = at(f"{peer}/is/{shop.project_id}")
     here = world.repository("here")
 
@@ -297,7 +298,7 @@ async def test_an_evicted_active_project_comes_back(world, peer):
     router = world.router(auto_workspace=True, allowed_roots=rule_roots, max_auto_workspaces=1)
     project = (await world.ask(router, workspace=shop)).project
     await world.ask(router, workspace=world.repository("other"))
-    assert await world.ledger.find(project.project_id) is None
+    assert await world.registry.run(Registry.find, project.project_id) is None
 
     routed = await world.route(
         active_project=at(f"{peer}/is/{project.project_id}"), allowed_roots=rule_roots, max_auto_workspaces=2

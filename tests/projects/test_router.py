@@ -11,6 +11,7 @@ from codecompass.errors import (
 )
 from codecompass.identity import project_id
 from codecompass.projects.router import HINT
+from codecompass.store.registry import Registry
 from tests.support.routing import Client, open_world
 
 
@@ -48,9 +49,9 @@ async def set_up(world, present, *, transport="stdio"):
     """Gives each source of `present` a registered project of its own; returns the rules, the client and the roots."""
     projects = {source: world.repository(f"p-{source}") for source in present}
     for source in present:
-        await world.ledger.register(projects[source])
+        await world.registry.run(Registry.register, projects[source])
     if "default" in present:
-        await world.ledger.adopt(project_id(projects["default"]), as_default=True)
+        await world.registry.run(Registry.adopt, project_id(projects["default"]), as_default=True)
     variables = ("CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR")
     rules = {
         "pinned": (projects["pin"],) if "pin" in present else (),
@@ -76,7 +77,7 @@ async def test_the_strongest_source_decides(world, present, winner):
 async def test_an_argument_decides_against_all_of_them_and_nothing_is_said(world, present, winner):
     rules, client, _ = await set_up(world, present)
     named = world.repository("named")
-    await world.ledger.register(named)
+    await world.registry.run(Registry.register, named)
 
     by_path = await world.route(client, arguments={"workspace": named}, **rules)
     by_id = await world.route(client, arguments={"project_id": project_id(named)}, **rules)
@@ -105,7 +106,7 @@ async def test_sources_that_name_the_same_project_in_different_ways_agree(world)
     shop = world.repository("shop")
     deep = world.directory("shop/src/deep")
     (world.top / "link").symlink_to(shop)
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
 
     routed = await world.route(
         Client(roots=[deep], project_path=str(world.top / "link")), environment=(("CODECOMPASS_PROJECT", str(shop)),), cwd=deep
@@ -116,7 +117,7 @@ async def test_sources_that_name_the_same_project_in_different_ways_agree(world)
 
 async def test_a_weaker_source_that_is_broken_does_not_spoil_the_answer(world):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
 
     routed = await world.route(Client(roots=[shop]), environment=(("CODECOMPASS_PROJECT", str(world.top / "gone")),))
 
@@ -135,8 +136,8 @@ async def test_nothing_to_go_by_is_said_in_the_words_of_the_contract(world):
 
 async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_directory(world, monkeypatch):
     shop, other = world.repository("shop"), world.repository("other")
-    await world.ledger.register(other)
-    await world.ledger.adopt((await world.ledger.register(shop)).project_id, as_default=True)
+    await world.registry.run(Registry.register, other)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
     monkeypatch.chdir(other)
 
     for blank in ("", "  ", "\n"):
@@ -149,7 +150,7 @@ async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_direc
 
 async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_directory_decided(world):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     client = Client()
     by_cwd = world.router(cwd=shop)
     by_variable = world.router(environment=(("CLAUDE_PROJECT_DIR", str(shop)),))
@@ -170,8 +171,8 @@ async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_di
 async def test_the_first_root_that_is_a_directory_decides_and_missing_ones_are_skipped(world):
     first, second = world.repository("first"), world.repository("second")
     (world.top / "file").write_text("")
-    await world.ledger.register(first)
-    await world.ledger.register(second)
+    await world.registry.run(Registry.register, first)
+    await world.registry.run(Registry.register, second)
 
     routed = await world.route(Client(roots=[world.top / "gone", world.top / "file", "nonsense\0", second, first]))
 
@@ -180,7 +181,7 @@ async def test_the_first_root_that_is_a_directory_decides_and_missing_ones_are_s
 
 async def test_roots_that_are_all_missing_leave_it_to_the_next_source(world):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
 
     routed = await world.route(Client(roots=[world.top / "gone"]), environment=(("CODECOMPASS_PROJECT", str(shop)),))
 
@@ -190,14 +191,14 @@ async def test_roots_that_are_all_missing_leave_it_to_the_next_source(world):
 async def test_a_root_walks_up_to_its_repository(world):
     mono = world.repository("mono")
     package = world.directory("mono/packages/web", marker="package.json")
-    await world.ledger.register(mono)
+    await world.registry.run(Registry.register, mono)
 
     assert (await world.route(Client(roots=[package]))).project.root == mono
 
 
 async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_other_source_is_tried(world):
     shop, other = world.repository("shop"), world.repository("other")
-    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     routed = await world.route(Client(roots=[world.directory("shop/src")]))
 
@@ -207,7 +208,7 @@ async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_o
 async def test_an_unregistered_root_of_a_client_that_is_not_alone_is_named_with_what_to_do(world):
     """Over HTTP anybody may come along: only the user who runs the server takes projects up."""
     shop, other = world.repository("shop"), world.repository("other")
-    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
         await world.route(Client(transport="http", roots=[world.directory("shop/src")]))
@@ -269,7 +270,7 @@ async def test_index_repo_takes_up_what_it_is_told_to_over_stdio_alone(world, tr
 @pytest.mark.parametrize("name", ["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"])
 async def test_a_variable_that_names_nothing_is_an_error_and_no_other_project_answers(world, name):
     other = world.repository("other")
-    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     with pytest.raises(ProjectNotFound) as caught:
         await world.route(environment=((name, str(world.top / "gone")),), cwd=other)
@@ -286,8 +287,8 @@ async def test_a_variable_names_a_directory_as_it_is_and_a_file_by_its_directory
     for value in (package, package / "setup.py"):
         routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(value)),))
         assert routed.project.root == package
-    await world.ledger.remove(project_id(package))
-    await world.ledger.register(mono)
+    await world.registry.run(Registry.remove, project_id(package))
+    await world.registry.run(Registry.register, mono)
     routed = await world.route(environment=(("CODECOMPASS_PROJECT", str(package)),))
     assert routed.project.root == mono
 
@@ -315,7 +316,7 @@ async def test_a_variable_names_a_directory_as_it_is_and_a_file_by_its_directory
 )
 async def test_the_current_directory_counts_where_it_is_a_project(world, transport, flag, where, outcome):
     registered = world.directory("registered")
-    await world.ledger.register(registered)
+    await world.registry.run(Registry.register, registered)
     places = {
         "marked": world.directory("marked", marker="pyproject.toml"),
         "plain": world.directory("plain"),
@@ -338,7 +339,7 @@ async def test_the_current_directory_counts_where_it_is_a_project(world, transpo
 
 
 async def test_the_home_directory_counts_once_somebody_has_registered_it(world):
-    await world.ledger.register(world.user)
+    await world.registry.run(Registry.register, world.user)
 
     assert (await world.route(cwd=world.directory("user/notes"))).project.root == world.user
 
@@ -358,7 +359,7 @@ async def test_a_current_directory_that_is_gone_is_only_an_error_for_those_who_a
 @pytest.mark.parametrize("path", ["relative/path", ".", "", "/no/such/place", "~/x"])
 async def test_a_project_path_that_is_relative_or_missing_is_an_error_and_never_another_project(world, path):
     other = world.repository("other")
-    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     for pinned in ((), (other,)):
         with pytest.raises(InvalidInput) as caught:
@@ -370,7 +371,7 @@ async def test_a_project_path_that_is_relative_or_missing_is_an_error_and_never_
 
 async def test_a_project_path_that_exists_is_taken(world):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     router = world.router()
 
     await router.check_project_path(str(shop))
@@ -383,8 +384,8 @@ async def test_a_project_path_that_exists_is_taken(world):
 
 async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(world):
     shop, other = world.repository("shop"), world.repository("other")
-    await world.ledger.adopt((await world.ledger.register(shop)).project_id, alias="web-shop")
-    await world.ledger.register(other)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, alias="web-shop")
+    await world.registry.run(Registry.register, other)
     router = world.router()
 
     for name in ("web-shop", project_id(shop)):
@@ -397,7 +398,7 @@ async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(
 
 async def test_an_unknown_project_id_is_not_found_and_nothing_else_answers(world):
     shop = world.repository("shop")
-    await world.ledger.adopt((await world.ledger.register(shop)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
 
     for name in ("no-such", "0123456789abcdef"):
         with pytest.raises(ProjectNotFound, match=name):
@@ -406,21 +407,21 @@ async def test_an_unknown_project_id_is_not_found_and_nothing_else_answers(world
 
 async def test_a_directory_inside_a_project_means_that_project_and_a_repository_inside_it_is_its_own(world):
     mono = world.repository("mono")
-    await world.ledger.register(mono)
+    await world.registry.run(Registry.register, mono)
     inner = world.repository("mono/vendor/lib")
     router = world.router()
 
     assert (await world.ask(router, workspace=world.directory("mono/src/a"))).project.root == mono
     with pytest.raises(WorkspaceNotRegistered, match="vendor/lib is not registered"):
         await world.ask(router, workspace=world.directory("mono/vendor/lib/src"))
-    await world.ledger.register(inner)
+    await world.registry.run(Registry.register, inner)
     assert (await world.ask(router, workspace=world.directory("mono/vendor/lib/src"))).project.root == inner
 
 
 async def test_the_nearest_registered_directory_answers(world):
     outer, inner = world.directory("outer"), world.directory("outer/inner")
-    await world.ledger.register(outer)
-    await world.ledger.register(inner)
+    await world.registry.run(Registry.register, outer)
+    await world.registry.run(Registry.register, inner)
 
     assert (await world.route(arguments={"workspace": world.directory("outer/inner/x")})).project.root == inner
     assert (await world.route(arguments={"workspace": world.directory("outer/other")})).project.root == outer
@@ -428,7 +429,7 @@ async def test_the_nearest_registered_directory_answers(world):
 
 async def test_a_file_means_its_directory(world):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     (shop / "a.py").write_text("")
 
     assert (await world.route(arguments={"workspace": shop / "a.py"})).project.root == shop
@@ -436,7 +437,7 @@ async def test_a_file_means_its_directory(world):
 
 async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world):
     shop = world.repository("shop")
-    before = await world.ledger.projects()
+    before = await world.registry.run(Registry.projects)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
         await world.route(arguments={"workspace": shop})
@@ -445,12 +446,12 @@ async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world):
 
     assert f"codecompass index {shop}" in caught.value.message
     assert "--auto-workspace" in caught.value.message
-    assert await world.ledger.projects() == before
+    assert await world.registry.run(Registry.projects) == before
 
 
 async def test_a_relative_workspace_is_taken_from_where_the_server_stands(world, monkeypatch):
     shop = world.repository("shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     monkeypatch.chdir(world.top)
 
     assert (await world.route(arguments={"workspace": "shop/../shop/./src/.."})).project.root == shop
@@ -458,7 +459,7 @@ async def test_a_relative_workspace_is_taken_from_where_the_server_stands(world,
 
 async def test_a_tilde_is_the_home_of_the_server_and_of_nobody_else(world, monkeypatch):
     shop = world.repository("user/shop")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     monkeypatch.setenv("HOME", str(world.user))
 
     assert (await world.route(arguments={"workspace": "~/shop"})).project.root == shop
@@ -469,7 +470,7 @@ async def test_a_tilde_is_the_home_of_the_server_and_of_nobody_else(world, monke
 @pytest.mark.parametrize("name", ["f\udcfcr", "日本語", "emoji-😀", "new\nline", "back\\slash", " space "])
 async def test_names_of_any_characters_are_directories_like_others(world, name):
     shop = world.repository(name)
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
 
     assert (await world.route(arguments={"workspace": shop})).project.root == shop
     with pytest.raises(WorkspaceNotRegistered) as caught:
@@ -492,8 +493,8 @@ async def test_no_path_crashes_the_router(world, hostile):
 
 async def test_a_project_whose_directory_is_gone_is_said_to_be_and_nothing_else_answers(world):
     shop, other = world.repository("shop"), world.repository("other")
-    await world.ledger.register(shop)
-    await world.ledger.adopt((await world.ledger.register(other)).project_id, as_default=True)
+    await world.registry.run(Registry.register, shop)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
     shop.rename(world.top / "moved")
 
     with pytest.raises(ProjectNotFound, match="gone"):
@@ -504,7 +505,7 @@ async def test_a_project_whose_directory_is_gone_is_said_to_be_and_nothing_else_
 
 async def test_a_project_that_became_a_link_to_elsewhere_does_not_answer_for_what_is_there(world):
     shop, secret = world.repository("shop"), world.repository("secret")
-    await world.ledger.register(shop)
+    await world.registry.run(Registry.register, shop)
     shop.rename(world.top / "moved")
     shop.symlink_to(secret)
 
@@ -514,7 +515,7 @@ async def test_a_project_that_became_a_link_to_elsewhere_does_not_answer_for_wha
 
 async def test_a_default_project_that_is_gone_is_an_error(world):
     shop = world.repository("shop")
-    await world.ledger.adopt((await world.ledger.register(shop)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
     shop.rename(world.top / "moved")
 
     with pytest.raises(ProjectNotFound, match="gone"):
@@ -549,20 +550,20 @@ async def test_a_pinned_workspace_that_somebody_removed_from_the_registry_is_reg
     first = world.repository("first")
     router = world.router(pinned=(first,))
     await router.register_pinned()
-    await world.ledger.remove(project_id(first))
+    await world.registry.run(Registry.remove, project_id(first))
 
     assert (await world.ask(router)).project.root == first
 
 
 async def test_a_project_that_was_not_used_for_a_while_is_noted_as_used(world, monkeypatch):
     shop = world.repository("shop")
-    registered = await world.ledger.register(shop)
+    registered = await world.registry.run(Registry.register, shop)
     router = world.router()
 
     await world.ask(router, workspace=shop)
-    assert (await world.ledger.at(shop)).last_used_at == registered.last_used_at
+    assert (await world.registry.run(Registry.at, shop)).last_used_at == registered.last_used_at
     later = registered.last_used_at + 3600
     monkeypatch.setattr("time.time", lambda: later)
     await world.ask(router, workspace=shop)
 
-    assert (await world.ledger.at(shop)).last_used_at == later
+    assert (await world.registry.run(Registry.at, shop)).last_used_at == later

@@ -9,8 +9,8 @@ from rs_bpe.bpe import openai
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetCodeContext
-from codecompass.query import QuerySettings, get_code_context
-from codecompass.query.budget import estimate_tokens
+from codecompass.query import QueryOptions, get_code_context
+from codecompass.query.token_budget import estimate_tokens
 
 
 @pytest.fixture(scope="session")
@@ -222,7 +222,7 @@ def test_a_detail_level_decides_over_the_strategy(context):
 
 
 def test_the_configuration_says_the_strategy_that_a_request_leaves_open(shop, state):
-    settings = QuerySettings(default_strategy="depth")
+    settings = QueryOptions(default_strategy="depth")
 
     open_one = get_code_context(shop, GetCodeContext(query="rate limiter"), state, settings)
     chosen = get_code_context(shop, GetCodeContext(query="rate limiter", strategy="breadth"), state, settings)

@@ -7,7 +7,7 @@ import pytest
 from codecompass.errors import FileNotFound
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetFileOutline
-from codecompass.query import QuerySettings, get_file_outline
+from codecompass.query import QueryOptions, get_file_outline
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +145,7 @@ def test_too_large_an_outline_loses_its_deepest_level_first_then_its_last_nodes(
     assert 150 < len(wide.symbols) < 900
     assert wide.symbols[0].name == "function_0"
     for reply in (deep, wide):
-        assert len(encode(reply)) <= QuerySettings().max_outline_bytes
+        assert len(encode(reply)) <= QueryOptions().max_outline_bytes
         assert reply.metadata.result_completeness == "truncated"
         assert reply.metadata.safety_limit_applied
         assert "left out" in reply.metadata.warnings[0]
@@ -167,7 +167,7 @@ def test_thousands_of_imports_between_thousands_of_definitions_are_nested_in_one
     source = "".join(f"def f_{number}():\n    import a{number}\n\n" for number in range(3_000)) + "import last\n"
     snapshot = index_of({"many.py": source})
 
-    reply = get_file_outline(snapshot, GetFileOutline(path="many.py"), state, QuerySettings(max_outline_bytes=10_000_000))
+    reply = get_file_outline(snapshot, GetFileOutline(path="many.py"), state, QueryOptions(max_outline_bytes=10_000_000))
 
     assert [node.name for node in reply.symbols] == [*(f"f_{number}" for number in range(3_000)), "last"]
     assert all([child.name for child in node.children] == [f"a{number}"] for number, node in enumerate(reply.symbols[:-1]))
@@ -190,4 +190,4 @@ def test_the_outline_of_tests_in_tests_without_end_is_an_answer(index_of, state)
     reply = get_file_outline(snapshot, GetFileOutline(path="deep.test.js"), state)
 
     assert reply.symbols[0].name == "a"
-    assert len(encode(reply)) <= QuerySettings().max_outline_bytes
+    assert len(encode(reply)) <= QueryOptions().max_outline_bytes

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import QuerySettings, search_code
+from codecompass.query import QueryOptions, search_code
 from codecompass.query.retrieval import SIGNALS
 
 
@@ -151,7 +151,7 @@ def test_the_limit_counts_results_and_total_candidates_what_there_was(ask):
 
 
 def test_the_configuration_gives_the_limit_and_the_explain_level_that_a_request_leaves_open(shop, state):
-    configured = QuerySettings(default_limit=2, ranking_explain_level="basic")
+    configured = QueryOptions(default_limit=2, ranking_explain_level="basic")
 
     reply = search_code(shop, SearchCode(query="rate limiter"), state, configured)
 
@@ -235,7 +235,7 @@ def test_random_text_is_a_query_too(ask, query, mode):
 
 def test_a_signal_that_is_off_does_not_rank(shop, state):
     def paths(*without):
-        settings = QuerySettings(without_signals=frozenset(without))
+        settings = QueryOptions(without_signals=frozenset(without))
         return [result.path for result in search_code(shop, SearchCode(query="rate limiter client"), state, settings).results]
 
     usual, without_roles = paths(), paths("role")
@@ -246,7 +246,7 @@ def test_a_signal_that_is_off_does_not_rank(shop, state):
 
 @pytest.mark.parametrize("signal", SIGNALS)
 def test_every_signal_can_be_left_out(shop, state, signal):
-    reply = search_code(shop, SearchCode(query="RateLimiter allow"), state, QuerySettings(without_signals=frozenset({signal})))
+    reply = search_code(shop, SearchCode(query="RateLimiter allow"), state, QueryOptions(without_signals=frozenset({signal})))
 
     assert reply.results
 

@@ -7,7 +7,7 @@ import pytest
 
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import LocateSymbol, SearchCode
-from codecompass.query import QuerySettings, locate_symbol, search_code
+from codecompass.query import QueryOptions, locate_symbol, search_code
 
 LOCATION = {"path", "line_start", "line_end", "kind", "name", "match", "symbol_id"}
 SIGNATURE = LOCATION | {"qualified_name", "signature", "language", "visibility", "score"}
@@ -104,9 +104,9 @@ def test_too_large_a_page_keeps_its_beginning_and_says_what_to_do(shop, state):
     whole = search_code(shop, SearchCode(query="rate limiter", detail_level="context"), state)
 
     cut = search_code(
-        shop, SearchCode(query="rate limiter", detail_level="context", limit=9), state, QuerySettings(max_result_bytes=2000)
+        shop, SearchCode(query="rate limiter", detail_level="context", limit=9), state, QueryOptions(max_result_bytes=2000)
     )
-    located = locate_symbol(shop, LocateSymbol(name="reset", limit=4), state, QuerySettings(max_result_bytes=700))
+    located = locate_symbol(shop, LocateSymbol(name="reset", limit=4), state, QueryOptions(max_result_bytes=700))
 
     assert 0 < len(cut.results) < len(whole.results)
     assert cut.results == whole.results[: len(cut.results)]
@@ -136,7 +136,7 @@ def test_a_request_that_leaves_the_limit_open_gets_an_answer_of_at_most_30_kB(in
 
 
 def test_the_first_result_is_there_however_small_the_limit(shop, state):
-    reply = search_code(shop, SearchCode(query="rate limiter"), state, QuerySettings(max_result_bytes=1))
+    reply = search_code(shop, SearchCode(query="rate limiter"), state, QueryOptions(max_result_bytes=1))
 
     assert len(reply.results) == 1
 

@@ -20,7 +20,7 @@ PLAIN_PATTERNS += ["*", "*/", "!*/", "!*.py", "!a", "!out/", "!/src", "!lib/a", 
 
 
 def random_paths(rng: random.Random, names: list[str], count: int) -> list[str]:
-    """Paths of files of which none lies below another."""
+    """Paths of files, none below another."""
     chosen: set[str] = set()
     directories: set[str] = set()
     for _ in range(count):

@@ -14,12 +14,12 @@ keystore.java secrets.yaml monkey
 
 
 @pytest.mark.parametrize("name", SECRETS.split())
-def test_a_name_that_promises_a_secret_is_one(name: str):
+def test_names_of_usual_secrets_are_secrets(name: str):
     assert is_secret(name)
 
 
 @pytest.mark.parametrize("name", HARMLESS.split())
-def test_a_harmless_name_is_no_secret(name: str):
+def test_a_harmless_name_is_not_a_secret(name: str):
     assert not is_secret(name)
 
 
@@ -38,7 +38,7 @@ def test_output_directories_depend_on_git_and_caches_do_not():
     assert directory_rule("src", is_tracked=False) is None
 
 
-def test_a_directory_is_told_by_what_it_holds():
+def test_a_directory_is_excluded_because_of_its_content():
     assert content_rule({"pyvenv.cfg", "bin"}) is not None
     assert content_rule({"CACHEDIR.TAG"}) is not None
     assert content_rule({"HEAD", "objects", "refs", "config"}) is not None

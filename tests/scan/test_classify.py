@@ -58,7 +58,7 @@ def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():
         pytest.param(b"\xe2\x82", id="cut off"),
     ],
 )
-def test_what_is_not_utf8_is_said(data: bytes):
+def test_a_text_that_is_not_utf8_is_skipped_with_that_reason(data: bytes):
     assert classify(data) == "not_utf8"
 
 
@@ -100,14 +100,14 @@ def test_a_mean_line_of_exactly_the_limit_is_kept():
     assert isinstance(classify((("x" * 500 + "\n") * 20).encode()), Text)
 
 
-def test_whoever_allows_longer_lines_gets_files_made_of_them():
+def test_a_higher_line_limit_admits_files_of_long_lines():
     minified = ("x" * 100_000).encode()
 
     assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=99_999)) == "minified"
     assert classify(minified, text_limits(max_file_bytes=1 << 20, max_line_characters=4_000_000)) == Text(minified.decode())
 
 
-def test_whoever_forbids_long_lines_keeps_files_of_ordinary_ones():
+def test_a_lower_line_limit_keeps_files_of_ordinary_lines():
     limits = text_limits(max_file_bytes=1 << 20, max_line_characters=1000)
 
     assert isinstance(classify(("x" * 400 + "\n").encode() * 100, limits), Text)

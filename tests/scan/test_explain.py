@@ -14,7 +14,7 @@ def ask(root: Path, path: str, rules: ScanRules | None = None) -> Explanation:
     return explain(str(root), path, rules or ScanRules())
 
 
-def test_an_indexed_file_is_said_to_be(tmp_path: Path):
+def test_an_indexed_file_is_explained_as_indexed(tmp_path: Path):
     repository(tmp_path, tracked=["src/a.py"])
     write(tmp_path, ["src/b.py"])
 
@@ -115,7 +115,7 @@ def test_a_path_that_does_not_exist_is_missing(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", ["../a.py", "/etc/passwd", "sub/../../a.py", "..", "nul\0byte"])
-def test_a_path_outside_the_workspace_is_said_to_be(path: str, tmp_path: Path):
+def test_a_path_outside_the_workspace_is_explained_as_outside(path: str, tmp_path: Path):
     root = write(tmp_path / "root", ["sub/a.py"])
     write(tmp_path, ["a.py", "root-sibling/a.py"])
 

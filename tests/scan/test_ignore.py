@@ -7,8 +7,10 @@ def rules(content: str) -> list[str]:
     return [pattern.rule.pattern for pattern in parse(content.encode(), "f")]
 
 
-def deciding(content: str, path: str, *, is_directory: bool = False, base: str = "", lead: str = "") -> str | None:
-    found = IgnoreFile(parse(content.encode(), "f"), base=base, lead=lead).match(path.encode(), is_directory=is_directory)[0]
+def deciding(content: str, path: str, *, is_directory: bool = False, base: str = "", root_prefix: str = "") -> str | None:
+    found = IgnoreFile(parse(content.encode(), "f"), base=base, root_prefix=root_prefix).match(
+        path.encode(), is_directory=is_directory
+    )[0]
     return None if found is None else found.rule.pattern
 
 
@@ -16,7 +18,7 @@ def test_comments_and_empty_lines_are_no_patterns():
     assert rules("# comment\n\na\n\\#b\n") == ["a", "\\#b"]
 
 
-def test_a_rule_knows_its_line():
+def test_a_rule_has_the_line_of_its_pattern():
     patterns = parse(b"# comment\n\n*.log\n", "sub/.gitignore")
 
     assert [pattern.rule for pattern in patterns] == [Rule("sub/.gitignore", 3, "*.log")]
@@ -62,8 +64,8 @@ def test_patterns_count_from_the_directory_of_their_file():
 
 
 def test_a_file_above_the_root_counts_from_there():
-    assert deciding("/pkg/x\n", "x", lead="pkg/") == "/pkg/x"
-    assert deciding("/x\n", "x", lead="pkg/") is None
+    assert deciding("/pkg/x\n", "x", root_prefix="pkg/") == "/pkg/x"
+    assert deciding("/x\n", "x", root_prefix="pkg/") is None
 
 
 def test_extensions_are_told_apart():
@@ -106,7 +108,7 @@ def test_many_globs_are_decided_by_the_last_one():
     assert deciding("\n".join(lines), "xy") is None
 
 
-def test_an_absurdly_deep_pattern_opens_nothing():
+def test_an_extremely_deep_pattern_makes_no_excluded_directory_entered():
     file = IgnoreFile(parse(b"!" + b"a/" * 5000 + b"b", "f"))
 
     assert not file.may_match_below(b"a")
@@ -126,10 +128,10 @@ HOSTILE = (
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("line", HOSTILE)
-def test_a_pattern_of_hostile_length_is_left_out_and_said(line):
-    patterns, is_cut = parse_bounded((line + b"\n") * 60 + b"*.log\nbuild/\nkept*x\n", "x")
+def test_a_pattern_of_hostile_length_is_left_out_and_reported(line):
+    patterns, is_truncated = parse_bounded((line + b"\n") * 60 + b"*.log\nbuild/\nkept*x\n", "x")
 
-    assert is_cut
+    assert is_truncated
     file = IgnoreFile(patterns)
     for path in (b"/".join([b"a"] * 2000), b"a" * 255, b"a.log"):
         file.match(path, is_directory=False)
@@ -138,18 +140,18 @@ def test_a_pattern_of_hostile_length_is_left_out_and_said(line):
     assert file.match(b"keptx", is_directory=False)[0] is not None
 
 
-def test_of_globs_without_end_the_first_thousands_are_used():
+def test_only_the_first_thousands_of_globs_are_used():
     content = b"".join(b"a*%d/x\n" % number for number in range(MAX_GLOBS + 100)) + b"*.log\nname\n"
 
-    patterns, is_cut = parse_bounded(content, "x")
+    patterns, is_truncated = parse_bounded(content, "x")
 
-    assert is_cut
+    assert is_truncated
     assert len(patterns) == MAX_GLOBS + 2
 
 
-def test_lines_that_are_looked_up_are_as_many_as_there_are():
+def test_patterns_that_need_no_comparison_are_not_limited():
     content = b"".join(b"f%d\n*.e%d\n/a/b%d\n" % (number, number, number) for number in range(5_000))
 
-    patterns, is_cut = parse_bounded(content, "x")
+    patterns, is_truncated = parse_bounded(content, "x")
 
-    assert (len(patterns), is_cut) == (15_000, False)
+    assert (len(patterns), is_truncated) == (15_000, False)

@@ -90,7 +90,7 @@ def remove(path: Path) -> None:
     path.rmdir()
 
 
-def test_only_what_lies_directly_in_a_directory_is_looked_at(root: Path):
+def test_only_direct_entries_of_a_changed_directory_are_scanned(root: Path):
     before = Before(root)
     write(root, {"src/b.py": "edited", "src/new.py": "n"})
     (root / "src/deep/c.py").write_text("not to be seen")
@@ -102,7 +102,7 @@ def test_only_what_lies_directly_in_a_directory_is_looked_at(root: Path):
     assert (seen.listed, seen.gone) == ({"src"}, ())
 
 
-def test_nothing_is_looked_at_where_nothing_has_changed(root: Path):
+def test_nothing_is_scanned_where_nothing_has_changed(root: Path):
     assert Before(root).look() == PartialScan(files=(), skipped=(), listed=frozenset(), gone=(), warnings=())
 
 
@@ -182,7 +182,7 @@ def test_a_directory_that_cannot_be_read_is_not_gone(open_path: Path):
         assert seen.skipped == (SkippedFile("src", "unreadable"),)
 
 
-def test_what_lies_below_a_directory_that_cannot_be_read_is_left_to_a_whole_scan(open_path: Path):
+def test_a_change_below_an_unreadable_directory_needs_a_whole_scan(open_path: Path):
     write(open_path, ["src/deep/b.py"])
     before = Before(open_path)
     (open_path / "src").chmod(0)
@@ -224,7 +224,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_what_decides_calls_for_a_whole_scan(root: Path, change: str):
+def test_a_change_of_the_rules_needs_a_whole_scan(root: Path, change: str):
     before = Before(root)
 
     CHANGES[change](root)
@@ -232,7 +232,7 @@ def test_a_change_of_what_decides_calls_for_a_whole_scan(root: Path, change: str
     assert before.look("", "src", "untracked") is None
 
 
-def test_a_rule_is_seen_to_change_wherever_it_stands(root: Path):
+def test_a_changed_rule_is_noticed_wherever_it_is_written(root: Path):
     """No directory with an ignore file in it is named."""
     before = Before(root)
 
@@ -241,18 +241,18 @@ def test_a_rule_is_seen_to_change_wherever_it_stands(root: Path):
     assert before.look("src/deep") is None
 
 
-def test_other_settings_call_for_a_whole_scan(root: Path):
+def test_changed_settings_need_a_whole_scan(root: Path):
     assert Before(root).look("src", rules=ScanRules(extra_excludes=("deep",))) is None
 
 
-def test_many_directories_call_for_a_whole_scan(root: Path):
+def test_many_directories_need_a_whole_scan(root: Path):
     before = Before(root)
 
     assert before.look(*map(str, range(partial.MAX_DIRECTORIES))) is not None
     assert before.look(*map(str, range(partial.MAX_DIRECTORIES + 1))) is None
 
 
-def test_an_ignore_file_written_a_moment_ago_is_not_relied_on(root: Path):
+def test_a_stamp_of_an_ignore_file_written_just_now_is_not_trusted(root: Path):
     """It can be written again without looking another."""
     soon = time.time() + 3600  # a moment ago at any speed of this test
     os.utime(root / ".gitignore", (soon, soon))
@@ -271,7 +271,7 @@ def test_nothing_is_remembered_where_git_fails(root: Path):
     assert "nothing counts as tracked" in found.warnings[0]
 
 
-def test_what_was_remembered_serves_again(root: Path):
+def test_a_memory_can_be_used_again(root: Path):
     before = Before(root)
     for number in range(3):
         write(root, {f"src/n{number}.py": ""})
@@ -294,7 +294,7 @@ def test_warnings_of_the_whole_scan_are_repeated(root: Path):
     assert seen.warnings == before.found.warnings != ()
 
 
-def test_directories_are_looked_at_however_deep_they_are(tmp_path):
+def test_directories_of_any_depth_are_scanned(tmp_path):
     root = tmp_path / "deep"
     root.mkdir()
     try:

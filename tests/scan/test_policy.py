@@ -181,14 +181,14 @@ def test_what_an_own_ignore_file_takes_back_counts_from_its_directory(tmp_path: 
     assert indexed(tmp_path) == ["app/.codecompassignore", "app/vendor/ours/a.go"]
 
 
-def test_secrets_are_skipped_even_when_tracked_and_said(tmp_path: Path):
+def test_secrets_are_skipped_and_reported_even_when_tracked(tmp_path: Path):
     repository(tmp_path, tracked=[".env", "certs/server.pem", "a.py", ".env.example", "certs/id_rsa.pub"])
 
     assert indexed(tmp_path) == [".env.example", "a.py", "certs/id_rsa.pub"]
     assert skipped(tmp_path) == {".env": "secret", "certs/server.pem": "secret"}
 
 
-def test_an_untracked_secret_is_said_although_gitignore_leaves_it_out(tmp_path: Path):
+def test_an_untracked_secret_is_reported_although_gitignore_leaves_it_out(tmp_path: Path):
     repository(tmp_path, tracked={".gitignore": ".env\n"})
     write(tmp_path, [".env"])
 
@@ -246,7 +246,7 @@ def test_a_virtual_environment_is_known_under_any_name(tmp_path: Path):
     assert indexed(tmp_path) == ["a.py"]
 
 
-def test_a_directory_with_a_cache_tag_is_left_out_unless_asked_for_or_tracked(tmp_path: Path):
+def test_a_directory_with_a_cache_tag_is_left_out_unless_included_or_tracked(tmp_path: Path):
     repository(tmp_path, tracked=["kept/CACHEDIR.TAG"])
     write(tmp_path, {".codecompassignore": "!wanted/\n"})
     write(tmp_path, ["cache/CACHEDIR.TAG", "cache/a.py", "wanted/CACHEDIR.TAG", "kept/new.py"])

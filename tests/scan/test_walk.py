@@ -152,7 +152,7 @@ def test_odd_names_are_names(tmp_path: Path, is_tracked: bool):
 
 
 @needs_byte_names
-def test_names_that_are_not_utf8_are_said_in_a_printable_form(tmp_path: Path, is_tracked: bool):
+def test_names_that_are_not_utf8_are_reported_in_a_printable_form(tmp_path: Path, is_tracked: bool):
     for name in (b"caf\xe9.py", b"ok.py", b"dir\xff/inside.py", b"\xc3\xa9-\xe9"):
         path = os.path.join(os.fsencode(tmp_path), name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -163,7 +163,7 @@ def test_names_that_are_not_utf8_are_said_in_a_printable_form(tmp_path: Path, is
     assert skipped(tmp_path) == dict.fromkeys(["caf\\xe9.py", "dir\\xff", "é-\\xe9"], "path_not_utf8")
 
 
-def test_an_unreadable_directory_is_said_and_the_rest_goes_on(open_path: Path):
+def test_an_unreadable_directory_is_reported_and_the_scan_goes_on(open_path: Path):
     write(open_path, ["a.py", "closed/b.py", "open/c.py"])
     (open_path / "closed").chmod(0)
 
@@ -174,7 +174,7 @@ def test_an_unreadable_directory_is_said_and_the_rest_goes_on(open_path: Path):
     assert result.skipped == (SkippedFile("closed", "unreadable"),)
 
 
-def test_files_that_cannot_even_be_looked_at_are_unreadable(open_path: Path):
+def test_files_whose_lstat_fails_are_unreadable(open_path: Path):
     write(open_path, ["a.py", "names_only/b.py"])
     (open_path / "names_only").chmod(0o444)
 
@@ -292,7 +292,7 @@ def test_a_scan_loads_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
-def test_what_lies_below_one_of_many_directories_is_found_by_its_own_depth():
+def test_a_path_below_one_of_many_directories_is_found_by_its_own_depth():
     directories = frozenset({"a", "b/c"})
 
     assert all(is_below_any(path, directories) for path in ("a/x", "a/b/c/d", "b/c/d", "b/c/d/e"))

@@ -23,7 +23,7 @@ def write(root: Path, files: Mapping[str, str | bytes] | list[str]) -> Path:
 
 
 def git(directory: Path | str, *arguments: str, stdin: bytes = b"", statuses: tuple[int, ...] = (0,)) -> bytes:
-    """Runs git without the configuration of whoever runs the tests, and returns what it prints.
+    """Runs git without the developer's configuration, and returns what it prints.
 
     `statuses` are those that are no failure: `check-ignore` ends with 1 when nothing is ignored.
     """
@@ -46,7 +46,7 @@ def git(directory: Path | str, *arguments: str, stdin: bytes = b"", statuses: tu
 
 
 def repository(root: Path, *, tracked: Mapping[str, str | bytes] | list[str] = ()) -> Path:
-    """Makes a repository at `root` in which the `tracked` files are committed, whatever ignore files say."""
+    """Makes a repository at `root` in which the `tracked` files are committed, also ignored ones."""
     root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "--quiet")
     if tracked:

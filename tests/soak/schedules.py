@@ -1,10 +1,8 @@
 """Random schedules of asks, cancellations, crashes, evictions and restarts for the actor layer, under a virtual clock.
 
-`run_seed` raises AssertionError where an invariant is broken. It is its own program too (`python -m tests.soak.schedules
-FIRST LAST`), so that the tests can run it over a copy of the actors with a fault put in.
+`run_seed` raises AssertionError where an invariant is broken.
 """
 
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -180,14 +178,3 @@ def run_seed(seed: int) -> Counter[str]:
     with structlog.testing.capture_logs():
         trio.run(run.go, clock=clock)
     return run.outcomes
-
-
-if __name__ == "__main__":
-    total: Counter[str] = Counter()
-    for number in range(int(sys.argv[1]), int(sys.argv[2])):
-        try:
-            total += run_seed(number)
-        except BaseException:
-            print(f"seed {number}", file=sys.stderr)
-            raise
-    print(dict(total))

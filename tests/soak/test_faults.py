@@ -21,6 +21,8 @@ from tests.soak.faults import HOSTILE, Faults, SoakedServer, clock_shim
 from tests.soak.growth import Allowance, growth, leaks, sample
 from tests.support.faults import small_file_system
 
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+
 N_EDITORS = 4
 N_FILES = 120
 HOME_BYTES = "384m"
@@ -44,7 +46,6 @@ LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
 SEED = 8
 
 
-@pytest.mark.soak
 @pytest.mark.timeout(5000)
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts file systems")
 async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then(tmp_path, soak_scale, capsys):

@@ -11,10 +11,11 @@ from bench.freshness import EDITS, Driver
 from bench.world import World
 from tests.support.loop_mounts import ext4_of_whole_seconds
 
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+
 N_EDITS = 3 * len(EDITS)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("wait_ms", [5_000, 30])
 def test_no_answer_after_an_edit_is_wrong_and_calls_itself_fresh_or_complete(wait_ms, tmp_path, soak_scale):
     """With the wait that is the default, and with one in which little can land: then most answers have to say so."""
@@ -28,7 +29,6 @@ def test_no_answer_after_an_edit_is_wrong_and_calls_itself_fresh_or_complete(wai
     assert set(report.seconds) == set(EDITS)
 
 
-@pytest.mark.soak
 def test_nor_on_a_disk_whose_clock_counts_in_seconds(tmp_path, soak_scale):
     with ext4_of_whole_seconds(tmp_path) as disk:
         world = World(disk, seed=1, n_files=200)

@@ -19,6 +19,8 @@ from tests.support.sample import SAMPLE
 from tests.support.wire import Posting, http_connection
 from tests.support.workspace import TestWorkspace
 
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+
 ROOT = Path(__file__).parents[2]
 
 N_REQUESTS = 2_000
@@ -74,7 +76,6 @@ async def run_load(server, n_requests, *, while_loaded=trio.lowlevel.checkpoint)
     return load, samples
 
 
-@pytest.mark.soak
 @pytest.mark.timeout(3600)  # `make soak` takes fifty times as long
 async def test_64_clients_lose_nothing_and_leave_nothing_behind(tmp_path, soak_scale, capsys):
     n_requests = N_REQUESTS if soak_scale == 1 else N_SOAKED * soak_scale
@@ -108,7 +109,6 @@ async def test_64_clients_lose_nothing_and_leave_nothing_behind(tmp_path, soak_s
     assert not leaks(samples, allowance), samples
 
 
-@pytest.mark.soak
 async def test_leaks_that_are_put_in_on_purpose_are_found(tmp_path):
     async with watched(tmp_path, LEAKS="memory tasks threads handles") as server:
         _, samples = await run_load(server, 2_000)

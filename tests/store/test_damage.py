@@ -24,7 +24,7 @@ from codecompass.protocol.requests import (
     LocateSymbol,
     SearchCode,
 )
-from codecompass.query.settings import QuerySettings
+from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, index_status, jobs_state
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
@@ -84,7 +84,7 @@ def answers_of(index: WorkspaceIndex) -> tuple[bytes, ...]:
     found = []
     for request in QUESTIONS:
         with index.snapshot() as snapshot:
-            found.append(encode(query(snapshot, request, state, QuerySettings(), lambda: False)))
+            found.append(encode(query(snapshot, request, state, QueryOptions(), lambda: False)))
     with index.snapshot() as snapshot:
         versions = {"current_schema_version": 1, "required_schema_version": 1}
         found.append(encode(index_status(snapshot, IndexStatus(), state, JobsState(), **versions)))

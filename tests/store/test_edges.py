@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from codecompass.imports import module_roots, path_tails
-from codecompass.languages.detect import language_of_path
+from codecompass.languages.detect import language_of
 from codecompass.languages.records import Import
 from codecompass.store.edges import ImportEdges
 from codecompass.store.manifest import ManifestEntry
@@ -48,7 +48,7 @@ class Index:
         self.connection.execute("DELETE FROM path_tails WHERE file_id = ?", (self.ids[path],))
 
     def _write(self, path: str, content: tuple[Import, ...] | bytes, *, is_new: bool) -> None:
-        language = language_of_path(path)
+        language = language_of(path, b"")
         if is_new:
             row = (path, "indexed", "", language, 0, 0, 0, 0, b"", 0, 0, 0, 1, 0)
             marks = ", ".join("?" * len(row))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.jobs import JobOutcome, RecordedProgress
 from codecompass.store import job_log
-from codecompass.store.job_log import JobLog, JobProgress
+from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import writer_lock
 from codecompass.store.registry import Registry, open_registry
@@ -48,9 +49,9 @@ def test_a_job_goes_from_queued_over_running_to_published(registry, project):
 
     queued = log.create(project, "incremental", cause="cli")
     running = log.start(queued.job_id)
-    log.update(queued.job_id, JobProgress(percentage=40, files_scanned=10, files_total=10, files_indexed=4))
+    log.update(queued.job_id, RecordedProgress(percentage=40, files_scanned=10, files_total=10, files_indexed=4))
     midway = log.active(project)
-    done = log.finish(queued.job_id, "published", mode="full", ref="main", changed_files=10)
+    done = log.finish(queued.job_id, "published", JobOutcome(mode="full", ref="main", changed_files=10))
 
     assert (queued.status, queued.started_at, queued.cause) == ("queued", None, "cli")
     assert running.status == "running"
@@ -70,7 +71,9 @@ def test_a_failed_job_keeps_its_reason(registry, project):
     job = log.create(project, "full", cause="cli")
 
     failed = log.finish(
-        job.job_id, "failed", error="disk full", error_code="permission_denied", progress=JobProgress(percentage=7)
+        job.job_id,
+        "failed",
+        JobOutcome(error="disk full", error_code="permission_denied", progress=RecordedProgress(percentage=7)),
     )
     assert failed.error_code == "permission_denied"
 
@@ -166,7 +169,7 @@ def test_an_interruption_is_reported_until_the_next_success(home, registry, proj
     log.recover(home)
 
     report = log.interruption(project)
-    log.finish(log.create(project, "full", cause="cli").job_id, "failed", error="x")
+    log.finish(log.create(project, "full", cause="cli").job_id, "failed", JobOutcome(error="x"))
     after_failure = log.interruption(project)
     log.finish(log.create(project, "full", cause="cli").job_id, "published")
 

@@ -11,11 +11,14 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import (
     LockHeld,
+    ProcessMark,
     holds_reading,
+    is_alive,
     is_locked,
     is_read,
     lock_for_reading,
     removal_lock,
+    this_process,
     writer_lock,
 )
 from tests.support.processes import ROOT
@@ -143,3 +146,24 @@ async def test_an_index_that_was_removed_and_made_again_is_held_again(workspace)
 
     assert is_read(workspace.layout)
     index.close()
+
+
+def test_the_calling_process_is_alive():
+    assert this_process().pid == os.getpid()
+    assert this_process().started
+    assert is_alive(this_process())
+
+
+def test_a_process_that_ended_is_not():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+
+    assert not is_alive(ProcessMark(process.pid, ""))
+
+
+def test_another_process_with_the_same_number_is_not_the_one():
+    assert not is_alive(ProcessMark(os.getpid(), "another time"))
+
+
+def test_a_number_that_no_process_can_have_is_not_alive():
+    assert not is_alive(ProcessMark(10**18, ""))

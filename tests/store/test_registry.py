@@ -11,6 +11,7 @@ import pytest
 
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
 from codecompass.identity import project_id
+from codecompass.jobs import JobOutcome
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
@@ -235,7 +236,7 @@ def test_a_registry_of_the_first_release_is_taken_over_with_its_names(home):
 
     with open_registry(home) as registry:
         assert registry.require("shop").root == Path("/srv/shop")
-        failed = JobLog(registry).finish("old", "failed", error="gone", error_code="project_not_found")
+        failed = JobLog(registry).finish("old", "failed", JobOutcome(error="gone", error_code="project_not_found"))
 
     assert (failed.cause, failed.error_code) == ("cli", "project_not_found")
 

@@ -5,6 +5,7 @@ import trio
 from codecompass.actors.messages import Query, StartJob
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.settings import IndexSettings, QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from tests.support.workspace import TestWorkspace
 
 SECONDS = 60
@@ -29,7 +30,7 @@ def search(query: str, **arguments) -> Query:
 
 
 async def open_workspace(serving, workspace: TestWorkspace):
-    return serving.server.supervisor.route(await serving.ledger.register(workspace.root))
+    return serving.server.supervisor.route(await serving.registry.run(Registry.register, workspace.root))
 
 
 async def index(handle, *, force: bool = False):

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, Progress
+from codecompass.actors.index_answers import IndexOnDisk, View
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import TreeWatcher
-from codecompass.actors.workbench import Order, Standing, View
+from codecompass.actors.workbench import JobOrder
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
+from codecompass.jobs import Progress
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.query.status import unindexed_metadata
@@ -99,11 +100,11 @@ class FakeWorkbench:
         self.watcher: FakeWatcher | None = None
         self._is_open = False
 
-    async def look(self) -> Standing:
+    async def inspect_index(self) -> IndexOnDisk:
         self._own()
         await self._spend(0.01)
         self._world.crash_if_due(self._id)
-        return Standing(schema_status="compatible" if self._meta() else "not_indexed", meta=self._meta())
+        return IndexOnDisk(schema_status="compatible" if self._meta() else "not_indexed", meta=self._meta())
 
     async def answer(self, query: Query, view: View) -> Reply:
         await self._spend(0.2)
@@ -120,7 +121,9 @@ class FakeWorkbench:
         metadata = unindexed_metadata(state)
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
 
-    async def index(self, order: Order, on_progress: Callable[[Progress], None], on_published: Callable[[], None]) -> JobReport:
+    async def index(
+        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+    ) -> JobReport:
         self._own()
         assert self._id not in self._world.writing, "two writers of one index"
         self._world.writing.add(self._id)
@@ -182,17 +185,17 @@ class FakeWorkbench:
             self._world.watching[self._id] -= 1
             self.watcher = None
 
-    async def journal_begin(self, job: JobState) -> None:
+    async def record_queued(self, job: JobState) -> None:
         await self._spend(0.01)
 
-    async def journal_start(self, job: JobState) -> None:
+    async def record_running(self, job: JobState) -> None:
         assert job.status != "queued", "a job that waits does not run"
         await self._spend(0.01)
 
-    async def journal_progress(self, job: JobState) -> None:
+    async def record_progress(self, job: JobState) -> None:
         await self._spend(0.01)
 
-    async def journal_end(self, job: JobState) -> None:
+    async def record_end(self, job: JobState) -> None:
         self._world.ended_jobs.append(job)
         await self._spend(0.01)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from codecompass.imports import InMemoryPaths, module_roots, resolve
-from codecompass.languages.detect import language_of_path
+from codecompass.languages.detect import language_of
 from codecompass.languages.records import Import
 
 
@@ -16,4 +16,4 @@ def repository(paths: str, configuration: Mapping[str, str] | None = None) -> In
 
 def target(paths: InMemoryPaths, from_path: str, spec: str, name: str = "", kind: str = "module") -> str:
     """Returns where the import leads; the language is that of the file."""
-    return resolve(language_of_path(from_path), Import(1, 1, spec, name, kind=kind), from_path, paths)
+    return resolve(language_of(from_path, b""), Import(1, 1, spec, name, kind=kind), from_path, paths)

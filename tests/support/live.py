@@ -11,6 +11,7 @@ from pathlib import Path
 
 import trio
 
+from tests.support.commands import run_in_process
 from tests.support.workspace import TestWorkspace
 
 START_SECONDS = 60
@@ -136,7 +137,5 @@ async def http_server(
 def index(workspaces: Sequence[TestWorkspace]) -> None:
     """Indexes projects as a user does."""
     for each in workspaces:
-        done = subprocess.run(
-            command("index", each.root, "--json"), env=environment(each.home), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        done = run_in_process(["index", each.root, "--json"], environment(each.home), each.root)
+        assert done.code == 0, done.err

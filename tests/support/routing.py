@@ -7,8 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.job_model import JobView
-from codecompass.actors.ledger import Ledger, open_ledger
 from codecompass.actors.limits import Limits
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.caller import TransportName
@@ -76,11 +77,11 @@ class IdleWorkspaces:
 class World:
     """Directories below `top`; `user` is the home directory of whoever runs the server."""
 
-    def __init__(self, top: Path, ledger: Ledger) -> None:
+    def __init__(self, top: Path, registry: AsyncRegistry) -> None:
         self.top = Path(os.path.realpath(top))
         self.user = self.directory("user")
         self.home = HomeLayout(self.top / "store")
-        self.ledger = ledger
+        self.registry = registry
         self.workspaces = IdleWorkspaces()
         self.rules = RoutingRules(never=frozenset({Path("/"), self.user}))
 
@@ -99,7 +100,7 @@ class World:
 
     def router(self, **changes) -> Router:
         rules = replace(self.rules, **changes)
-        return Router(rules, self.ledger, AutoWorkspaces(rules, self.ledger, self.workspaces, self.home))
+        return Router(rules, self.registry, AutoWorkspaces(rules, self.registry, self.workspaces, self.home), BlockingCalls())
 
     async def route(self, client: Client | None = None, *, tool: str = "index_status", arguments=None, **changes) -> Routed:
         return await self.ask(self.router(**changes), client, tool=tool, **(arguments or {}))
@@ -111,5 +112,5 @@ class World:
 
 @asynccontextmanager
 async def open_world(top: Path) -> AsyncIterator[World]:
-    async with open_ledger(HomeLayout(top / "store"), Limits(), busy_timeout_ms=1000) as ledger:
-        yield World(top, ledger)
+    async with open_async_registry(HomeLayout(top / "store"), Limits(), busy_timeout_ms=1000) as registry:
+        yield World(top, registry)

@@ -55,7 +55,7 @@ class Serving:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.ledger = server.ledger
+        self.registry = server.registry
 
     async def wait_known(self, project_id: str) -> None:
         """Returns once the server's own look around has found the index of a project."""

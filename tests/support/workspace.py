@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from codecompass.actors.indexing import IndexJob, IndexLimits, JobReport
-from codecompass.actors.job_model import Progress
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.identity import canonical_root, project_id
+from codecompass.jobs import Progress
 from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout

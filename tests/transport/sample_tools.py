@@ -5,9 +5,9 @@ import time
 import msgspec
 import trio
 
-from codecompass.actors.indexing import JobReport
-from codecompass.actors.job_model import JobState, OwnedJob, Progress
+from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.errors import ErrorBody
+from codecompass.jobs import Progress
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Result, SearchCodeReply
 from codecompass.store.writer import WriteCounts

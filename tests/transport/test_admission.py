@@ -17,6 +17,7 @@ from codecompass.errors import (
 from codecompass.identity import project_id
 from codecompass.store.layout import make_private_directory
 from codecompass.store.lock import lock_for_reading, writer_lock
+from codecompass.store.registry import Registry
 from tests.support.routing import Client, open_world
 
 
@@ -88,7 +89,7 @@ async def test_nothing_outside_of_the_allowed_roots_is_taken_however_it_is_named
     monkeypatch.chdir(world.root)
     monkeypatch.setenv("HOME", str(world.user))
     path = OUTSIDE[shape].format(top=world.top, root=world.root, TOP=str(world.top).upper())
-    before = await world.ledger.projects()
+    before = await world.registry.run(Registry.projects)
 
     if how == "argument":
         error = await refusal(world, arguments={"workspace": path}, **world.auto)
@@ -110,7 +111,7 @@ async def test_nothing_outside_of_the_allowed_roots_is_taken_however_it_is_named
         expected = {"workspace_not_registered", "project_not_found"}  # a directory called ~root in the allowed root
     assert error.code in expected
     assert "canary" not in error.message.replace("canary.txt", "")
-    assert await world.ledger.projects() == before
+    assert await world.registry.run(Registry.projects) == before
 
 
 async def test_a_refusal_says_the_same_whether_or_not_there_is_anything(world):
@@ -138,14 +139,14 @@ async def test_a_refusal_does_not_say_where_a_link_leads(world):
 async def test_known_projects_outside_of_the_allowed_roots_are_refused_too(world):
     """Narrowing the roots at a restart must have an effect."""
     secret = world.repository("secret")
-    project = await world.ledger.register(secret)
+    project = await world.registry.run(Registry.register, secret)
 
     for arguments in ({"workspace": secret}, {"project_id": project.project_id}):
         assert (await refusal(world, arguments=arguments, **world.auto)).code == "workspace_not_allowed"
 
 
 async def test_a_project_registered_above_the_allowed_roots_does_not_answer_for_a_directory_within(world):
-    await world.ledger.register(world.top)
+    await world.registry.run(Registry.register, world.top)
     inside = world.directory("dev/inside")
 
     assert (await refusal(world, arguments={"workspace": inside}, **world.auto)).code == "workspace_not_allowed"
@@ -153,7 +154,7 @@ async def test_a_project_registered_above_the_allowed_roots_does_not_answer_for_
 
 async def test_pinned_workspaces_and_the_default_project_count_as_allowed(world):
     pin, default = world.repository("pin"), world.repository("default")
-    await world.ledger.adopt((await world.ledger.register(default)).project_id, as_default=True)
+    await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, default)).project_id, as_default=True)
     router = world.router(**world.auto, pinned=(pin,))
     await router.register_pinned()
 
@@ -189,7 +190,7 @@ async def test_an_unknown_workspace_within_the_roots_is_registered_as_discovered
 
     assert routed.project.root == shop
     assert routed.project.is_auto_discovered
-    assert (await world.ledger.at(shop)) == routed.project
+    assert (await world.registry.run(Registry.at, shop)) == routed.project
 
 
 async def test_without_discovery_allowed_roots_only_restrict(world):
@@ -226,7 +227,7 @@ async def test_fifty_first_requests_register_a_workspace_once(world):
             nursery.start_soon(first)
 
     assert len({each.project for each in routed}) == 1
-    assert len(await world.ledger.projects()) == 1
+    assert len(await world.registry.run(Registry.projects)) == 1
 
 
 # the first index of an editor
@@ -243,7 +244,7 @@ async def test_over_stdio_an_explicit_index_registers_where_the_client_stands(wo
         assert (await world.route(cwd=world.directory("by-cwd/src"), tool=tool)).project.root == by_cwd
     else:
         assert (await world.route(cwd=by_cwd, tool=tool, arguments={key: str(by_cwd)})).project.root == by_cwd
-    assert not any(project.is_auto_discovered for project in await world.ledger.projects())
+    assert not any(project.is_auto_discovered for project in await world.registry.run(Registry.projects))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ async def test_in_all_other_cases_nothing_is_registered(world, client, tool, arg
     with pytest.raises(WorkspaceNotRegistered):
         await world.route(client(shop, other), tool=tool, arguments=arguments, **rules)
 
-    assert await world.ledger.at(shop) is None
+    assert await world.registry.run(Registry.at, shop) is None
 
 
 def placed(arguments, rules, shop, other):
@@ -336,8 +337,8 @@ async def test_a_name_is_one_project_s_for_good(world):
             await index(**arguments)
         assert caught.value.data["field"] in ("project_id", "workspace")
 
-    assert await world.ledger.at(other) is None
-    assert (await world.ledger.at(shop)).alias == "client-a"
+    assert await world.registry.run(Registry.at, other) is None
+    assert (await world.registry.run(Registry.at, shop)).alias == "client-a"
 
 
 @pytest.mark.parametrize("path", ["relative", "./x", "~root/x"])
@@ -364,12 +365,12 @@ async def test_the_workspace_that_was_longest_unused_makes_room(world, monkeypat
     clock = iter(range(1000))
     monkeypatch.setattr("time.time", lambda: 1e9 + next(clock))
     projects = await discovered(world, router, 3)
-    await world.ledger.touch(projects[0].project_id)
+    await world.registry.run(Registry.touch, projects[0].project_id)
 
     (new,) = await discovered(world, router, 1, first=3)
 
     assert world.workspaces.evicted == [projects[1].project_id]
-    kept = {project.project_id for project in await world.ledger.projects()}
+    kept = {project.project_id for project in await world.registry.run(Registry.projects)}
     assert kept == {projects[0].project_id, projects[2].project_id, new.project_id}
     assert not world.home.project(projects[1].project_id).root.exists()
     assert world.home.project(projects[0].project_id).root.exists()
@@ -379,18 +380,18 @@ async def test_a_busy_pinned_registered_or_default_workspace_never_makes_room(wo
     router = world.router(**world.auto, max_auto_workspaces=4)
     busy, default, registered, idle = await discovered(world, router, 4)
     world.workspaces.busy.add(busy.project_id)
-    await world.ledger.adopt(registered.project_id, as_default=False)
+    await world.registry.run(Registry.adopt, registered.project_id, as_default=False)
     pinned_router = world.router(**world.auto, max_auto_workspaces=3, pinned=(default.root,))
 
     await discovered(world, pinned_router, 1, first=10)
 
     assert world.workspaces.evicted == [idle.project_id]
-    world.workspaces.busy.add((await world.ledger.at(world.top / "dev/w10")).project_id)
+    world.workspaces.busy.add((await world.registry.run(Registry.at, world.top / "dev/w10")).project_id)
     with pytest.raises(WorkspaceLimitExceeded) as caught:
         await discovered(world, pinned_router, 1, first=11)
     assert caught.value.data == {"limit": 3}
     assert caught.value.is_retryable
-    assert await world.ledger.at(world.top / "dev/w11") is None
+    assert await world.registry.run(Registry.at, world.top / "dev/w11") is None
 
 
 async def test_a_workspace_that_another_process_writes_never_makes_room(world):
@@ -400,7 +401,7 @@ async def test_a_workspace_that_another_process_writes_never_makes_room(world):
     with writer_lock(world.home.project(project.project_id), "another process"), pytest.raises(WorkspaceLimitExceeded):
         await discovered(world, router, 1, first=1)
 
-    assert await world.ledger.at(project.root) is not None
+    assert await world.registry.run(Registry.at, project.root) is not None
     assert world.home.project(project.project_id).root.exists()
 
 
@@ -410,7 +411,7 @@ async def test_an_evicted_workspace_is_found_again_however_it_is_asked_for(world
     shop = world.repository("dev/shop")
     project = (await world.ask(router, tool="index_repository", repo_path=shop, project_id="shop")).project
     await discovered(world, router, 1)
-    assert await world.ledger.at(shop) is None
+    assert await world.registry.run(Registry.at, shop) is None
     arguments = {"workspace": {"workspace": shop}, "id": {"project_id": project.project_id}, "alias": {"project_id": "shop"}}
 
     routed = await world.ask(router, **arguments[how])
@@ -487,7 +488,7 @@ async def test_a_question_that_comes_during_an_eviction_waits_and_finds_the_work
         world.workspaces.evict = evict
         nursery.start_soon(ask_old)
         for _ in range(20):
-            await world.ledger.projects()  # one at a time: each step of the question gets its turn in between
+            await world.registry.run(Registry.projects)  # one at a time: each step of the question gets its turn in between
         assert routed == []
         return await evict(project_id)
 
@@ -499,7 +500,7 @@ async def test_a_question_that_comes_during_an_eviction_waits_and_finds_the_work
         nursery.start_soon(partial(world.ask, router, workspace=new))
 
     assert [each.project.root for each in routed] == [old.root]
-    assert await world.ledger.at(old.root) is not None
+    assert await world.registry.run(Registry.at, old.root) is not None
 
 
 async def test_a_workspace_that_somebody_registers_during_its_eviction_stays(world):
@@ -507,14 +508,14 @@ async def test_a_workspace_that_somebody_registers_during_its_eviction_stays(wor
     (old,) = await discovered(world, router, 1)
 
     async def register_meanwhile(project_id):
-        await world.ledger.adopt(project_id, as_default=False)
+        await world.registry.run(Registry.adopt, project_id, as_default=False)
         return True
 
     world.workspaces.evict = register_meanwhile
     with pytest.raises(WorkspaceLimitExceeded):
         await discovered(world, router, 1, first=1)
 
-    assert (await world.ledger.at(old.root)).is_auto_discovered is False
+    assert (await world.registry.run(Registry.at, old.root)).is_auto_discovered is False
     assert world.home.project(old.project_id).root.exists()
 
 

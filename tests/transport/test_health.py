@@ -7,14 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass import __version__
-from codecompass.actors.job_model import JobState, Progress
+from codecompass.actors.job_model import JobState
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.identity import project_id
-from codecompass.projects.known import Known, KnownProject
-from codecompass.projects.storage_care import StorageState
+from codecompass.jobs import Interruption, Progress, RecordedProgress
+from codecompass.projects.storage_cleanup import StorageState
+from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.store.index import IndexMeta
-from codecompass.store.job_log import Interruption, Job, JobProgress
+from codecompass.store.job_log import JobRecord
 from codecompass.store.lock import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
@@ -49,7 +50,7 @@ def project(name, *, is_default=False):
 
 
 def known(name, **changes):
-    entry = KnownProject(project=project(name), schema_status="compatible", current_schema_version=SCHEMA_VERSION, meta=META)
+    entry = SurveyedProject(project=project(name), schema_status="compatible", current_schema_version=SCHEMA_VERSION, meta=META)
     return replace(entry, **changes)
 
 
@@ -93,7 +94,7 @@ def report(moment, **arguments):
 
 
 def with_known(*entries, **changes):
-    return replace(CALM, known=Known(projects=entries), **changes)
+    return replace(CALM, known=SurveyResult(projects=entries), **changes)
 
 
 def test_the_report_is_that_of_the_contract_field_by_field():
@@ -173,7 +174,7 @@ BUSY = live("b", active_job=job("b"))
         (replace(CALM, prewarm_status="skipped"), "ready"),
         (replace(CALM, live=(BUSY, FAILED), prewarm_status="warming"), "error"),
         (replace(CALM, prewarm_status="failed"), "error"),
-        (replace(CALM, known=Known(registry_error="locked")), "error"),
+        (replace(CALM, known=SurveyResult(registry_error="locked")), "error"),
         (with_known(known("a", schema_status="corrupt_manifest", meta=None)), "error"),
         (with_known(known("a", schema_status="reindex_required", meta=None)), "error"),
         (with_known(known("a", exists=False, schema_status="corrupt_manifest", meta=None)), "ready"),
@@ -188,7 +189,7 @@ def test_the_worst_state_is_that_of_the_server(moment, status):
     ("entry", "index_status", "freshness"),
     [
         (known("a"), "ready", "fresh"),
-        (known("a", schema_status="not_indexed", meta=None), "stale", "stale"),
+        (known("a", schema_status="not_indexed", meta=None), "not_indexed", "stale"),
         (known("a", schema_status="reindex_required", meta=None), "error", "stale"),
         (known("a", schema_status="compatible", meta=None), "error", "stale"),
         (known("a", exists=False), "stale", "stale"),
@@ -215,17 +216,26 @@ def test_a_project_that_is_not_live_stands_as_its_files_do(entry, index_status, 
     ],
 )
 def test_a_live_project_stands_as_its_workspace_says(changes, index_status):
-    (shown,) = report(replace(CALM, live=(live("a", **changes),), known=Known(projects=(known("a"),))))["projects"]
+    (shown,) = report(replace(CALM, live=(live("a", **changes),), known=SurveyResult(projects=(known("a"),))))["projects"]
 
     assert (shown["residency"], shown["index_status"]) == ("live", index_status)
     assert shown.get("restarts", 0) == changes.get("restarts", 0)
+
+
+@pytest.mark.parametrize("entries", [(), (known("a", schema_status="not_indexed", meta=None),)])
+def test_a_live_project_that_nobody_has_indexed_is_not_indexed(entries):
+    never = live("a", indexing_status="not_indexed", schema_status="not_indexed", generation=0, last_indexed_at=None)
+
+    (shown,) = report(replace(CALM, live=(never,), known=SurveyResult(projects=entries)))["projects"]
+
+    assert (shown["index_status"], shown["schema_status"]) == ("not_indexed", "not_indexed")
 
 
 def test_a_failure_is_told_and_a_damaged_index_is_not_well():
     failed_job = job("a", status="failed", error="disk full")
     moment = replace(CALM, live=(live("a", last_job=failed_job), FAILED, live("c", schema_status="corrupt_manifest")))
 
-    reply = report(replace(moment, known=Known(registry_error="locked", missing_grammars=("zig",))))
+    reply = report(replace(moment, known=SurveyResult(registry_error="locked", missing_grammars=("zig",))))
 
     assert {entry["repo_root"]: entry.get("last_error") for entry in reply["projects"]}["/srv/c"] is None
     assert "Boom: x" in str(reply["projects"])
@@ -290,7 +300,7 @@ def test_a_store_over_its_quota_is_told_and_one_within_it_is_not_mentioned():
 
 
 def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too():
-    theirs = Job(
+    theirs = JobRecord(
         job_id="j9",
         project_id=project_id(Path("/srv/a")),
         mode="full",
@@ -300,7 +310,7 @@ def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too(
         error_code="",
         ref="",
         process=ProcessMark(1, "x"),
-        progress=JobProgress(files_total=7),
+        progress=RecordedProgress(files_total=7),
         changed_files=0,
         duration_ms=None,
         created_at=1.0,

@@ -30,7 +30,7 @@ def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20
 
 
 def test_a_binary_file_is_known_by_its_beginning(tmp_path):
-    """Two files that begin alike give the same answer, whatever follows."""
+    """Two files with the same beginning give the same answer."""
     head = b"\x89PNG\0" + b"x" * BINARY_PROBE_BYTES
 
     first, second = (read(tmp_path, "a.png", head + rest * 50_000).answer for rest in (b"1", b"2"))
@@ -48,11 +48,11 @@ def test_a_file_is_read_whole_at_every_size_around_the_probe(tmp_path):
         assert (found.answer.status, found.source, found.answer.content_hash) == ("indexed", content, content_hash(content))
 
 
-def test_a_nul_behind_the_probe_is_text(tmp_path):
+def test_a_nul_after_the_probed_bytes_is_text(tmp_path):
     assert read(tmp_path, "a.txt", b"line\n" * BINARY_PROBE_BYTES + b"\0\n").answer.status == "indexed"
 
 
-def test_a_header_shows_its_language_behind_a_long_licence(tmp_path):
+def test_the_language_of_a_header_is_found_after_a_long_licence(tmp_path):
     licence = b"// " + b"word " * 12 + b"\n"
     lines = licence * (HEAD_BYTES // len(licence) - 20)
     assert len(lines) > HEAD_BYTES - 4096
@@ -84,7 +84,7 @@ def no_collection():
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_configuration_that_takes_too_long_to_read_says_nothing_and_is_text(tmp_path, monkeypatch):
+def test_configuration_that_takes_too_long_to_read_is_indexed_as_text_only(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "CONFIGURATION_CPU_SECONDS", 0.05)
     slow = b"".join(b"[" + b"a." * 4_000 + b"b%d]\n" % number for number in range(10))
 

@@ -1,4 +1,4 @@
-"""A user's machine with projects on it, and the real command on it: `codecompass serve-mcp` under the official client.
+"""A user's machine with projects on it, and the real server on it: `codecompass serve-mcp` under the official client.
 
 Every server is a process of its own. All of its data, settings and projects lie below one directory.
 """
@@ -19,6 +19,7 @@ from codecompass.identity import project_id
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
+from tests.support.commands import run_in_process
 
 DEADLINE_SECONDS = 60
 WAIT_SECONDS = 20
@@ -191,16 +192,9 @@ class Machine:
     # the program
 
     def run(self, *arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end."""
-        return subprocess.run(
-            [*PROGRAM, *map(str, arguments)],
-            cwd=cwd or self.user,
-            env={**self.environment, **variables},
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_SECONDS,
-            check=False,
-        )
+        """Runs a command to its end, in this process."""
+        done = run_in_process(arguments, {**self.environment, **variables}, cwd or self.user)
+        return subprocess.CompletedProcess(list(map(str, arguments)), done.code, done.out, done.err)
 
     def index(self, root: Path, *options: str) -> None:
         done = self.run("index", *options, "--workspace", root)

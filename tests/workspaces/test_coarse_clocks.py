@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.loop_mounts import ext4_of_whole_seconds
 
-pytestmark = pytest.mark.interaction
+pytestmark = [pytest.mark.interaction, pytest.mark.xdist_group("mounts")]
 
 N_EDITS = 60
 N_FILES = 5

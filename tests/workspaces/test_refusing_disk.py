@@ -17,7 +17,7 @@ from tests.support.faults import small_file_system
 from tests.support.processes import ROOT, run_python
 from tests.workspaces.machine import Machine, word
 
-pytestmark = pytest.mark.interaction
+pytestmark = [pytest.mark.interaction, pytest.mark.xdist_group("mounts")]
 
 FILES = {"src/shop.py": "import main\n\n\nclass Shop:\n    def price_of_all(self):\n        return 1\n"}
 

@@ -11,7 +11,7 @@ from tests.support.asking import until
 from tests.support.dead_mounts import dead_mount
 from tests.workspaces.machine import DEADLINE_SECONDS, word
 
-pytestmark = pytest.mark.interaction
+pytestmark = [pytest.mark.interaction, pytest.mark.xdist_group("mounts")]
 
 N_CALLS = 40
 MAX_THREADS = 60

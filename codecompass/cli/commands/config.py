@@ -1,4 +1,4 @@
-"""`codecompass config show`: what holds, and which flag, variable or file said so."""
+"""`codecompass config show`: the settings, and the flag, variable or file that each comes from."""
 
 import difflib
 from pathlib import Path
@@ -40,7 +40,7 @@ command = LazyGroup(
 
 
 class Report(Struct, frozen=True):
-    """What `--json` prints: the files that were looked for, the settings, and in sentences what is not used of the files."""
+    """What `--json` prints: the files that were looked for, the settings, and in sentences which values are not used."""
 
     files: tuple["File", ...]
     settings: tuple["Value", ...]
@@ -109,7 +109,7 @@ def show(invocation: Invocation, key: str | None) -> None:
 
 
 def _unknown(key: str, known: list[str]) -> InvalidInput:
-    """The names that sections and settings go by are compared, too: most people remember `limit`, not where it belongs."""
+    """Returns the error with a suggestion. Sections and last parts are compared too, as in `limit` for `query.default_limit`."""
     names = {each.rpartition(".")[2]: each for each in known} | {each.partition(".")[0]: each.partition(".")[0] for each in known}
     near = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(key.rpartition(".")[2], names, n=1, cutoff=0.5)
     meant = f" Did you mean {names.get(near[0], near[0])!r}?" if near else ""
@@ -117,7 +117,7 @@ def _unknown(key: str, known: list[str]) -> InvalidInput:
 
 
 def _project_root(invocation: Invocation) -> Path | None:
-    """The project whose file counts. A store that cannot be opened must not hide the setting that names it."""
+    """Returns the root of the project whose file counts. Warns where the store cannot be opened: a setting may be the cause."""
     from codecompass.cli.workspace import choose
 
     options = invocation.options
@@ -150,7 +150,7 @@ def _toml(value: object) -> str:
 
 
 def _resolved(invocation: Invocation, value: EffectiveValue) -> EffectiveValue:
-    """The value with the platform's directory where none is configured."""
+    """Returns the value, for an empty `storage.data_dir` with the platform's directory."""
     if value.key != "storage.data_dir" or value.value:
         return value
     directory = str(invocation.home.root)

@@ -39,7 +39,7 @@ HELP = """
 )
 def command(invocation: Invocation) -> int:
     """Prints the findings."""
-    from codecompass.cli.checks import Check, run_checks
+    from codecompass.cli.doctor_checks import Check, run_checks
     from codecompass.protocol.encode import encode
 
     terminal = invocation.terminal

@@ -6,7 +6,7 @@ from codecompass import amounts
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import IndexPlan
+from codecompass.cli.json_output import IndexPlan
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
 
@@ -34,7 +34,7 @@ HELP = """
 @asyncclick.option("--dry-run", is_flag=True, help="Only list what would be indexed.")
 def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool) -> None:
     """Indexes."""
-    from codecompass.cli.workspace import choose, registered
+    from codecompass.cli.workspace import choose, ensure_registered
 
     options = invocation.options
     if path is not None and options.workspace is not None:
@@ -45,7 +45,7 @@ def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool
             from codecompass.cli.jobs import run_job_in_turn, summary
             from codecompass.protocol.encode import encode
 
-            job = run_job_in_turn(invocation, registry, registered(registry, choice), force=force, cause="command")
+            job = run_job_in_turn(invocation, registry, ensure_registered(registry, choice), force=force, cause="command")
             if options.as_json:
                 invocation.terminal.json(encode(job))
             else:

@@ -5,7 +5,7 @@ import asyncclick
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import ProjectName
+from codecompass.cli.json_output import ProjectName
 from codecompass.cli.terminal import printable
 
 HELP = """
@@ -39,7 +39,7 @@ HELP = """
 @asyncclick.option("--default", "is_default", is_flag=True, help="Make it the default project.")
 def command(invocation: Invocation, path: str | None, workspace: str | None, alias: str | None, is_default: bool) -> None:
     """Registers."""
-    from codecompass.cli.workspace import choose, registered
+    from codecompass.cli.workspace import choose, ensure_registered
     from codecompass.protocol.encode import encode
     from codecompass.store.registry import check_alias
 
@@ -51,7 +51,7 @@ def command(invocation: Invocation, path: str | None, workspace: str | None, ali
         choice = choose(registry, workspace=path or workspace or options.workspace, name=None, may_be_empty=True)
         if name is not None:
             registry.require_free(name, None if choice.project is None else choice.project.project_id)
-        project = registered(registry, choice)
+        project = ensure_registered(registry, choice)
         is_new = choice.project is None
         project = registry.adopt(project.project_id, alias=name, as_default=True if is_default else None)
     if options.as_json:

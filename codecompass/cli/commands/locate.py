@@ -8,7 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.searching import given, hit_options
+from codecompass.cli.query_options import given, hit_options
 
 HELP = """
     Go to the definition of a name.

@@ -9,7 +9,7 @@ import msgspec
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.searching import Suggested, given
+from codecompass.cli.query_options import Suggested, given
 from codecompass.protocol.requests import OUTLINE_DEPTHS
 
 HELP = """
@@ -49,7 +49,7 @@ def command(
         asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
         settings = question.settings
         if not invocation.options.as_json:
-            # The limit is for readers who pay by the word.
+            # The limit saves tokens of agents; people get all of it.
             settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
         return get_file_outline(question.snapshot, asked, question.state, settings)
 

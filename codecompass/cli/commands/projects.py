@@ -1,4 +1,4 @@
-"""`codecompass projects`: what is known, under which name, and cleaning up."""
+"""`codecompass projects`: lists, renames and removes projects, and cleans up."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,7 +10,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import ProjectEntry, ProjectList, ProjectName, Removal
+from codecompass.cli.json_output import ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.protocol.times import iso_time
 
@@ -80,7 +80,7 @@ def list_projects(invocation: Invocation) -> None:
 
     with invocation.registry() as registry:
         projects = registry.projects()
-    # Before this command opens them itself.
+    # Read before this command opens the indexes itself.
     live = {project.project_id: is_read(invocation.home.project(project.project_id)) for project in projects}
     entries = []
     for project in projects:
@@ -181,7 +181,7 @@ def remove(invocation: Invocation, project: str) -> None:
 
     with invocation.registry() as registry:
         found = _find(registry, project)
-        # The index first: a project without its index is only not indexed, an index without its project is a leak.
+        # The index first: an index without its project would be a leak.
         freed = remove_project(invocation.home.project(found.project_id))
         registry.remove(found.project_id)
     if invocation.options.as_json:

@@ -97,7 +97,7 @@ def command(
     """Serves until the client goes."""
     from codecompass.cli.serving import bridge, serve
 
-    # stdout is for frames: an error is a line on stderr.
+    # stdout is for frames of the protocol, so errors are text on stderr.
     invocation.options = replace(invocation.options, as_json=False)
     flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
     pins = workspaces or tuple(filter(None, [invocation.options.workspace]))

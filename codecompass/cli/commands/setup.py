@@ -4,7 +4,7 @@ import asyncclick
 
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
-from codecompass.cli.hosts.known import HOSTS
+from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import InvalidInput
 
@@ -78,11 +78,11 @@ def command(
     force: bool,
 ) -> int | None:
     """Writes the entry, or removes it."""
-    from codecompass.cli.setting_up import Wanted, set_up_host, set_up_rules
+    from codecompass.cli.host_setup import SetupOptions, set_up_host, set_up_rules
 
     if is_print and undo:
         raise InvalidInput("--print shows an entry and --undo removes one. Give one of them.", field="print")
-    wanted = Wanted(
+    wanted = SetupOptions(
         project=project,
         workspaces=workspaces,
         all_tools=all_tools,

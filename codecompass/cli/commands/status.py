@@ -8,7 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.searching import given
+from codecompass.cli.query_options import given
 from codecompass.cli.terminal import Style, printable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from codecompass.protocol.state_replies import IndexStatusReply
 
 LISTED: Final = 6
-"""Languages or reasons that are named; the JSON has them all."""
+"""Languages or reasons that are listed by name; the JSON has all."""
 
 HELP = """
     Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
@@ -52,7 +52,7 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
     """Shows the status."""
     from codecompass.cli.invocation import path_in_project
-    from codecompass.cli.project_state import index_standing
+    from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
     from codecompass.protocol.encode import encode
@@ -65,7 +65,7 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
         relative = None if path is None else path_in_project(path, choice.root)
         decoded = decode("index_status", given({"path": relative, "ref": ref, "project_id": options.project_id}))
         assert isinstance(decoded.request, IndexStatus)
-        reply = index_standing(invocation, registry, choice, settings, decoded.request)
+        reply = index_status_reply(invocation, registry, choice, settings, decoded.request)
     if options.as_json:
         invocation.terminal.json(encode(reply))
     elif relative is not None:

@@ -9,7 +9,7 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.output import Removal
+from codecompass.cli.json_output import Removal
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
 from codecompass.settings import user_file
@@ -33,14 +33,14 @@ HELP = """
 @asyncclick.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(invocation: Invocation, yes: bool) -> int:
     """Removes."""
-    from codecompass.cli.hosts.ledger import Ledger
+    from codecompass.cli.hosts.change_records import ChangeRecords
     from codecompass.protocol.encode import encode
     from codecompass.store.housekeeping import disk_usage, remove_everything
 
     terminal, home = invocation.terminal, invocation.home
     n_bytes = disk_usage(home.root)
     roots = _roots(invocation)
-    set_up = Ledger(home).paths()
+    set_up = ChangeRecords(home).paths()
     if not yes:
         if invocation.options.as_json or not sys.stdin.isatty():
             raise InvalidInput("nobody is there to be asked. Pass --yes to remove all data.", field="yes")

@@ -1,7 +1,7 @@
-"""A host's configuration file: read whole, replaced whole, with its first content kept beside it.
+"""Reads and replaces a host's configuration file as a whole, and keeps its first content beside it.
 
-The host may write the same file at any time (Claude Code does so often): a replacement is made only while the content is
-still the one that it was made from.
+The host may write the same file at any time (Claude Code does so often), so a replacement is made only while the file still
+holds the content that the new one was made from.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from codecompass.errors import FileUnreadable, PermissionDenied
 from codecompass.units import MIB
 
 MAX_BYTES: Final = 64 * MIB
-"""Claude Code keeps its history in the same file as its servers; beyond this it is no configuration."""
+"""A larger file is no configuration. Claude Code keeps its history in the same file as its servers."""
 
 BACKUP_SUFFIX: Final = ".before-codecompass"
 
@@ -25,11 +25,11 @@ _SHARED: Final = 0o644
 
 
 class Changed(Exception):
-    """The file is not what it was when it was read."""
+    """The file has changed since it was read."""
 
 
 def read(path: Path) -> str | None:
-    """Returns the file's text as it is, ends of lines too; None where there is no file. Raises FileUnreadable."""
+    """Returns the file's text with its line ends unchanged; None where there is no file. Raises FileUnreadable."""
     content = _content(path)
     if content is None:
         return None
@@ -40,11 +40,11 @@ def read(path: Path) -> str | None:
 
 
 def replace(path: Path, before: str | None, after: str, *, is_shared: bool = False) -> tuple[Path, ...]:
-    """Makes `after` the content of the file, at once, and returns the directories made for it, outermost first.
+    """Replaces the content of the file by `after`, atomically, and returns the directories made for it, outermost first.
 
-    Links stay links, and the file keeps its mode. A new file is its user's alone, unless `is_shared`.
+    Symbolic links stay, and the file keeps its mode. A new file is readable by the user alone, unless `is_shared`.
 
-    Raises Changed where the file does not hold `before` any more, PermissionDenied where it cannot be written.
+    Raises Changed where the file does not hold `before`, PermissionDenied where it cannot be written.
     """
     target = Path(os.path.realpath(path))
     made = [parent for parent in reversed(target.parents) if not parent.exists()]
@@ -64,7 +64,7 @@ def replace(path: Path, before: str | None, after: str, *, is_shared: bool = Fal
 
 
 def remove(path: Path, before: str, directories: Sequence[Path] = ()) -> None:
-    """Removes the file (a link stays), and those of the directories that are empty then, the last first.
+    """Removes the file (a symbolic link stays), and those of the directories that are empty then, the last first.
 
     Raises Changed and PermissionDenied as `replace` does.
     """
@@ -85,13 +85,13 @@ def backup_path(path: Path) -> Path:
 
 
 def keep_backup(path: Path, text: str) -> bool:
-    """Writes the backup, readable by the user alone, and returns whether it did: one that is there stays as it is."""
+    """Writes the backup, readable by the user alone, unless there is one. Returns whether it was written."""
     target = backup_path(path)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(descriptor, "wb") as file:
             file.write(text.encode())
-        os.link(name, target)  # unlike a rename it does not replace what is there
+        os.link(name, target)  # unlike a rename, link() does not replace a file
     except FileExistsError:
         return False
     except OSError as error:
@@ -111,7 +111,7 @@ def drop_backup(path: Path) -> None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        # Not blocking: a pipe of this name must not stop us.
+        # O_NONBLOCK: opening a pipe of this name would wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None

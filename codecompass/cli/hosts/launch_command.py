@@ -1,4 +1,4 @@
-"""The command line that a host has to run: one that works from any directory, without a shell and its settings."""
+"""The command line by which a host starts this program: it works in any directory, and without a shell."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ from codecompass.units import SECONDS
 PROGRAM: Final = "codecompass"
 
 SHELL_SECONDS: Final = 5 * SECONDS
-"""How long a login shell may take to say where it finds us. Its start-up files are the user's, and can do anything."""
+"""How long a login shell may take to find this program. The user's start-up files can do anything."""
 
 
 def installed_command() -> tuple[str, ...]:
     """Returns the command of this installation, by absolute path.
 
-    The name it was called by comes first: a link in a directory of the user's survives an upgrade, what it points to may not.
-    Without an installed command it is the interpreter, told not to look for modules where it is started.
+    The name it was called by comes first: a link to it survives an upgrade, its target may not. Without an installed command
+    it is the interpreter, with -P so that modules in the current directory are not loaded.
     """
     called = Path(sys.argv[0])
     if called.name == PROGRAM:
@@ -36,7 +36,7 @@ def installed_command() -> tuple[str, ...]:
 def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Returns the bare name where a login shell finds this installation by it, else what `installed_command` returns.
 
-    For files that other people's machines read too.
+    For files that are shared with other machines.
     """
     command = installed_command()
     shell = environment.get("SHELL")
@@ -49,7 +49,7 @@ def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
             capture_output=True,
             timeout=SHELL_SECONDS,
             check=False,
-            # Of the variables only those that a session begins with: what this shell has added is not there elsewhere.
+            # Only the variables that a session begins with: those that this shell has added are not set elsewhere.
             env={name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL") if name in environment},
         )
     except (OSError, subprocess.TimeoutExpired):

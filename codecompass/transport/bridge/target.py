@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
+from codecompass.projects.detection import project_root
 from codecompass.projects.rules import RoutingRules
 from codecompass.scan.roots import marked_root
 
@@ -86,16 +87,14 @@ def _no_address(address: str) -> InvalidInput:
 
 
 def _project(rules: RoutingRules) -> tuple[str | None, str]:
-    """As the router does it on stdio: what the user pinned, the environment, the current directory if it is a project's."""
-    if rules.pinned:
-        return str(rules.pinned[0]), "--workspace"
-    for name, value in rules.environment:
-        return os.path.abspath(os.path.expanduser(value)), name
+    """Returns the directory of the project and what names it (see `projects.detection`); None and "" where nothing does."""
+    if rules.stated:
+        source, path = rules.stated[0]
+        return os.path.abspath(os.path.expanduser(path)), source
     if rules.cwd is None:
         return None, ""
-    marked = marked_root(rules.cwd, rules.never)
-    if marked is not None:
-        # Where a registered project lies around it, the server answers for that one, as it does for its own directory.
-        return str(marked), "current directory"
-    is_taken = rules.project_from_cwd and rules.cwd not in rules.never
-    return (str(rules.cwd), "current directory") if is_taken else (None, "")
+    # Where a registered project lies around it, the server answers for that one, as it does for its own directory.
+    root = project_root(registered=None, git_root=None, marked=marked_root(rules.cwd, rules.never))
+    if root is None and rules.project_from_cwd and rules.cwd not in rules.never:
+        root = rules.cwd
+    return (None, "") if root is None else (str(root), "current directory")

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
-from codecompass.projects.known import KnownProject
+from codecompass.projects.survey import SurveyedProject
 from codecompass.transport.health import Moment
 from codecompass.transport.measures import BOUNDS, Measures
 
@@ -157,7 +157,7 @@ def _observed(lines: list[str], live: Sequence[WorkspaceObservation]) -> None:
     )
 
 
-def _sizes(lines: list[str], live: Sequence[WorkspaceObservation], known: Sequence[KnownProject]) -> None:
+def _sizes(lines: list[str], live: Sequence[WorkspaceObservation], known: Sequence[SurveyedProject]) -> None:
     """Of a live workspace what it says itself, else what was last seen on disk."""
     files = {entry.project.name: entry.meta.file_count for entry in known if entry.meta is not None}
     symbols = {entry.project.name: entry.meta.symbol_count for entry in known if entry.meta is not None}

@@ -5,7 +5,7 @@ codecompass://jobs/{job_id}       one index job; told when it changes
 codecompass://outline/{path}      what get_file_outline says of a file of the caller's project
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.actors.job_model import JobState
 from codecompass.errors import FileNotFound
+from codecompass.jobs import Job
 from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange
@@ -23,9 +24,6 @@ from codecompass.transport.mcp.surface import InputRequired, ResourceText
 from codecompass.transport.mcp.tasks import JobWatch
 from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
 from codecompass.transport.product.tool_calls import SessionCaller, asked_roots
-
-if TYPE_CHECKING:
-    from codecompass.store.job_log import Job
 
 WORKSPACES_URI: Final = "codecompass://workspaces"
 JOB_PREFIX: Final = "codecompass://jobs/"
@@ -147,7 +145,9 @@ class ProductResources:
         if live is not None:
             return _live_document(live.state)
         recorded = await server.recorded_job(job_id)
-        return None if recorded is None else _recorded_document(recorded)
+        if recorded is None:
+            return None
+        return _document(recorded, f"Error: {recorded.error}" if recorded.error else f"The job is {recorded.status}.")
 
 
 def _text(uri: str, payload: bytes) -> ResourceText:
@@ -159,34 +159,20 @@ def _time(seconds: float | None) -> str | UnsetType:
 
 
 def _live_document(job: JobState) -> JobDocument:
+    percentage = 100 if job.status == "published" else job.progress.percentage
+    return _document(job, status_text(job), workspace=job.root, percentage=percentage)
+
+
+def _document(job: Job, message: str, *, workspace: str | UnsetType = UNSET, percentage: int | UnsetType = UNSET) -> JobDocument:
     return JobDocument(
         job_id=job.job_id,
         progress_token=job.progress_token,
         project_id=job.project_id,
-        workspace=job.root,
+        workspace=workspace,
         mode=job.mode,
         status=job.status,
-        message=status_text(job),
-        percentage=100 if job.status == "published" else job.progress.percentage,
-        files_total=job.progress.files_total,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        created_at=iso_time_ms(job.created_at),
-        started_at=_time(job.started_at),
-        finished_at=_time(job.finished_at),
-        error=job.error or UNSET,
-        error_code=job.error_code or UNSET,
-    )
-
-
-def _recorded_document(job: "Job") -> JobDocument:
-    return JobDocument(
-        job_id=job.job_id,
-        progress_token=f"index-job-{job.job_id}",
-        project_id=job.project_id,
-        mode=job.mode,
-        status=job.status,
-        message=f"Error: {job.error}" if job.error else f"The job is {job.status}.",
+        message=message,
+        percentage=percentage,
         files_total=job.progress.files_total,
         files_indexed=job.progress.files_indexed,
         symbols_extracted=job.progress.symbols_extracted,

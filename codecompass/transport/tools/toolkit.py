@@ -6,9 +6,9 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import require_ref
+from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import ungrouped
 from codecompass.actors.job_model import JobView
-from codecompass.actors.ledger import Ledger
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller
@@ -25,7 +25,7 @@ from codecompass.units import MINUTES
 class Services(Struct, frozen=True, kw_only=True):
     """The parts of a server that tools use."""
 
-    ledger: Ledger
+    registry: AsyncRegistry
     workspaces: Workspaces
     router: Router
     state: ServerState

@@ -79,7 +79,8 @@ def test_a_later_run_is_compared_with_an_earlier_one(data, capsys):
     assert "The first right hit of every query stands where it stood." in capsys.readouterr().out
 
 
-def test_searches_are_asked_again_without_each_signal(data, capsys):
+def test_searches_are_asked_again_without_each_signal(data, capsys, monkeypatch):
+    monkeypatch.setattr("bench.quality.__main__.SIGNALS", SIGNALS[:2])  # each takes a process
     code = run(data, "--only", "search", "--ablate")
 
     table = capsys.readouterr().out.partition("NDCG@10 without each signal, mode root:")[2]
@@ -87,7 +88,7 @@ def test_searches_are_asked_again_without_each_signal(data, capsys):
     assert code == 0
     assert rows[0] == ["without", "overall", "semantic"]
     assert ["nothing", "1.000", "1.000"] in rows
-    assert {row[0] for row in rows} >= set(SIGNALS)
+    assert {row[0] for row in rows} >= set(SIGNALS[:2])
 
 
 def test_ripgrep_is_asked_the_same_questions_in_the_same_run(data, capsys):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from codecompass.projects.known import Known
+from codecompass.projects.survey import SurveyResult
 from codecompass.transport.http.metrics import Load, Supervision, render
 from codecompass.transport.measures import BOUNDS, Measures
 from codecompass.transport.tools.catalog import Catalog
@@ -47,7 +47,7 @@ def samples(text):
 async def test_calls_are_counted_by_tool_transport_and_outcome():
     measures = Measures()
     state = SimpleNamespace(moment=lambda: CALM)
-    tools = Catalog(Services(ledger=None, workspaces=IdleWorkspaces(), router=None, state=state), measures)
+    tools = Catalog(Services(registry=None, workspaces=IdleWorkspaces(), router=None, state=state), measures)
     for name in ("health_check", "health_check", "search_code"):
         await tools.call(name, {}, Client())
 
@@ -79,7 +79,7 @@ def test_the_buckets_of_a_histogram_hold_all_that_took_at_most_so_long():
 def test_workspaces_are_shown_as_they_are_live_and_as_they_lie_on_disk():
     moment = replace(
         CALM,
-        known=Known(projects=(known("asleep"), known("awake"), known("never", meta=None))),
+        known=SurveyResult(projects=(known("asleep"), known("awake"), known("never", meta=None))),
         live=(live("awake", queued=2, in_flight=1, restarts=3, file_count=10, symbol_count=20, active_job=job("awake")),),
     )
     awake, asleep = known("awake").project.name, known("asleep").project.name

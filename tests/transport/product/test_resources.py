@@ -5,7 +5,8 @@ import json
 import pytest
 import trio
 
-from codecompass.store.job_log import Job, JobProgress
+from codecompass.jobs import RecordedProgress
+from codecompass.store.job_log import JobRecord
 from codecompass.store.lock import ProcessMark
 from tests.transport.harness import connected, modern, settled
 from tests.transport.sample_tools import advance, finish, sample_core
@@ -51,7 +52,7 @@ async def test_a_job_is_read_while_it_runs_and_from_the_log(line):
 
 async def test_a_job_of_the_log_is_read_too():
     core, tools = sample_core()
-    tools.recorded_jobs["old"] = Job(
+    tools.recorded_jobs["old"] = JobRecord(
         job_id="old",
         project_id="p",
         mode="full",
@@ -61,7 +62,7 @@ async def test_a_job_of_the_log_is_read_too():
         error_code="permission_denied",
         ref="main",
         process=ProcessMark(pid=1, started="1"),
-        progress=JobProgress(),
+        progress=RecordedProgress(),
         changed_files=0,
         duration_ms=None,
         created_at=0.0,

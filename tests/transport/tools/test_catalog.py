@@ -77,7 +77,7 @@ class BrokenRouter:
 
 
 def catalog(failure=None):
-    services = Services(ledger=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
+    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
     return Catalog(services, Measures())
 
 

@@ -6,6 +6,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from codecompass.store.registry import Registry
 from codecompass.transport.tools.listing import TOOLS, describe
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
@@ -48,8 +49,8 @@ async def test_real_answers_are_as_their_schemas_say(repository):
     n_seen = dict.fromkeys(schemas, 0)
     repository.write(SAMPLE)
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, as_default=True)
         await serving.call("index_repo", wait_seconds=50)
 
         for name, calls in TRANSCRIPTS.items():

@@ -9,6 +9,7 @@ import trio
 from codecompass.identity import project_id
 from codecompass.projects.rules import RoutingRules
 from codecompass.settings import QuerySettings, ServerSettings, Settings
+from codecompass.store.registry import Registry
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
@@ -21,7 +22,12 @@ async def serving(repository):
     repository.write(SAMPLE)
     repository.commit()
     async with open_serving(repository.home) as serving:
-        await serving.ledger.adopt((await serving.ledger.register(repository.root)).project_id, alias="sample", as_default=True)
+        await serving.registry.run(
+            Registry.adopt,
+            (await serving.registry.run(Registry.register, repository.root)).project_id,
+            alias="sample",
+            as_default=True,
+        )
         yield serving
 
 
@@ -31,7 +37,9 @@ async def impatient(repository):
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
     async with open_serving(repository.home, settings=settings) as serving:
-        await serving.ledger.adopt((await serving.ledger.register(repository.root)).project_id, as_default=True)
+        await serving.registry.run(
+            Registry.adopt, (await serving.registry.run(Registry.register, repository.root)).project_id, as_default=True
+        )
         yield serving
 
 
@@ -237,7 +245,7 @@ async def test_answers_come_from_the_workspace_that_was_named_and_from_no_other(
     answers = {}
     async with open_serving(tmp_path / "home") as serving:
         for project in projects:
-            await serving.ledger.register(project.root)
+            await serving.registry.run(Registry.register, project.root)
 
         async def ask(n, other):
             answers[n, other] = await serving.call("locate_symbol", name=f"canary_{other}", workspace=projects[n].root)
@@ -257,11 +265,11 @@ async def test_answers_come_from_the_workspace_that_was_named_and_from_no_other(
 async def test_warnings_and_the_hint_of_routing_are_in_the_metadata(serving, repository, tmp_path):
     other = TestWorkspace(tmp_path / "other", tmp_path / "home", git=True)
     other.write({"a.py": "x = 1\n"})
-    await serving.ledger.register(other.root)
+    await serving.registry.run(Registry.register, other.root)
     rules = RoutingRules(environment=(("CODECOMPASS_PROJECT", str(repository.root)),), cwd=other.root)
     async with open_serving(tmp_path / "home2", rules=rules) as second:
         for project in (repository, other):
-            await second.ledger.register(project.root)
+            await second.registry.run(Registry.register, project.root)
         client = Client()
 
         first = await second.call("locate_symbol", client, name="Order", limit=1000)
@@ -300,7 +308,7 @@ async def test_a_directory_is_indexed_under_its_name_and_answers_to_it(tmp_path)
 
 async def test_health_knows_projects_that_are_not_live_and_jobs_that_run(impatient, repository, tmp_path):
     other = TestWorkspace(tmp_path / "other", tmp_path / "home")
-    await impatient.ledger.register(other.root)
+    await impatient.registry.run(Registry.register, other.root)
     job = await impatient.call("index_repo")
 
     during = await impatient.call("health_check")
@@ -319,14 +327,14 @@ async def test_health_knows_projects_that_are_not_live_and_jobs_that_run(impatie
     assert after["active_job"] is None
     assert [(entry["repo_root"], entry["residency"], entry["index_status"]) for entry in after["projects"]] == [
         (str(repository.root), "live", "ready"),
-        (str(other.root), "on_disk", "stale"),
+        (str(other.root), "on_disk", "not_indexed"),
     ]
     assert after["total_projects"] == 2
 
 
 async def test_health_of_a_project_that_was_just_registered_needs_no_look_at_the_disk(serving, tmp_path):
     new = TestWorkspace(tmp_path / "new", tmp_path / "home")
-    await serving.ledger.register(new.root)
+    await serving.registry.run(Registry.register, new.root)
 
     reply = await serving.call("health_check", workspace=new.root)
 

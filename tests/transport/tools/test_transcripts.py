@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.store.registry import Registry
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
@@ -99,8 +100,8 @@ async def test_a_tool_answers_as_its_transcript_says(tool, repository, tmp_path)
     transcript = []
 
     async with open_serving(repository.home) as serving:
-        project = await serving.ledger.register(repository.root)
-        await serving.ledger.adopt(project.project_id, alias="sample", as_default=True)
+        project = await serving.registry.run(Registry.register, repository.root)
+        await serving.registry.run(Registry.adopt, project.project_id, alias="sample", as_default=True)
         client = Client(roots=[repository.root])
         await serving.call("index_repo", client, wait_seconds=50)
         await serving.wait_known(project.project_id)

@@ -1,0 +1,85 @@
+"""The registry for the server's tasks: each call runs in a thread, one at a time, over one connection.
+
+Owns the connection: opens it on the first call, again after the database was moved away or deleted, and closes it at the end.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import Concatenate, ParamSpec, TypeVar
+
+import trio
+
+from codecompass.actors.limits import Limits
+from codecompass.errors import IndexDamaged
+from codecompass.store.job_log import JobLog
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Registry, open_registry
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class AsyncRegistry:
+    """Projects and jobs. Get one from `open_async_registry`.
+
+    project = await registry.run(Registry.register, root, auto_discovered=True)
+    job = await registry.run_jobs(JobLog.find, job_id)
+    """
+
+    def __init__(self, home: HomeLayout, limiter: trio.CapacityLimiter, busy_timeout_ms: int) -> None:
+        self._home = home
+        self._limiter = limiter
+        self._busy_timeout_ms = busy_timeout_ms
+        self._stack = ExitStack()
+        self._opened: Registry | None = None
+        self._file: tuple[int, int] | None = None
+
+    async def run(self, method: Callable[Concatenate[Registry, P], T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Returns what a method of Registry, or another function of one, returns. Raises what it and `open_registry` raise."""
+        return await trio.to_thread.run_sync(
+            lambda: self._call(lambda registry: method(registry, *arguments, **options)), limiter=self._limiter
+        )
+
+    async def run_jobs(self, method: Callable[Concatenate[JobLog, P], T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Does what `run` does, with a method of JobLog."""
+        return await self.run(lambda registry: method(JobLog(registry), *arguments, **options))
+
+    async def close(self) -> None:
+        """Closes the database. Call nothing after this."""
+        await trio.to_thread.run_sync(self._stack.close, limiter=self._limiter)
+
+    def _call(self, work: Callable[[Registry], T]) -> T:
+        if self._opened is not None and (self._opened.is_copy or self._file != self._file_there()):
+            # The file was moved away (the remedy for a damaged one) or deleted: what is written to it would be lost. A copy, made
+            # where the file cannot be written, shows only the moment when it was made.
+            self._forget()
+        if self._opened is None:
+            self._opened = self._stack.enter_context(open_registry(self._home, busy_timeout_ms=self._busy_timeout_ms))
+            self._file = self._file_there()
+        try:
+            return work(self._opened)
+        except IndexDamaged:
+            self._forget()
+            raise
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            status = self._home.registry.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _forget(self) -> None:
+        self._opened = None
+        self._stack.close()
+
+
+@asynccontextmanager
+async def open_async_registry(home: HomeLayout, limits: Limits, *, busy_timeout_ms: int) -> AsyncIterator[AsyncRegistry]:
+    """Yields the registry of a data directory, and closes it afterwards."""
+    registry = AsyncRegistry(home, limits.registry, busy_timeout_ms)
+    try:
+        yield registry
+    finally:
+        with trio.CancelScope(shield=True):
+            await registry.close()

@@ -1,0 +1,172 @@
+"""From files to rows and documents: batches of files go through the worker processes, and one thread writes what they return.
+
+    tasks -> batches --1 per worker--> pool --WRITE_QUEUE--> writer thread
+
+Both queues are bounded, so the slowest part sets the pace.
+"""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from codecompass.actors.background import ungrouped
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_model import ProgressMeter
+from codecompass.actors.worker_pool import BatchResult, WorkerPool
+from codecompass.jobs import Stage
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.manifest import Changes
+from codecompass.store.writer import IndexWriter, write_guard
+from codecompass.units import KIB
+from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
+
+BATCH_BYTES: Final = 400 * KIB
+BATCH_FILES: Final = 100
+"""Size of a batch: about 100 ms of parsing, so that progress moves and a cancellation is quick."""
+
+WRITE_QUEUE: Final = 4
+"""Batches that wait for the writer; beyond that the workers wait."""
+
+
+class FilePipeline:
+    """That of one job. `changed` are the paths whose content, presence or reason to be skipped is another than the index had,
+    `quarantined` those whose parse ended a worker."""
+
+    def __init__(self, root: Path, layout: ProjectLayout, pool: WorkerPool, limits: IndexLimits, meter: ProgressMeter) -> None:
+        self._root = root
+        self._layout = layout
+        self._pool = pool
+        self._limits = limits
+        self._meter = meter
+        self.changed: set[str] = set()
+        self.quarantined: list[str] = []
+
+    def apply(self, writer: IndexWriter, changes: Changes) -> None:
+        """Writes what needs no reading: files that are gone, and files that are skipped by their names or sizes. In a thread."""
+        self.changed.update(changes.removed)
+        with write_guard(self._layout):
+            for path in changes.removed:
+                writer.remove(path)
+            for item in changes.skipped:
+                self._note_change(writer, FileText(item.path, "skipped", item.reason))
+                writer.skip(item)
+
+    async def process(
+        self,
+        writer: IndexWriter,
+        tasks: Sequence[FileTask],
+        *,
+        parse: bool,
+        publish_slice: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """Sends `tasks` through the workers and writes what comes back, the text alone without `parse`.
+
+        `publish_slice` is called whenever `slice_seconds` have passed.
+        """
+        if not tasks:
+            return
+        self._meter.begin_pass(len(tasks))
+        batches = iter(_batches(tasks))
+        send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
+
+        async def work(results: trio.MemorySendChannel[BatchResult]) -> None:
+            with results:
+                for batch in batches:
+                    await results.send(await self._pool.run(self._batch(writer, batch, parse)))
+
+        with ungrouped():
+            async with trio.open_nursery() as nursery:
+                with send:
+                    for _ in range(min(self._pool.size, len(tasks))):
+                        nursery.start_soon(work, send.clone())
+                with receive:
+                    await self._write_all(writer, receive, parse=parse, publish_slice=publish_slice)
+
+    async def _write_all(
+        self,
+        writer: IndexWriter,
+        results: trio.MemoryReceiveChannel[BatchResult],
+        *,
+        parse: bool,
+        publish_slice: Callable[[], Awaitable[object]] | None,
+    ) -> None:
+        last_publication = time.monotonic()
+        async for result in results:
+            done = sum(isinstance(answer, FileText) for answer in result.answers) + len(result.killed_reading)
+            parsed = self._meter.progress.files_parsed + done
+            # In one pass files are written as they come back: with the last of them, writing is what remains.
+            is_last = parse and parsed >= self._meter.progress.files_total
+            stage: Stage = "indexing" if publish_slice is not None or is_last else "parsing"
+            self._meter.advance(stage=stage, files_parsed=parsed)
+            await trio.to_thread.run_sync(self._write, writer, result)
+            self._meter.advance(stage=stage, files_indexed=parsed, symbols_extracted=writer.counts.symbols_written)
+            if publish_slice is not None and time.monotonic() - last_publication > self._limits.slice_seconds:
+                await publish_slice()
+                last_publication = time.monotonic()
+
+    def _write(self, writer: IndexWriter, result: BatchResult) -> None:
+        with write_guard(self._layout):
+            for answer in result.answers:
+                match answer:
+                    case FileText():
+                        self._note_change(writer, answer)
+                        writer.write_text(answer)
+                    case FileSymbols():
+                        writer.write_symbols(answer)
+            for path in result.killed_parsing:
+                writer.quarantine(path, "parser_killed")
+                self.quarantined.append(path)
+            for path in result.killed_reading:
+                writer.write_text(FileText(path, "skipped", "unreadable"))
+
+    def _note_change(self, writer: IndexWriter, file: FileText) -> None:
+        """Adds the file to `changed` if it differs from what the index holds. Call it before the file is written."""
+        entry = writer.manifest.get(file.path)
+        match file.status:
+            case "unchanged":
+                return
+            case "vanished":
+                is_change = entry is not None
+            case "skipped":
+                is_change = entry is None or (entry.status, entry.reason) != ("skipped", file.reason)
+            case _:
+                is_change = entry is None or entry.content_hash != file.content_hash or entry.status != "indexed"
+        if is_change:
+            self.changed.add(file.path)
+
+    def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool) -> Batch:
+        return Batch(
+            root=os.fsencode(self._root),
+            tasks=tuple(tasks),
+            parse=parse,
+            max_file_bytes=self._limits.rules.max_file_bytes,
+            max_line_characters=self._limits.max_line_characters,
+            parse_cpu_seconds=self._limits.parse_cpu_seconds,
+            quarantined=tuple(sorted(writer.quarantined)),
+        )
+
+
+def unparsed(writer: IndexWriter) -> list[FileTask]:
+    """Returns the files whose text is in the index and whose symbols are not."""
+    return [
+        FileTask(path, entry.content_hash, needs_symbols=True, size=entry.size)
+        for path, entry in writer.manifest.items()
+        if entry.status == "indexed" and not entry.is_parsed
+    ]
+
+
+def _batches(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
+    batch: list[FileTask] = []
+    size = 0
+    for task in tasks:
+        batch.append(task)
+        size += task.size
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,227 @@
+"""Answers questions from the newest generation of one index, in threads: with what the workspace knows at that moment, and for
+an answer that is not fresh with the files that have changed.
+"""
+
+import time
+from collections.abc import Callable, Collection
+from typing import Final
+
+import trio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.actors.answering import query, query_settings, require_ref
+from codecompass.actors.async_registry import AsyncRegistry
+from codecompass.actors.background import panics_as_errors
+from codecompass.actors.job_model import JobState
+from codecompass.actors.messages import Query
+from codecompass.actors.tree_comparison import Comparison, TreeComparison
+from codecompass.jobs import Interruption
+from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
+from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
+from codecompass.query.status import JobsState, active_job, index_status, jobs_state
+from codecompass.scan.git_repository import read_head
+from codecompass.settings import AnswerForm, Settings
+from codecompass.store.drift import stale_error
+from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
+from codecompass.store.job_log import JobLog
+from codecompass.store.registry import Project, Registry
+from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.units import MILLISECONDS
+
+RECENT_JOBS: Final = 5
+"""Ended jobs that `index_status` shows."""
+
+
+class IndexOnDisk(Struct, frozen=True, kw_only=True):
+    """What an index says of itself."""
+
+    schema_status: SchemaStatus
+    schema_version: int = SCHEMA_VERSION
+    is_newer: bool = False
+    """A newer program wrote it."""
+    meta: IndexMeta | None = None
+    """That of the newest generation, None where it cannot be read."""
+    damage: str = ""
+    """Why it cannot be read although its versions fit."""
+    interruption: Interruption | None = None
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What the actor knows at the moment of an answer."""
+
+    index: IndexOnDisk
+    freshness: FreshnessStatus
+    indexing: IndexingStatus
+    active_job: JobState | None = None
+    policy: FreshnessPolicy = "best_effort"
+    """That of the question."""
+    is_first: bool = False
+    """The answer does not wait for the symbols of a first index."""
+    changed_files: frozenset[str] = frozenset()
+    """Files known to have changed since, for an answer that is not compared with the tree."""
+    refusal: str = ""
+    """Why changes cannot be indexed, empty where they can."""
+
+
+class IndexAnswers:
+    """Any number of questions at a time. `form` is the form for which replies are made."""
+
+    def __init__(
+        self,
+        project: Project,
+        index: WorkspaceIndex,
+        comparison: TreeComparison,
+        registry: AsyncRegistry,
+        settings: Settings,
+        form: AnswerForm,
+        limiter: trio.CapacityLimiter,
+    ) -> None:
+        self._project = project
+        self._index = index
+        self._comparison = comparison
+        self._registry = registry
+        self._form: AnswerForm = form
+        self._limiter = limiter
+        self.use(settings)
+
+    def use(self, settings: Settings) -> None:
+        """Answers by these settings from now on."""
+        self._timeout_ms = settings.query.timeout_ms
+        self._query_settings = query_settings(settings, self._form)
+
+    async def answer(self, asked: Query, view: View) -> Reply:
+        """Answers a question from the newest generation. One that is not known to be fresh is compared with the tree first.
+
+        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `query` raise.
+        """
+        if isinstance(asked.request, IndexStatus):
+            return await self._answer_status(asked, view)
+        compared = None
+        if view.freshness != "fresh" and _needs_comparison(view):
+            compared = await self._comparison.compare()
+        return await trio.to_thread.run_sync(panics_as_errors(self._answer), asked, view, compared, limiter=self._limiter)
+
+    async def _answer_status(self, asked: Query, view: View) -> Reply:
+        jobs = await self._registry.run(_jobs_of, self._project.project_id)
+        is_waiting_for_other = (
+            jobs.active_job is not None
+            and jobs.active_job.status == "running"
+            and view.active_job is not None
+            and view.active_job.status == "queued"
+        )
+        if view.active_job is not None and not is_waiting_for_other:
+            jobs = replace(jobs, active_job=active_job(view.active_job))
+        compared, ref = None, ""
+        if view.index.meta is not None and view.refusal and view.freshness != "fresh":
+            compared = await self._comparison.compare()
+        elif view.index.meta is None:
+            root = str(self._project.root)
+            ref = (await self._comparison.run_on_tree(lambda _call: read_head(root))).ref
+        return await trio.to_thread.run_sync(
+            panics_as_errors(self._status), asked, view, jobs, ref, compared, limiter=self._limiter
+        )
+
+    # in threads
+
+    def _answer(self, asked: Query, view: View, compared: Comparison | None) -> Reply:
+        with self._index.snapshot() as snapshot:
+            require_ref(asked.request.ref, snapshot.meta.ref)
+            state = self._state(asked, view, snapshot.meta.ref)
+            changed: Collection[str] = ()
+            if view.freshness != "fresh":
+                state, changed = _with_changes(snapshot, state, view, compared)
+                if view.refusal and state.freshness_status != "fresh":
+                    state = _with_warning(state, view.refusal)
+            # Begins here: the time that waiting and comparing took is not counted against the search.
+            milliseconds = getattr(asked.request, "timeout_ms", None) or self._timeout_ms
+            is_expired = _deadline(milliseconds * MILLISECONDS)
+            reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
+            return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
+
+    def _status(self, asked: Query, view: View, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:
+        assert isinstance(asked.request, IndexStatus)
+        versions = {"current_schema_version": view.index.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if view.index.meta is None:
+            require_ref(asked.request.ref, ref)
+            return index_status(None, asked.request, self._state(asked, view, ref), jobs, **versions)
+        with self._index.snapshot() as snapshot:
+            ref = snapshot.meta.ref
+            require_ref(asked.request.ref, ref)
+            state = self._state(asked, view, ref)
+            if view.refusal and view.freshness != "fresh":
+                # No job can run that would find out whether anything has changed.
+                state, _changed = _with_changes(snapshot, state, replace(view, policy="balanced"), compared)
+                if state.freshness_status != "fresh":
+                    state = _with_warning(state, view.refusal)
+            return index_status(snapshot, asked.request, state, jobs, **versions)
+
+    def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
+        return AnswerState(
+            workspace=str(self._project.root),
+            project_id=self._project.name,
+            ref=ref,
+            is_partial=view.is_first,
+            freshness_status=view.freshness,
+            indexing_status=view.indexing,
+            schema_status=view.index.schema_status,
+            schema_name=self._project.schema_name if asked.names_project else "",
+            warnings=asked.warnings,
+            hint=asked.hint,
+        )
+
+
+def _with_changes(
+    snapshot: Snapshot, state: AnswerState, view: View, compared: Comparison | None
+) -> tuple[AnswerState, Collection[str]]:
+    """Returns the state of an answer that did not become fresh in time, and the files whose newest content it does not know.
+
+    Raises IndexStale for a `strict` question.
+    """
+    is_whole = snapshot.meta.completeness == "complete"
+    if view.policy != "strict" and (view.is_first or not is_whole):
+        # A first index is being built: the answer says so, and that it is partial.
+        return state, ()
+    if view.policy == "best_effort":
+        paths = tuple(sorted(view.changed_files))
+        return _with_warning(state, stale_warning(paths) if paths else CHANGED_SOMEWHERE), paths
+    # Only what was compared with the very generation that answers counts: one that is newer may have been read earlier.
+    drift = compared.drift if compared is not None and compared.is_of(snapshot) else None
+    if drift is not None and is_whole and drift.is_fresh and drift.names_head_of(snapshot):
+        return replace(state, freshness_status="fresh"), ()
+    if view.policy == "strict":
+        raise stale_error(snapshot, drift)
+    if drift is None:
+        return _with_warning(state, CHANGED_SOMEWHERE), view.changed_files
+    if not drift.paths:
+        return _with_warning(state, HEAD_HAS_MOVED if drift.is_fresh else CHANGED_SOMEWHERE), ()
+    return _with_warning(state, stale_warning(drift.paths)), frozenset(drift.paths)
+
+
+def _needs_comparison(view: View) -> bool:
+    """Whether `_with_changes` depends on how the tree differs from the index now."""
+    meta = view.index.meta
+    is_whole = meta is None or meta.completeness == "complete"
+    return view.policy == "strict" or (view.policy == "balanced" and not view.is_first and is_whole)
+
+
+def _with_warning(state: AnswerState, warning: str) -> AnswerState:
+    return replace(state, warnings=(*state.warnings, warning))
+
+
+def _jobs_of(registry: Registry, project_id: str) -> JobsState:
+    jobs = JobLog(registry)
+    return jobs_state(jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id))
+
+
+def _deadline(seconds: float) -> Callable[[], bool]:
+    """Returns what tells a thread that its time is over. It raises trio.Cancelled once nobody waits for the thread."""
+    ends = time.monotonic() + seconds
+
+    def is_over() -> bool:
+        trio.from_thread.check_cancelled()
+        return time.monotonic() > ends
+
+    return is_over

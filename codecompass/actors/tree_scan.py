@@ -1,0 +1,193 @@
+"""How a job sees the working tree: the scan of all of it or of changed directories, and the comparison with the manifest.
+
+    an earlier job's JobMemory + the directories that changed since -> partial scan
+    neither, or something that one directory cannot decide alone    -> whole scan
+
+Everything here that touches the tree goes through BlockingCalls, because its file system may not answer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import trio
+from msgspec import Struct
+
+from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.scan.files import Stamp
+from codecompass.scan.git_repository import Head, read_head
+from codecompass.scan.partial import PartialScan, scan_directories
+from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
+from codecompass.scan.rules import ScanMemory
+from codecompass.scan.walk import ScanResult, is_below_any, scan_and_remember
+from codecompass.store.index import IndexMeta
+from codecompass.store.manifest import Changes, StoredManifest, find_changes, find_partial_changes
+from codecompass.store.writer import IndexWriter
+from codecompass.units import SECONDS
+
+SCAN_PATIENCE_SECONDS: Final = 30 * SECONDS
+"""How long a scan may be at one directory: 50,000 entries of a network file system take ten seconds."""
+
+T = TypeVar("T")
+
+
+class WatchList(Struct, frozen=True, kw_only=True):
+    """What a watcher has to watch after a scan; see JobReport."""
+
+    directories: frozenset[str]
+    repositories: tuple[str, ...]
+    linked: Mapping[str, Stamp]
+
+
+class JobMemory(Struct, frozen=True, kw_only=True):
+    """What a job leaves for the next one on the same workspace, in the same process: valid while its publication stands."""
+
+    scan: ScanMemory
+    watch_list: WatchList
+    generation: int
+    published_at: float
+    root: RootIdentity
+
+
+class ScannedTree(Struct, frozen=True):
+    """What a scan found, and what a later partial scan needs of it: None where only a whole scan will do."""
+
+    found: ScanResult | PartialScan
+    memory: ScanMemory | None
+
+
+class TreeScan:
+    """The working tree of one job. Call `identify` first.
+
+    `previous` and `changed_directories` go together: the memory of an earlier job, and every directory in which anything has
+    changed since that job began (relative to the root, '' for itself). `changed_files` count as changed whatever their times
+    are. `lend` are limiters of which the caller holds a token and lends it while the file system does not answer.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        limits: IndexLimits,
+        blocking: BlockingCalls,
+        *,
+        previous: JobMemory | None,
+        changed_directories: frozenset[str] | None,
+        changed_files: frozenset[str],
+        lend: Sequence[trio.CapacityLimiter],
+    ) -> None:
+        self._root = root
+        self._limits = limits
+        self._blocking = blocking
+        self._previous = previous
+        self._changed_directories = changed_directories
+        self._changed_files = changed_files
+        self._lend = lend
+        self._identity: RootIdentity | None = None
+
+    @property
+    def knows_changes(self) -> bool:
+        """Whether a partial scan may do."""
+        return self._changed_directories is not None and self._previous is not None
+
+    async def identify(self) -> None:
+        """Notes which directory the root is. Raises ProjectNotFound where it is gone or not the one of the earlier job."""
+        before = None if self._previous is None else self._previous.root
+        self._identity = await self._run(lambda _call: identify_root(self._root, before))
+
+    async def require_same_root(self) -> None:
+        """Raises ProjectNotFound where the root is not the directory that it was at `identify`."""
+        identity = self._identity
+        assert identity is not None
+        await self._run(lambda _call: require_same_root(self._root, identity))
+
+    async def head(self) -> Head:
+        """Returns the branch and commit that are checked out."""
+        return await self._run(lambda _call: read_head(str(self._root)))
+
+    async def scan(self, on_found: Callable[[int], None]) -> ScannedTree:
+        """Scans the whole tree. `on_found` is called in the event loop with the number of files found so far."""
+        token = trio.lowlevel.current_trio_token()
+        is_waited_for = True
+
+        def tell(count: int) -> None:
+            # The thread of a scan that was given up goes on for a while, and the job has ended by then.
+            if is_waited_for:
+                on_found(count)
+
+        try:
+            found, memory = await self._run(
+                lambda call: scan_and_remember(
+                    str(self._root),
+                    self._limits.rules,
+                    on_progress=lambda count: token.run_sync_soon(tell, count),
+                    is_cancelled=call.is_over,
+                )
+            )
+        finally:
+            is_waited_for = False
+        return ScannedTree(found, memory)
+
+    def can_be_partial(self, meta: IndexMeta) -> bool:
+        """Whether the index of `meta` is what the earlier job published, complete and by the rules of today."""
+        previous = self._previous
+        return (
+            previous is not None
+            and self._changed_directories is not None
+            and (previous.generation, previous.published_at) == (meta.generation, meta.published_at)
+            and meta.completeness == "complete"
+            and meta.rules_fingerprint == self._limits.fingerprint
+        )
+
+    async def scan_changed(self, manifest: StoredManifest) -> ScannedTree | None:
+        """Scans the changed directories alone; None where the changes can have moved what belongs elsewhere."""
+        previous, changed = self._previous, self._changed_directories
+        assert previous is not None
+        assert changed is not None
+        scanned = await self._run(
+            lambda call: scan_directories(
+                str(self._root), self._limits.rules, previous.scan, changed, manifest, is_cancelled=call.is_over
+            )
+        )
+        return None if scanned is None else ScannedTree(*scanned)
+
+    def compare(self, writer: IndexWriter, tree: ScannedTree) -> Changes:
+        """Returns what to read, skip and remove. Runs in a thread."""
+        if isinstance(tree.found, PartialScan):
+            return find_partial_changes(writer.manifest, tree.found, suspects=self._changed_files)
+        rules_changed = self._limits.fingerprint != writer.meta.rules_fingerprint
+        return find_changes(writer.manifest.whole(), tree.found, rules_changed=rules_changed, suspects=self._changed_files)
+
+    def watch_list(self, tree: ScannedTree) -> WatchList:
+        """Returns what is to be watched now: that of the earlier job, with what a partial scan has found instead."""
+        found = tree.found
+        linked = {file.path: file.stamp for file in found.linked}
+        if isinstance(found, ScanResult):
+            return WatchList(directories=frozenset(found.directories), repositories=found.repositories, linked=linked)
+        assert self._previous is not None
+        previous, gone = self._previous.watch_list, frozenset(found.gone)
+        directories = previous.directories
+        if gone:
+            directories = frozenset(path for path in directories if path not in gone and not is_below_any(path, gone))
+        kept = {
+            path: stamp
+            for path, stamp in previous.linked.items()
+            if path.rpartition("/")[0] not in found.listed and not is_below_any(path, gone)
+        }
+        # A repository that comes or goes makes the scan a whole one.
+        return WatchList(directories=directories | found.listed, repositories=previous.repositories, linked={**kept, **linked})
+
+    def remember(self, tree: ScannedTree, watch_list: WatchList, meta: IndexMeta) -> JobMemory | None:
+        """Returns what the next job may go by, after this one has published `meta`."""
+        if tree.memory is None or self._identity is None:
+            return None
+        return JobMemory(
+            scan=tree.memory,
+            watch_list=watch_list,
+            generation=meta.generation,
+            published_at=meta.published_at,
+            root=self._identity,
+        )
+
+    async def _run(self, work: Callable[[Call], T]) -> T:
+        return await self._blocking.run(work, self._root, patience=SCAN_PATIENCE_SECONDS, lend=self._lend)

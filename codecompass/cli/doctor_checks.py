@@ -1,0 +1,372 @@
+"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its state and a remedy.
+
+An unexpected exception in a check is a finding too. Nothing is changed, but for a probe file that is removed again.
+"""
+
+import os
+import platform
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass import __version__, amounts
+from codecompass.cli.invocation import Invocation
+from codecompass.errors import CodeCompassError, IndexDamaged
+from codecompass.store.filesystem import filesystem_of
+from codecompass.store.housekeeping import disk_usage, over_quota
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project, open_registry
+from codecompass.units import GIB, MIB
+from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_answers, encode_frame
+
+Status = Literal["ok", "warn", "fail"]
+
+LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "structlog", "tantivy", "tree-sitter", "trio")
+GRAMMAR_PACK: Final = "tree-sitter-language-pack"
+_MODULES: Final = {"google-re2": "re2", "tree-sitter": "tree_sitter"}
+
+LOW_DISK_BYTES: Final = 1 * GIB
+FULL_DISK_BYTES: Final = 100 * MIB
+MIN_WATCHES: Final = 65_536
+MIN_WATCH_INSTANCES: Final = 128
+MIN_OPEN_FILES: Final = 1024
+PROBE_DEADLINE_SECONDS: Final = 20.0
+INOTIFY: Final = Path("/proc/sys/fs/inotify")
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finding. `remedy` says what to do about it; empty where nothing is to be done."""
+
+    name: str
+    status: Status
+    message: str
+    remedy: str = ""
+
+
+def run_checks(invocation: Invocation) -> Iterator[Check]:
+    """Yields the findings: the program first, then the machine and the store, the projects last."""
+    try:
+        home = invocation.home
+        settings = Check(name="settings", status="ok", message="all configuration files can be read")
+    except CodeCompassError as error:
+        yield Check(name="settings", status="fail", message=error.message, remedy="correct the file or the variable")
+        return
+    checks: list[tuple[str, Callable[[], Check]]] = [
+        ("program", _program),
+        ("settings", lambda: settings),
+        ("libraries", _libraries),
+        ("grammars", _grammars),
+        ("worker", _worker),
+        ("git", _git),
+        ("data directory", lambda: _data_directory(home)),
+        ("file system", lambda: _filesystem(home)),
+        ("disk space", lambda: _disk_space(home)),
+        ("index size", lambda: _index_size(home, invocation.settings.storage.max_size)),
+        ("open files", _open_files),
+    ]
+    if sys.platform == "linux":
+        checks.append(("file watches", _watches))
+    checks.append(("registry", lambda: _registry(home)))
+    for name, check in checks:
+        yield _guarded(name, check)
+    for project in _projects(home):
+        own = _guarded("project settings", lambda project=project: _project_settings(invocation, project))  # type: ignore[misc]
+        if own.status != "ok":
+            yield own
+        yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
+
+
+def _guarded(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except CodeCompassError as error:
+        return Check(name=name, status="fail", message=error.message, remedy=str(error.data.get("remediation", "")))
+    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything, and finding that is the purpose
+        return Check(
+            name=name,
+            status="fail",
+            message=f"{type(error).__name__}: {error}",
+            remedy="reinstall: pip install --force-reinstall codecompass",
+        )
+
+
+def _program() -> Check:
+    versions = f"codecompass {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return Check(name="program", status="ok", message=versions)
+
+
+def _libraries() -> Check:
+    broken = []
+    versions = []
+    for name in LIBRARIES:
+        try:
+            import_module(_MODULES.get(name, name))
+            versions.append(f"{name} {metadata.version(name)}")
+        except (ImportError, metadata.PackageNotFoundError) as error:
+            broken.append(f"{name} ({error})")
+    if broken:
+        return Check(
+            name="libraries",
+            status="fail",
+            message=f"cannot be loaded: {', '.join(broken)}",
+            remedy="reinstall: pip install --force-reinstall codecompass",
+        )
+    return Check(name="libraries", status="ok", message=", ".join(versions))
+
+
+def _grammars() -> Check:
+    from codecompass.languages import SYMBOL_LANGUAGES
+    from codecompass.worker.parsing import Parsers
+
+    parsers = Parsers()
+    missing = [language for language in SYMBOL_LANGUAGES if parsers.get(language) is None]
+    version = metadata.version(GRAMMAR_PACK)
+    if missing:
+        return Check(
+            name="grammars",
+            status="warn",
+            message=f"no symbols for {', '.join(missing)}: the grammar cannot be loaded ({GRAMMAR_PACK} {version})",
+            remedy=f"pip install '{GRAMMAR_PACK}>=0.13,<1'; files of these languages are searchable as text meanwhile",
+        )
+    return Check(name="grammars", status="ok", message=f"all {len(SYMBOL_LANGUAGES)} languages ({GRAMMAR_PACK} {version})")
+
+
+def _worker() -> Check:
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "probe.py").write_text("def probe(): pass\n", encoding="utf-8")
+        batch = Batch(
+            root=os.fsencode(directory),
+            tasks=(FileTask("probe.py"),),
+            parse=True,
+            max_file_bytes=1 * MIB,
+            max_line_characters=1000,
+            parse_cpu_seconds=PROBE_DEADLINE_SECONDS,
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "codecompass.worker"],
+            input=encode_frame(batch),
+            capture_output=True,
+            timeout=PROBE_DEADLINE_SECONDS,
+            check=False,
+            # As the pool starts it: modules in the current directory must not be imported instead of ours.
+            env={**os.environ, "PYTHONSAFEPATH": "1"},
+            cwd="/",
+        )
+    if done.returncode == 0 and any(isinstance(answer, FileSymbols) and answer.symbols for answer in decode_answers(done.stdout)):
+        return Check(name="worker", status="ok", message="a worker process reads and parses a file")
+    last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return Check(
+        name="worker",
+        status="fail",
+        message=f"a worker process ends with status {done.returncode}: {last}",
+        remedy="nothing can be indexed; reinstall, or report what this says",
+    )
+
+
+def _git() -> Check:
+    try:
+        done = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=PROBE_DEADLINE_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return Check(
+            name="git",
+            status="warn",
+            message="git cannot be run, so files that git tracks but a rule ignores are left out",
+            remedy="install git and have it on the PATH",
+        )
+    return Check(name="git", status="ok", message=done.stdout.strip().removeprefix("git version "))
+
+
+def _data_directory(home: HomeLayout) -> Check:
+    name, root = "data directory", home.root
+    existing = next((directory for directory in (root, *root.parents) if directory.exists()), Path("/"))
+    try:
+        with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=existing):
+            pass
+    except OSError as error:
+        return Check(
+            name=name,
+            status="fail",
+            message=f"{existing} cannot be written: {error.strerror}",
+            remedy="make it writable, or set CODECOMPASS_HOME to another place",
+        )
+    if existing != root:
+        return Check(name=name, status="ok", message=f"{root} (made when first needed)")
+    mode = stat.S_IMODE(root.stat().st_mode)
+    if mode & 0o077:
+        return Check(
+            name=name,
+            status="warn",
+            message=f"{root} can be read by others (mode {mode:o}), and the index holds the text of your files",
+            remedy=f"chmod 700 {root}",
+        )
+    return Check(name=name, status="ok", message=f"{root}, {amounts.size(disk_usage(root))}")
+
+
+def _filesystem(home: HomeLayout) -> Check:
+    found = filesystem_of(home.root)
+    if found.is_network:
+        return Check(
+            name="file system",
+            status="fail",
+            message=f"{home.root} lies on a network file system ({found.type} at {found.mount_point}), where locks "
+            "do not hold and an index gets damaged",
+            remedy="set CODECOMPASS_HOME to a directory on a local disk",
+        )
+    return Check(name="file system", status="ok", message=found.type or "not known")
+
+
+def _disk_space(home: HomeLayout) -> Check:
+    existing = next((directory for directory in (home.root, *home.root.parents) if directory.exists()), Path("/"))
+    free = shutil.disk_usage(existing).free
+    status: Status = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
+    remedy = "" if status == "ok" else "free space, run: codecompass projects gc, or set CODECOMPASS_HOME to another disk"
+    return Check(name="disk space", status=status, message=f"{amounts.size(free)} free", remedy=remedy)
+
+
+def _index_size(home: HomeLayout, max_bytes: int) -> Check:
+    used = disk_usage(home.root)
+    sizes = ((project.name, disk_usage(home.project(project.project_id).root)) for project in _projects(home))
+    report = over_quota(used, max_bytes, sizes)
+    allowed = f"of {amounts.size(max_bytes)} allowed" if max_bytes else "and no limit"
+    if not report:
+        return Check(name="index size", status="ok", message=f"{amounts.size(used)} {allowed}")
+    return Check(
+        name="index size",
+        status="warn",
+        message=report,
+        remedy="codecompass projects gc, codecompass projects remove NAME, or raise storage.max_size",
+    )
+
+
+def _open_files() -> Check:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < MIN_OPEN_FILES:
+        return Check(
+            name="open files",
+            status="warn",
+            message=f"a process may open only {soft} files",
+            remedy=f"ulimit -n {MIN_OPEN_FILES * 4}",
+        )
+    return Check(name="open files", status="ok", message="unlimited" if soft == resource.RLIM_INFINITY else f"{soft:,}")
+
+
+def _watches() -> Check:
+    watches = int((INOTIFY / "max_user_watches").read_text())
+    instances = int((INOTIFY / "max_user_instances").read_text())
+    low = [
+        f"sysctl -w fs.inotify.{name}={least}"
+        for name, value, least in (
+            ("max_user_watches", watches, MIN_WATCHES),
+            ("max_user_instances", instances, MIN_WATCH_INSTANCES),
+        )
+        if value < least
+    ]
+    return Check(
+        name="file watches",
+        status="warn" if low else "ok",
+        message=f"{watches:,} directories, {instances:,} watchers"
+        + ("; beyond that, changes are found by looking again" if low else ""),
+        remedy=f"as root: {'; '.join(low)}" if low else "",
+    )
+
+
+def _registry(home: HomeLayout) -> Check:
+    if not home.registry.exists():
+        return Check(name="registry", status="ok", message="none yet")
+    with open_registry(home) as registry:
+        (verdict,) = registry.rows("PRAGMA quick_check(1)")[0]
+        projects = registry.projects()
+    if verdict != "ok":
+        return Check(
+            name="registry",
+            status="fail",
+            message=f"{home.registry} is damaged: {verdict}",
+            remedy=f"mv {home.registry} {home.registry}.damaged; indexes are found again, only project names are lost",
+        )
+    return Check(name="registry", status="ok", message=amounts.count(len(projects), "project"))
+
+
+def _projects(home: HomeLayout) -> tuple[Project, ...]:
+    if not home.registry.exists():
+        return ()
+    try:
+        with open_registry(home) as registry:
+            return registry.projects()
+    except CodeCompassError:
+        return ()  # reported by the check of the registry
+
+
+def _project_settings(invocation: Invocation, project: Project) -> Check:
+    name, path = "project settings", str(project.root)
+    refused = invocation.load(project.root).refused
+    if refused:
+        return Check(name=name, status="warn", message=" ".join(refused), remedy="codecompass config show --workspace " + path)
+    return Check(name=name, status="ok", message=f"{path}: used as written")
+
+
+def _project(home: HomeLayout, project: Project) -> Check:
+    from codecompass.cli.project_state import project_state
+    from codecompass.store.verification import verify_index
+
+    name = "project"
+    state = project_state(home, project)
+    path = str(project.root)
+    match state.name:
+        case "root_missing":
+            return Check(name=name, status="warn", message=f"{path} is gone", remedy="codecompass projects gc")
+        case "not_indexed":
+            return Check(name=name, status="ok", message=f"{path}: not indexed yet")
+        case "newer":
+            return Check(
+                name=name,
+                status="fail",
+                message=f"{path}: its index was written by a newer codecompass",
+                remedy="upgrade this program, or set CODECOMPASS_HOME to a store of its own",
+            )
+        case "reindex_required" | "damaged":
+            cause = "was written by an older codecompass" if state.name == "reindex_required" else "cannot be read"
+            return Check(
+                name=name,
+                status="fail",
+                message=f"{path}: its index {cause}",
+                remedy=f"codecompass index --force --workspace {path}",
+            )
+        case "indexing":
+            return Check(name=name, status="ok", message=f"{path}: being indexed right now")
+        case "partial":
+            return Check(
+                name=name,
+                status="warn",
+                message=f"{path}: indexing was interrupted",
+                remedy=f"codecompass sync --workspace {path}",
+            )
+        case "ready":
+            try:
+                verify_index(home.project(project.project_id), project.project_id, _at_full_pace)
+            except IndexDamaged as error:
+                return Check(
+                    name=name,
+                    status="fail",
+                    message=f"{path}: {error.message}",
+                    remedy=f"codecompass index --force --workspace {path}",
+                )
+            files = 0 if state.meta is None else state.meta.file_count
+            unreadable = "" if os.access(project.root, os.R_OK | os.X_OK) else "; its directory cannot be read"
+            return Check(
+                name=name,
+                status="warn" if unreadable else "ok",
+                message=f"{path}: {amounts.count(files, 'file')}{unreadable}",
+            )
+
+
+def _at_full_pace(_n_bytes: int) -> None:
+    """Does not pause between reads: the user waits for the result."""

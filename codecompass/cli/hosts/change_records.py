@@ -1,0 +1,161 @@
+"""What `setup` has changed in which file, kept until it is undone.
+
+A change is one place in a text: `wrote` stands where `replaced` stood. While the rest of the file stays the same, putting
+`replaced` back gives the file as it was, to the byte, whatever its format. Where the user has changed other parts since, the
+place is found by its text. What has to hold then is checked in `reversible_edit.py`.
+"""
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.errors import PermissionDenied
+from codecompass.store.layout import HomeLayout, make_private_directory, not_writable, replace_file
+
+_CONTEXT: Final = 60
+"""Characters on either side that tell a short insertion from the same text elsewhere."""
+
+_MADE: Final = "directories"
+"""The file that names the directories made for the changes, outermost first."""
+
+
+class Splice(Struct, frozen=True, kw_only=True):
+    """`wrote` at `offset` (characters) of a text, in the place of `replaced`; `before` and `behind` stand around it."""
+
+    offset: int
+    wrote: str
+    replaced: str
+    before: str
+    behind: str
+
+    def undone_at(self, text: str, offset: int) -> str:
+        """Returns the text with `replaced` put back; `offset` is where `wrote` begins."""
+        return text[:offset] + self.replaced + text[offset + len(self.wrote) :]
+
+    def found_in(self, text: str) -> int | None:
+        """Returns the offset of `wrote` in a text that has changed since, None where it is not certain."""
+        for length in (_CONTEXT, _CONTEXT // 4, 0):
+            front = self.before[max(0, len(self.before) - length) :] if length else ""
+            wanted = front + self.wrote + self.behind[:length]
+            if self.wrote and text.count(wanted) == 1:
+                return text.index(wanted) + len(front)
+        return None
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What was done to one file. "State" is the value at the place of the change, as canonical JSON."""
+
+    path: str
+    splice: Splice
+    digest: str
+    """Of the whole text after the change."""
+    state: str
+    """After the change."""
+    state_before: str | None
+    n_sections: int
+    """How many of the objects that enclose the place existed before."""
+    existed: bool
+    """False where setup made the file."""
+    directories: tuple[str, ...] = ()
+    """Those that setup made, outermost first."""
+    has_backup: bool = False
+
+
+def splice(before: str, after: str) -> Splice:
+    """Returns the one place in which two texts differ."""
+    start = 0
+    shortest = min(len(before), len(after))
+    while start < shortest and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    stop, stop_before = len(after) - end, len(before) - end
+    return Splice(
+        offset=start,
+        wrote=after[start:stop],
+        replaced=before[start:stop_before],
+        before=after[max(0, start - _CONTEXT) : start],
+        behind=after[stop : stop + _CONTEXT],
+    )
+
+
+def digest(text: str) -> str:
+    """Returns the SHA-256 of a text in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """Returns a value as JSON; equal values give equal texts."""
+    return msgspec.json.encode(value, order="sorted", enc_hook=str).decode()
+
+
+class ChangeRecords:
+    """The changes that are not undone, one JSON file each. `kind` distinguishes several changes of one file."""
+
+    def __init__(self, home: HomeLayout) -> None:
+        self._home = home
+
+    def of(self, path: Path, kind: str) -> Change | None:
+        """Returns the change of a file, None where there is none that can be read."""
+        try:
+            return msgspec.json.decode(self._place(path, kind).read_bytes(), type=Change)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def open(self) -> None:
+        """Makes the directory of the records. Raises PermissionDenied where it cannot be written."""
+        made = [str(each) for each in reversed((self._home.hosts, *self._home.hosts.parents)) if not each.exists()]
+        make_private_directory(self._home.hosts)
+        if not os.access(self._home.hosts, os.W_OK):
+            raise PermissionDenied(
+                f"{self._home.hosts} cannot be written, so the change could not be undone. Make it writable and run again.",
+                path=str(self._home.hosts),
+            )
+        if made:
+            replace_file(self._home.hosts / _MADE, msgspec.json.encode(made))
+
+    def keep(self, path: Path, kind: str, change: Change) -> None:
+        """Writes the change of a file, over an earlier one. Raises PermissionDenied."""
+        self.open()
+        try:
+            replace_file(self._place(path, kind), msgspec.json.encode(change))
+        except OSError as error:
+            raise not_writable(self._home.hosts, error) from error
+
+    def forget(self, path: Path, kind: str) -> None:
+        """Removes the change of a file, and the directory where it was the last one."""
+        try:
+            self._place(path, kind).unlink(missing_ok=True)
+        except OSError as error:
+            raise not_writable(self._home.hosts, error) from error
+        if not self.paths():
+            self._remove_directories()
+
+    def paths(self) -> tuple[str, ...]:
+        """Returns the files that hold a change of ours."""
+        try:
+            names = sorted(self._home.hosts.glob("*.json"))
+            return tuple(sorted({msgspec.json.decode(name.read_bytes(), type=Change).path for name in names}))
+        except (OSError, msgspec.DecodeError):
+            return ()
+
+    def _remove_directories(self) -> None:
+        """Removes the directories that were made for the records, as far as they are empty."""
+        made: list[str] = [str(self._home.hosts)]
+        record = self._home.hosts / _MADE
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            made = msgspec.json.decode(record.read_bytes(), type=list[str])
+        with contextlib.suppress(OSError):
+            record.unlink(missing_ok=True)
+            for directory in reversed(made):
+                Path(directory).rmdir()
+
+    def _place(self, path: Path, kind: str) -> Path:
+        name = hashlib.sha256(f"{kind}\0{os.path.realpath(path)}".encode(errors="surrogateescape")).hexdigest()[:24]
+        return self._home.hosts / f"{name}.json"

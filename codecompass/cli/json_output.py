@@ -1,0 +1,115 @@
+"""What commands print as JSON besides the replies of tools."""
+
+from msgspec import Struct
+
+from codecompass.errors import ErrorBody
+
+
+class ErrorReport(Struct, frozen=True):
+    """Printed instead of an answer."""
+
+    error: ErrorBody
+
+
+class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A project as `--json` prints it. Times are ISO 8601 in UTC, sizes in bytes.
+
+    `residency` is `live` while a server has its index open, `on_disk` where there is one, and left out where there is none.
+    """
+
+    project_id: str
+    name: str
+    repo_root: str
+    state: str
+    residency: str = ""
+    is_default: bool = False
+    auto_discovered: bool = False
+    file_count: int = 0
+    symbol_count: int = 0
+    disk_bytes: int
+    last_indexed_at: str = ""
+    last_used_at: str
+    created_at: str
+
+
+class ProjectList(Struct, frozen=True):
+    """All projects by directory."""
+
+    projects: tuple[ProjectEntry, ...]
+
+
+class Removal(Struct, frozen=True, kw_only=True):
+    """What was removed, or with `dry_run` would be. `projects` are roots, `leftovers` directories of the store."""
+
+    projects: tuple[str, ...]
+    leftovers: tuple[str, ...] = ()
+    freed_bytes: int
+    dry_run: bool = False
+
+
+class ProjectName(Struct, frozen=True, kw_only=True):
+    """A project and its name."""
+
+    project_id: str
+    name: str
+    repo_root: str
+    is_default: bool = False
+
+
+class FinishedJob(Struct, frozen=True, kw_only=True):
+    """A finished job. `file_count` and `symbol_count` are of the whole index, the other counts of what the job did.
+
+    `quarantined` are files whose parse was killed; their text is indexed. `warnings` are sentences about what the scan could
+    not use. Times are ISO 8601 in UTC.
+    """
+
+    job_id: str
+    project_id: str
+    repo_root: str
+    status: str
+    mode: str
+    ref: str
+    generation: int
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    files_scanned: int
+    changed_files: int
+    files_written: int
+    files_removed: int
+    symbols_written: int
+    rows_written: int
+    documents_written: int
+    quarantined: tuple[str, ...]
+    duration_ms: int
+    created_at: str
+    finished_at: str
+    warnings: tuple[str, ...] = ()
+
+
+class PlannedFile(Struct, frozen=True):
+    """A file that would be indexed. Size in bytes."""
+
+    path: str
+    size: int
+    language: str
+
+
+class LeftOutFile(Struct, frozen=True):
+    """A file that would not be indexed, and why."""
+
+    path: str
+    reason: str
+    size: int
+
+
+class IndexPlan(Struct, frozen=True, kw_only=True):
+    """What a dry run found. Files left out by rules are only counted; a directory counts as one."""
+
+    repo_root: str
+    files: tuple[PlannedFile, ...]
+    skipped: tuple[LeftOutFile, ...]
+    total_bytes: int
+    ignored_files: int
+    ignored_directories: int
+    warnings: tuple[str, ...]

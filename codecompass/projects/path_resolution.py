@@ -1,0 +1,192 @@
+"""From a path that somebody named to the project that it belongs to, within the allowed roots.
+
+The real path is found first. Outside of the allowed roots nothing else is read, so that nobody learns whether a path there
+exists. Which directory above a path is the project is the rule of `projects/detection.py`.
+"""
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.actors.async_registry import AsyncRegistry
+from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.projects.detection import DISK_ROOT, WORKING_PLACES, SourceName, project_root
+from codecompass.projects.errors import gone, missing, no_project_path, not_allowed
+from codecompass.projects.rules import RoutingRules
+from codecompass.scan.roots import git_root_between, marked_root
+from codecompass.store.evictions import Evictions
+from codecompass.store.registry import Project, Registry
+
+_MAX_LINKS: Final = 40
+"""How many symbolic links Linux follows in one path; more are a loop."""
+
+
+class PathFacts(Struct, frozen=True, kw_only=True):
+    """What the file system says of a path. `directory` is the path itself, or a file's directory; both are canonical.
+
+    `git_root` is the innermost git work tree at or above it, `marked` the project root that its markers give. Where
+    `is_allowed` is false, the rest is as for a path that does not exist.
+    """
+
+    path: Path
+    directory: Path
+    is_allowed: bool = True
+    exists: bool = False
+    is_directory: bool = False
+    git_root: Path | None = None
+    marked: Path | None = None
+
+
+def is_absolute(path: str) -> bool:
+    """Returns whether `path` means the same whatever the current directory is. Does not read the disk."""
+    return path.startswith(("/", "~/")) or path == "~"
+
+
+def is_within(path: Path, roots: Sequence[Path]) -> bool:
+    """Returns whether the canonical `path` is one of `roots` or below one, by whole components. No roots allow all."""
+    return not roots or any(path.is_relative_to(root) for root in roots)
+
+
+def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], call: Call) -> PathFacts:
+    """Returns the facts of `path`, which may be relative or anything else that a client sends. Blocking.
+
+    Markers in directories of `never` do not count. Raises FileSystemUnresponsive where earlier calls still wait for the same
+    file system.
+    """
+    try:
+        # `~user` would ask the system who its users are; only the server's own home has a short name.
+        real = _real_path(os.path.expanduser(path) if is_absolute(path) else path, call)
+    except (ValueError, OSError):
+        # Relative without a current directory, a NUL, characters that no file system can write: no path of this machine.
+        return PathFacts(path=DISK_ROOT, directory=DISK_ROOT, is_allowed=not allowed)
+    if not is_within(real, allowed):
+        return PathFacts(path=real, directory=real, is_allowed=False)
+    try:
+        call.enter(str(real))
+        # One stat() call: with two, a path that comes and goes in between would be neither a directory nor missing.
+        is_directory = stat.S_ISDIR(os.stat(real).st_mode)
+    except (ValueError, OSError):
+        return PathFacts(path=real, directory=real)
+    directory = real if is_directory else real.parent
+    # A file that is an allowed root itself must not open its directory.
+    return PathFacts(
+        path=real,
+        directory=directory,
+        is_allowed=is_within(directory, allowed),
+        exists=True,
+        is_directory=is_directory,
+        git_root=git_root_between(directory, DISK_ROOT),
+        marked=marked_root(directory, never),
+    )
+
+
+def _real_path(path: str, call: Call) -> Path:
+    """Returns the path without symbolic links, as `os.path.realpath` does, and enters each step into `call`."""
+    result = "/" if path.startswith("/") else os.getcwd()
+    pending = path.split("/")[::-1]
+    n_links = 0
+    while pending:
+        name = pending.pop()
+        if name == "..":
+            result = os.path.dirname(result)
+        elif name not in ("", "."):
+            step = os.path.join(result, name)
+            call.enter(step)
+            try:
+                target = os.readlink(step)
+            except OSError:  # no link, missing or not readable: the rest is taken as it is written
+                result = step
+                continue
+            n_links += 1
+            if n_links > _MAX_LINKS:
+                result = step
+                continue
+            if target.startswith("/"):
+                result = "/"
+            pending.extend(reversed(target.split("/")))
+    return Path(result)
+
+
+class NamedProject(Struct, frozen=True, kw_only=True):
+    """The project that a source names: its root, and its entry if it is registered. `is_evicted` where it was until evicted."""
+
+    source: SourceName
+    root: Path
+    project: Project | None
+    is_evicted: bool = False
+
+
+class PathResolver:
+    """Finds the projects of paths. One for a server; keeps no state."""
+
+    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, blocking: BlockingCalls) -> None:
+        self._rules = rules
+        self._registry = registry
+        self._blocking = blocking
+
+    async def inspect(self, path: str) -> PathFacts:
+        """Returns the facts of `path`. Raises FileSystemUnresponsive."""
+        allowed, never = await self._allowed(), self._rules.never
+        # Tells which file system may not answer; what is no path at all is found by `inspect_path`.
+        place = path if path.startswith("/") else str(self._rules.cwd or "/")
+        return await self._blocking.run(lambda call: inspect_path(path, allowed, never, call), place)
+
+    async def resolve(self, source: SourceName, path: str) -> NamedProject:
+        """Returns the project that `path` belongs to, or would make. Raises what `missing` and `not_allowed` return."""
+        facts = await self.inspect(path)
+        if not facts.is_allowed:
+            raise not_allowed(path)
+        if not facts.exists:
+            raise missing(source, path, facts.path)
+        return await self.resolve_facts(source, path, facts)
+
+    async def resolve_facts(self, source: SourceName, path: str, facts: PathFacts) -> NamedProject:
+        """Returns the project of an existing path. Raises WorkspaceNotAllowed where its root is outside of the allowed roots."""
+        nearest, evicted = await self._registry.run(_around, facts.directory)
+        allowed = await self._allowed()
+        known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
+        is_marked = source in WORKING_PLACES and facts.marked is not None and is_within(facts.marked, allowed)
+        found = project_root(
+            registered=max(known, key=lambda each: len(each.parts), default=None),
+            git_root=facts.git_root,
+            marked=facts.marked if is_marked else None,
+        )
+        root = facts.directory if found is None else found
+        if not is_within(root, allowed):
+            # Registered above the allowed roots: its answers would come from outside of them.
+            raise not_allowed(path)
+        project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
+        return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root)
+
+    async def require_present(self, project: Project) -> None:
+        """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
+        facts = await self.inspect(str(project.root))
+        if not facts.is_allowed:
+            raise not_allowed(project.name)
+        if not facts.is_directory or facts.path != project.root:
+            raise gone(f"project {project.name}", project.root)
+
+    async def check_project_path(self, path: str) -> None:
+        """Raises InvalidInput for a `?project_path=` that an HTTP transport answers with status 400.
+
+        Outside of the allowed roots nothing is said here: the call itself is refused then, whether or not the path exists.
+        """
+        facts = await self.inspect(path)
+        if not path.startswith("/") or (facts.is_allowed and not facts.exists):
+            raise no_project_path(path)
+
+    async def _allowed(self) -> tuple[Path, ...]:
+        """The roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default is allowed."""
+        if not self._rules.allowed_roots:
+            return ()
+        default = await self._registry.run(Registry.default)
+        return (*self._rules.allowed_roots, *self._rules.pinned, *(() if default is None else (default.root,)))
+
+
+def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
+    """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
+    return registry.containing(path), Evictions(registry).around(path)

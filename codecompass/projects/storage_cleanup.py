@@ -1,0 +1,148 @@
+"""Removes from the store, in the background, what is not needed any more and what exceeds the quota.
+
+    leftovers of removals and of unfinished first indexes             removed
+    discovered workspaces whose directory is gone                     evicted
+    over the quota: indexes of no project, then discovered            removed and evicted, the least recently used first,
+                    workspaces                                        until the store fits again
+
+Never removed: what the user registered, pinned or made the default, and what any process writes or has open. Where that alone
+exceeds the quota, no more workspaces are taken up, and status, health and doctor say so.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import structlog
+import trio
+from msgspec import Struct
+
+from codecompass.actors.async_registry import AsyncRegistry
+from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.errors import CodeCompassError
+from codecompass.projects.eviction import AutoWorkspaces
+from codecompass.projects.survey import is_gone
+from codecompass.store.housekeeping import Orphan, disk_usage, orphans, over_quota, remove_orphan
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project, Registry, reserve
+from codecompass.units import DAYS, HOURS, MINUTES
+
+ROUND_SECONDS: Final = 1 * MINUTES
+"""Between two rounds. A round costs one stat() call for each file of the store: 10 ms for a hundred workspaces."""
+
+HALF_MADE_SECONDS: Final = 1 * HOURS
+"""A first index that was not written to for so long is abandoned."""
+
+GONE_SECONDS: Final = 1 * DAYS
+"""A directory may be on a disk that is plugged in again tomorrow; one that is gone and unused for longer is given up."""
+
+
+class StorageState(Struct, frozen=True, kw_only=True):
+    """The size of the store after the last round. `max_bytes` 0 is no quota; `report` says what to do where it is exceeded."""
+
+    used_bytes: int = 0
+    max_bytes: int = 0
+    report: str = ""
+
+
+class _Contents(Struct, frozen=True, kw_only=True):
+    """What is on disk, in bytes. `sizes` and `gone` are by project id; `others` is the registry with its reserve."""
+
+    sizes: Mapping[str, int]
+    gone: frozenset[str]
+    orphans: tuple[Orphan, ...]
+    others: int
+
+    @property
+    def used_bytes(self) -> int:
+        """The size of the whole store."""
+        return sum(self.sizes.values()) + sum(orphan.n_bytes for orphan in self.orphans) + self.others
+
+
+class StorageCleanup:
+    """One for a server; several servers on one store do not disturb each other."""
+
+    def __init__(
+        self,
+        registry: AsyncRegistry,
+        auto_workspaces: AutoWorkspaces,
+        home: HomeLayout,
+        *,
+        max_bytes: int,
+        blocking: BlockingCalls,
+    ) -> None:
+        self._blocking = blocking
+        self._registry = registry
+        self._auto = auto_workspaces
+        self._home = home
+        self._max_bytes = max_bytes
+        self._limiter = trio.CapacityLimiter(1)
+        self._log = structlog.get_logger(__name__)
+        self.state = StorageState(max_bytes=max_bytes)
+
+    async def work(self) -> None:
+        """Cleans up once a round, for ever. After a failure the next round tries again."""
+        while True:
+            try:
+                await self.clean_up()
+            except (CodeCompassError, OSError) as error:
+                self._log.warning("store_not_looked_after", cause=str(error))
+            await trio.sleep(ROUND_SECONDS)
+
+    async def clean_up(self) -> StorageState:
+        """Removes what may be removed, and returns the state of the store then."""
+        projects = await self._registry.run(Registry.projects)
+        gone = frozenset([project.project_id for project in projects if await is_gone(self._blocking, project.root)])
+        found = await trio.to_thread.run_sync(self._read, projects, gone, limiter=self._limiter)
+        now = time.time()
+        used = found.used_bytes
+        for orphan in found.orphans:
+            if orphan.kind == "removed" or (orphan.kind == "half-made" and now - orphan.used_at > HALF_MADE_SECONDS):
+                used -= await self._remove(orphan)
+        for project in projects:
+            is_given_up = project.project_id in found.gone and now - project.last_used_at > GONE_SECONDS
+            if is_given_up and project.is_auto_discovered:
+                used -= await self._auto.evict(project)
+        if self._max_bytes and used > self._max_bytes:
+            used = await self._make_room(found, used, now)
+        sizes = ((project.name, found.sizes[project.project_id]) for project in projects)
+        report = over_quota(used, self._max_bytes, sizes)
+        if report and not self.state.report:
+            self._log.warning("store_over_quota", used_bytes=used, max_bytes=self._max_bytes)
+        self._auto.is_full = bool(report)
+        self.state = StorageState(used_bytes=used, max_bytes=self._max_bytes, report=report)
+        return self.state
+
+    async def _make_room(self, found: _Contents, used: int, now: float) -> int:
+        for orphan in sorted(found.orphans, key=lambda each: each.used_at):
+            # Not at once: if the registry was lost, the next question about the project makes its index useful again.
+            if used > self._max_bytes and orphan.kind == "unknown" and now - orphan.used_at > GONE_SECONDS:
+                used -= await self._remove(orphan)
+        for project in await self._auto.least_recently_used():
+            if used > self._max_bytes and found.sizes.get(project.project_id):
+                used -= await self._auto.evict(project)
+        return used
+
+    async def _remove(self, orphan: Orphan) -> int:
+        freed = await trio.to_thread.run_sync(remove_orphan, orphan, limiter=self._limiter)
+        self._log.info("leftover_removed", path=str(orphan.path), kind=orphan.kind, freed_bytes=freed)
+        return freed
+
+    def _read(self, projects: tuple[Project, ...], gone: frozenset[str]) -> _Contents:
+        sizes: dict[str, int] = {
+            project.project_id: disk_usage(self._home.project(project.project_id).root) for project in projects
+        }
+        return _Contents(
+            sizes=sizes,
+            gone=gone,
+            orphans=orphans(self._home, frozenset(sizes)),
+            others=_size(self._home.registry) + _size(reserve(self._home.registry)),
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

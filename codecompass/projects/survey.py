@@ -1,0 +1,163 @@
+"""What a server knows of all registered projects without asking their workspaces: read in the background, published whole.
+
+Health and metrics use the last published result, so that they never wait for a disk.
+"""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.actors.async_registry import AsyncRegistry
+from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.jobs import Interruption
+from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.protocol.metadata import SchemaStatus
+from codecompass.store.index import IndexMeta
+from codecompass.store.job_log import JobLog, JobRecord
+from codecompass.store.layout import HomeLayout
+from codecompass.store.peek import Peek, peek
+from codecompass.store.registry import Project, Registry
+from codecompass.units import SECONDS
+
+GRAMMAR_PACK: Final = "tree_sitter_language_pack"
+SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
+"""Grammars that the pack takes from packages of their own, by language."""
+
+PRESENCE_SECONDS: Final = 2 * SECONDS
+"""How long a file system may take to say whether the root of a project exists."""
+
+
+class SurveyedProject(Struct, frozen=True, kw_only=True):
+    """A registered project, as its index on disk and the log of jobs describe it."""
+
+    project: Project
+    schema_status: SchemaStatus
+    current_schema_version: int
+    """Of the index on disk; 0 without one."""
+    meta: IndexMeta | None = None
+    """None without a readable index."""
+    active_job: JobRecord | None = None
+    is_elsewhere: bool = False
+    """Whether another process runs the active job."""
+    interruption: Interruption | None = None
+    """How the last job ended, where it was interrupted."""
+    exists: bool = True
+    """False where the root directory is gone."""
+
+
+class ProjectJobs(Struct, frozen=True):
+    """A project and what the registry says of its jobs, whichever process they run in."""
+
+    project: Project
+    active_job: JobRecord | None
+    interruption: Interruption | None
+
+
+class SurveyResult(Struct, frozen=True, kw_only=True):
+    """What the last survey found. Where the registry could not be read, `registry_error` says why, and `projects` are those of
+    the survey before."""
+
+    projects: tuple[SurveyedProject, ...] = ()
+    registry_error: str = ""
+    missing_grammars: tuple[str, ...] = ()
+
+
+class ProjectSurvey:
+    """Surveys all projects. One for a server; a survey costs a few stat() calls a project, and more where its index changed."""
+
+    def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
+        self._blocking = blocking
+        self._registry = registry
+        self._home = home
+        self._limiter = trio.CapacityLimiter(1)
+        self._seen: Mapping[str, Peek] = {}
+        self._latest = SurveyResult()
+        self._missing_grammars: tuple[str, ...] | None = None
+
+    async def refresh(self) -> SurveyResult:
+        """Surveys all projects now. Never raises: what cannot be read is part of the result."""
+        if self._missing_grammars is None:
+            self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
+        try:
+            await self._registry.run_jobs(JobLog.recover, self._home)
+            projects = await self._registry.run(_projects_with_jobs)
+            gone = {each.project.project_id for each in projects if await is_gone(self._blocking, each.project.root)}
+            known = await trio.to_thread.run_sync(lambda: self._read(projects, gone), limiter=self._limiter)
+        except CodeCompassError as error:
+            self._latest = SurveyResult(
+                projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
+            )
+        else:
+            self._latest = SurveyResult(projects=known, missing_grammars=self._missing_grammars)
+        return self._latest
+
+    def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
+        """Blocking."""
+        seen: dict[str, Peek] = {
+            each.project.project_id: peek(self._home.project(each.project.project_id), self._seen.get(each.project.project_id))
+            for each in projects
+        }
+        self._seen = seen
+        return tuple(
+            _surveyed(each, seen[each.project.project_id], exists=each.project.project_id not in gone) for each in projects
+        )
+
+
+async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
+    """Returns whether the root of a project does not exist any more; false where its file system does not answer."""
+    try:
+        return not await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
+    except FileSystemUnresponsive:
+        return False
+
+
+def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
+    """Returns all projects by root."""
+    jobs = JobLog(registry)
+    active, interruptions = jobs.all_active(), jobs.all_interruptions()
+    return tuple(
+        ProjectJobs(project, active.get(project.project_id), interruptions.get(project.project_id))
+        for project in registry.projects()
+    )
+
+
+def _surveyed(entry: ProjectJobs, seen: Peek, *, exists: bool) -> SurveyedProject:
+    job = entry.active_job
+    return SurveyedProject(
+        project=entry.project,
+        schema_status=seen.found.status,
+        current_schema_version=seen.found.current_schema_version,
+        meta=seen.meta,
+        active_job=job,
+        is_elsewhere=job is not None and job.process.pid != os.getpid(),
+        interruption=entry.interruption,
+        exists=exists,
+    )
+
+
+def missing_grammars() -> tuple[str, ...]:
+    """Returns the languages whose grammar is not installed, without loading any. Blocking."""
+    spec = find_spec(GRAMMAR_PACK)
+    places = [] if spec is None else spec.submodule_search_locations or []
+    bound = {entry.name.partition(".")[0] for place in places for entry in _bindings(place)}
+    if not bound:
+        return SYMBOL_LANGUAGES
+    return tuple(
+        language
+        for language in SYMBOL_LANGUAGES
+        if language not in bound and (language not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[language]) is None)
+    )
+
+
+def _bindings(place: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(Path(place) / "bindings") as entries:
+            return list(entries)
+    except OSError:
+        return []

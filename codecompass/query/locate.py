@@ -1,0 +1,223 @@
+"""`locate_symbol`: where a name is defined, or imported where the kind `use` is asked for; what stands at a line."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import LocateSymbolReply, NextAction
+from codecompass.protocol.requests import LocateSymbol
+from codecompass.query.exact_names import (
+    MAX_NAMESAKES,
+    NamedDefinition,
+    NameMatch,
+    allowed,
+    find_exactly,
+    is_handle,
+    ordered,
+    outdated,
+    symbol_of_handle,
+)
+from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
+from codecompass.query.intent import listed
+from codecompass.query.locations import AskedLines, asked_lines, places_of_lines
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
+from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.outline import import_name
+from codecompass.query.path_globs import relative_request
+from codecompass.query.query_words import name_parts
+from codecompass.query.ranking import KIND_WEIGHT
+from codecompass.query.search import TIME_WAS_UP
+from codecompass.query.search_hits import Hit, RankedPlace, Signals
+from codecompass.query.shaping import Shape, ranking_reasons, shape
+from codecompass.scan.path_roles import role_of
+from codecompass.store.index import Snapshot
+from codecompass.store.rows import ImportRow, IndexedFile
+from codecompass.store.text import Filter
+
+IMPORT_LIMIT: Final = 2000
+ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
+ONLY_TESTS: Final[frozenset[SymbolKind]] = frozenset({"test"})
+MAX_TITLE_WORDS: Final = 20
+SEARCH_INSTEAD_LIMIT: Final = 5
+
+MAX_GUESSES: Final = 3
+"""Hits of an answer that has only names like the one asked for: more would only look like an answer."""
+
+GUESSES: Final[frozenset[NameMatch]] = frozenset({"similar"})
+SURE_MATCHES: Final[frozenset[NameMatch]] = frozenset({"exact", "case"})
+
+
+def locate_symbol(
+    snapshot: Snapshot,
+    request: LocateSymbol,
+    state: AnswerState,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
+) -> LocateSymbolReply:
+    """Returns the definitions that the name may mean, the most likely first; none is an empty answer, not an error.
+
+    The name may be a `symbol_id`, or the place of a line (`src/x.py:120`). Guesses are marked as such; where there is nothing
+    better there are few of them, and a warning. `is_expired` is asked between the readings of the name.
+
+    Raises SymbolNotFound for a `symbol_id` that means nothing any more.
+    """
+    limit = request.limit or options.default_limit
+    request = relative_request(request, state.workspace)
+    where = index_filter(snapshot, request.language, request.path)
+    kinds = symbol_kinds(request.kind)
+    found, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
+    is_partial = is_expired()
+    if is_partial:
+        warnings = (*warnings, TIME_WAS_UP)
+    shown = found[:limit]
+    page = shape(
+        snapshot,
+        shown,
+        Shape(
+            detail_level=request.detail_level,
+            compact=request.compact,
+            with_content=request.project_id is not None,
+            answers=options.answers,
+            with_docs=request.docs,
+            max_bytes=options.result_bytes(request.limit),
+        ),
+    )
+    level = request.ranking_explain_level or options.ranking_explain_level
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=is_partial)
+    return LocateSymbolReply(
+        results=page.results,
+        total_candidates=len(found),
+        suggested_next_actions=_next_actions(request, limit, is_cut=page.is_cut, is_empty=not shown),
+        metadata=msgspec.structs.replace(
+            metadata,
+            safety_limit_applied=page.is_cut,
+            ranking_reasons=ranking_reasons(shown[: len(page.results)], level),
+        ),
+    )
+
+
+def _found(
+    snapshot: Snapshot,
+    request: LocateSymbol,
+    root: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    is_expired: Callable[[], bool],
+) -> tuple[list[Hit], tuple[str, ...]]:
+    """All hits in their order, and what has to be said of them."""
+    if kinds == ONLY_IMPORTS:
+        imports = _imports(snapshot, request.name, where)
+        warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
+        return [Hit(place=place, match="exact") for place in imports], warnings
+    asked = asked_lines(request.name)
+    places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
+    if places:
+        return [Hit(place=place, match="exact") for place in places], _of_short_files(asked, places)
+    known = symbol_of_handle(snapshot, request.name)
+    named = (
+        [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
+    )
+    if not named and kinds == ONLY_TESTS:
+        named = _tests_titled(snapshot, request.name, where)
+    matches = {NAME_MATCH[each.reading] for each in named}
+    if is_handle(request.name) and not matches & SURE_MATCHES:
+        raise outdated(request.name)
+    if matches == GUESSES:
+        named = named[:MAX_GUESSES]
+    shown = [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
+    return shown, _of_names(snapshot, request, where, kinds, matches)
+
+
+def _of_names(
+    snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
+) -> tuple[str, ...]:
+    if matches and matches != GUESSES:
+        return ()
+    name = well_formed(request.name).strip()
+    filtered = () if matches else filter_warnings(snapshot, where, request.language, request.path, request.kind)
+    if filtered:
+        return filtered
+    is_filtered = kinds is not None or request.language is not None or request.path is not None
+    elsewhere = len(find_exactly(snapshot, name)) if is_filtered else 0
+    if elsewhere:
+        return (f"{elsewhere} of this name are left out by kind, language or path: {listed((name,))}",)
+    found = "; these are only similar" if matches else ""
+    return (f"no symbol of this name: {listed((name,))}{found}. search_code looks for it in all text.",)
+
+
+def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
+    if asked is None or places[0].asked_first == asked.first:
+        return ()
+    return (f"{places[0].file.path} has {places[0].file.line_count} lines; the last one is shown",)
+
+
+def _place(named: NamedDefinition, index: int) -> RankedPlace:
+    row = named.row
+    base = READING_SCORE[named.reading]
+    return RankedPlace(
+        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
+        line_start=row.line_start,
+        line_end=row.line_end,
+        # The order is already decided; the score only says how sure each reading of the name is.
+        score=20.0 * base / (1.0 + 0.05 * index),
+        signals=Signals(
+            exact=1.0 if named.reading == "exact" else 0.0,
+            qualified=1.0 if named.reading == "qualified" else 0.0,
+            definition=base,
+            kind=KIND_WEIGHT[row.kind],
+        ),
+        symbol=row,
+    )
+
+
+def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
+    """Tests with all the words in their titles. Titles are not among the names that are searched by words."""
+    words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
+    rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
+    return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
+
+
+def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
+    """Where a name is imported: the last part is what is taken, the parts before it belong to the module."""
+    parts = name_parts(well_formed(name))
+    if not parts:
+        return []
+    files = None if where.file_ids is None else frozenset(where.file_ids)
+    rows = [
+        row
+        for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT)
+        if (files is None or row.file_id in files) and _is_from(row, parts[:-1])
+    ]
+    indexed = snapshot.facts.indexed_files([row.file_id for row in rows])
+    rows = [row for row in rows if not where.languages or indexed[row.file_id].language in where.languages]
+    rows.sort(key=lambda row: (role_of(row.path).rank, row.path, row.line_start))
+    return [
+        RankedPlace(
+            file=indexed[row.file_id],
+            type="import",
+            line_start=row.line_start,
+            line_end=row.line_end,
+            score=20.0 / (1.0 + 0.05 * index),
+            signals=Signals(exact=1.0, kind=KIND_WEIGHT["use"]),
+            imported=import_name(row, indexed[row.file_id].language),
+        )
+        for index, row in enumerate(rows)
+    ]
+
+
+def _is_from(row: ImportRow, module: tuple[str, ...]) -> bool:
+    spec = name_parts(row.spec)
+    return not module or spec[-len(module) :] == module
+
+
+def _next_actions(request: LocateSymbol, limit: int, *, is_cut: bool, is_empty: bool) -> tuple[NextAction, ...]:
+    search = NextAction(tool="search_code", query=request.name, limit=SEARCH_INSTEAD_LIMIT)
+    if is_cut:
+        return (NextAction(tool="locate_symbol", name=request.name, limit=limit // 2 + 1), search)
+    return (search,) if is_empty else ()

@@ -1,0 +1,378 @@
+"""The lane of messages: where in the source the text stands that somebody pastes, whole or as a template.
+
+Always asked, whatever the intent: a message seldom looks like one. Candidates are the chunks that hold the most of its worth
+(rare words are worth more), wherever they are; their texts are then laid beside the message, in order of what they can give
+at most, until nothing can come above what was found.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import re2
+from msgspec import Struct
+
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.decode import well_formed
+from codecompass.query.enclosing_definitions import as_symbol, enclosing_symbol, narrowest
+from codecompass.query.message_alignment import Alignment, Wanted, align
+from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
+from codecompass.query.options import no_deadline
+from codecompass.query.query_words import STOP_WORDS
+from codecompass.query.search_hits import RankedPlace, Signals
+from codecompass.scan.path_roles import PathReader, is_history, role_of
+from codecompass.store.index import Snapshot
+from codecompass.store.schema import CHUNK_RECORD, index_tokens
+from codecompass.store.text import ChunkHit, Filter
+
+MIN_WORDS: Final = 3
+"""Words in a row that are no coincidence."""
+
+CANDIDATES: Final = 500
+LOOKED_AT: Final = 80
+COMPARED: Final = 20
+COMPARED_EXACT: Final = 12
+"""Chunks that are ranked by the words that they hold, whose text is looked into, and is laid beside the message: fewer where it
+stands there as it is."""
+
+LEAST_SHARE: Final = 0.4
+"""Share of a message's worth that a chunk must have."""
+
+HALF_SHOWN: Final = 0.7
+"""Of that, what one chunk must have in order: the rest may be behind the cut to the next."""
+
+ALL_OF_IT: Final = 0.999
+"""Of the worth of all words, summed in single precision."""
+
+LINES_AROUND: Final = 4
+"""Before and behind words that are side by side: what of a chunk is compared."""
+
+VALUE_WORDS: Final = 3
+"""Words that a value may have between two others, where only that tells that a text is worth comparing."""
+
+PLACEHOLDER_BRIEFLY: Final = r"(?:[$#%]?\{[^{}\n]*\}|%[\w$.]+|\$\w+|\\\([^\n]*\)|[\"'`][^\"'`\n]*[\"'`])"
+
+TELLING_WORTH: Final = 0.35
+"""Of two words side by side that say something; in the worth of a word that one text has."""
+
+SURE_FIT: Final = 0.85
+SURE_SHARE: Final = 0.35
+SURE_WORDS: Final = 4
+SURE_WORTH: Final = 0.5
+"""From where a place is where a message comes from that does not stand there character by character."""
+
+ROLE_WEIGHT: Final = 0.05
+"""What lies between product code and a test, of scores around 1."""
+
+MAX_SHOWN: Final = 3
+SAME_SCORE: Final = 0.25
+"""Places that come first, and by how much they may be worse than the best of them."""
+
+LINES_BEFORE: Final = 8
+LINES_AFTER: Final = 12
+"""Around the message, where the definition that it is in is long."""
+
+EDGE_LINES: Final = 3
+NEIGHBOUR_LINES: Final = 6
+MAX_JOINED: Final = 4
+"""A message that begins or ends so near to where a chunk was cut is compared again with lines of the next one."""
+
+SURROUNDING_WORTH: Final = 0.3
+"""Of a word that stands around the message, against one in it: to find candidates by."""
+
+UNKNOWN_WORTH: Final = 0.125
+"""Of a word that no text has as it is, but may have beside other letters; in the worth of a word that one text has."""
+
+
+class FoundMessage(Struct, frozen=True, kw_only=True):
+    """A place where a message, or what looks like it, stands. `chunk_start` is the first line of the chunk it was found in.
+
+    `is_sure` says that it is no chance, `is_exact` that the message stands there character by character.
+    """
+
+    file_id: int
+    chunk_start: int
+    line_start: int
+    line_end: int
+    focus: int
+    share: float
+    score: float
+    is_sure: bool
+    is_exact: bool
+
+
+def find_messages(
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    is_expired: Callable[[], bool] = no_deadline,
+) -> list[FoundMessage]:
+    """Returns where `text` stands in the source, best first; nothing for a name or a few words, nor where the time is up.
+
+    `is_expired` is asked before each piece of text that is looked into or compared, which take up to a millisecond each.
+    """
+    message = read_message(well_formed(text))
+    if message.word_count < MIN_WORDS:
+        return []
+    total = max(1, snapshot.text.document_frequency("record", CHUNK_RECORD))
+    worth = _token_worth(snapshot, message, total)
+    wanted = _wanted(message, worth, total)
+    if wanted.total <= 0.0:
+        return []
+    most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
+    # A template of so few words is never sure.
+    may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
+    least = LEAST_SHARE if may_be_template else ALL_OF_IT
+    chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
+    part_of = _part_finder(message, worth, wanted.unit)
+    exact: list[_Part] = []
+    others: list[_Part] = []
+    is_settled = False
+    for number in _in_order(snapshot, chunks.hits):
+        if is_expired():
+            return []
+        has_all = chunks.hits[number].score > most * ALL_OF_IT
+        if is_settled and (len(exact) >= COMPARED_EXACT or not has_all):
+            break
+        part = part_of(chunks.hits[number], chunks.text(number), has_all)
+        if part is not None:
+            (exact if part.is_exact else others).append(part)
+            is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
+    parts = exact[:COMPARED_EXACT]
+    if not is_settled and may_be_template:
+        # A test or a document may only show what a template in product code makes.
+        others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
+        parts += others[: COMPARED - len(parts)]
+    found = []
+    for part in parts:
+        if is_expired():
+            return []
+        alignments = align(wanted, read_source(part.text), LEAST_SHARE * HALF_SHOWN)
+        found += [(part.hit, alignment.moved(part.lines_before)) for alignment in alignments]
+    found.sort(key=lambda item: (-item[1].score, item[0].file_id, item[0].line_start))
+    return _ranked(snapshot, message, wanted, _joined(snapshot, wanted, found))
+
+
+def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
+    """The numbers of the chunks that are looked at. Where many hold as much, product code is looked at first."""
+    if len(hits) <= LOOKED_AT:
+        return range(len(hits))
+    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits}))
+    paths = PathReader()
+    ranks = {file_id: paths.role(file.path).rank for file_id, file in files.items()}
+    order = sorted(range(len(hits)), key=lambda number: (-round(hits[number].score, 3), ranks[hits[number].file_id]))
+    return order[:LOOKED_AT]
+
+
+class _Part(Struct, frozen=True):
+    """The lines of a chunk that are worth comparing, how many different pairs of words of the message are in them, and
+    whether all its words stand there one after the other."""
+
+    hit: ChunkHit
+    lines_before: int
+    text: str
+    pairs: int
+    is_exact: bool
+
+
+def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> Callable[[ChunkHit, str, bool], _Part | None]:
+    """Returns what gives the lines of a chunk around words that are side by side in the message too, or with a placeholder
+    between them. A text without such words is hardly one that the message comes from.
+
+    Takes a few microseconds a chunk, where the comparison takes 300.
+    """
+    tokens: list[str] = []
+    for piece in message.pieces:
+        if piece.before or not tokens or tokens[-1] != piece.token:
+            tokens.append(piece.token if piece.is_core and piece.token in worth else "")
+    pairs = [(one, other) for one, other in dict.fromkeys(pairwise(tokens)) if one and other]
+    telling = [pair for pair in pairs if worth[pair[0]] + worth[pair[1]] >= TELLING_WORTH * unit] or pairs
+    # The escape of a line break adds its letter to the word behind it.
+    patterns = [rf"{one}[\W_]+n?{other}" for one, other in telling]
+    for number, token in enumerate(tokens):
+        later = "|".join(dict.fromkeys(filter(None, tokens[number + 2 : number + 2 + VALUE_WORDS])))
+        if token and later:
+            patterns.append(rf"{token}[\W_]{{0,4}}{PLACEHOLDER_BRIEFLY}[\W_]*(?:{later})")
+    if not patterns:
+        return lambda hit, text, has_all: _Part(hit, 0, text, 0, is_exact=False)
+    compiled = _compiled("|".join(patterns))
+    words = index_tokens(message.core)
+    all_of_it = _compiled(r"[\W_]+".join(words)) if words else None
+
+    def find(hit: ChunkHit, text: str, has_all: bool) -> _Part | None:
+        data = text.encode()
+        spans = [found.span() for found in compiled.finditer(data)]
+        if not spans:
+            return None
+        pairs = len({data[first:last].lower() for first, last in spans})
+        first, last = spans[0][0], spans[-1][1]
+        for _ in range(LINES_AROUND):
+            first = data.rfind(b"\n", 0, max(0, first))
+            last = data.find(b"\n", last + 1) if last >= 0 else last
+        first = max(0, first + 1)
+        part = data[first : last if last >= 0 else len(data)]
+        is_exact = has_all and all_of_it is not None and all_of_it.search(part) is not None
+        return _Part(hit, data.count(b"\n", 0, first), part.decode(), pairs, is_exact)
+
+    return find
+
+
+def _compiled(pattern: str) -> "re2._Regexp":
+    """The pattern of tokens, which are letters and digits alone, whatever their case."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.never_capture = True
+    return re2.compile(pattern.encode(), options=options)
+
+
+def _is_product_code(snapshot: Snapshot, file_id: int) -> bool:
+    path = snapshot.facts.indexed_files([file_id])[file_id].path
+    return role_of(path).rank == 0 and not is_history(path)
+
+
+def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, float]:
+    """The inverse document frequency of each token of the message that some chunk has."""
+    worth = {}
+    for token in dict.fromkeys(piece.token for piece in message.pieces):
+        frequency = snapshot.text.document_frequency("body", token)
+        if frequency:
+            worth[token] = idf(frequency, total)
+    return worth
+
+
+def idf(frequency: int, total: int) -> float:
+    """Returns what it says that a chunk has a word that `frequency` of `total` chunks have."""
+    frequency = min(frequency, total)
+    return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
+
+
+def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
+    """Shares the worth of a token out among its words. What no text has can only be a value, and is not missed."""
+    unit = idf(1, total)
+    places: dict[str, list[int]] = {}
+    worths = []
+    core = 0.0
+    for number, piece in enumerate(message.pieces):
+        places.setdefault(piece.text, []).append(number)
+        known = worth.get(piece.token)
+        worths.append(UNKNOWN_WORTH * unit if known is None else known / piece.parts)
+        if piece.is_core and known is not None:
+            core += worths[-1]
+    return Wanted(places, worths, core, unit, message.pieces, message.core)
+
+
+def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total: int) -> dict[str, float]:
+    """What candidates are found by: the tokens of the message, and what is known of a token that no text has as a whole."""
+    sought: dict[str, float] = {}
+    for piece in message.pieces:
+        if piece.token in worth:
+            value = worth[piece.token] * (1.0 if piece.is_core else SURROUNDING_WORTH)
+            sought[piece.token] = max(sought.get(piece.token, 0.0), value)
+            continue
+        for token in sub_tokens(piece.token):
+            if token not in sought and (frequency := snapshot.text.document_frequency("body", token)):
+                sought[token] = SURROUNDING_WORTH * idf(frequency, total)
+    return sought
+
+
+def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]) -> list[tuple[ChunkHit, Alignment]]:
+    """The same, those again that may go on in the chunk before or behind."""
+    result = []
+    for number, (hit, alignment) in enumerate(found):
+        last = hit.line_end - hit.line_start
+        is_at_edge = alignment.line_start < EDGE_LINES or alignment.line_end > last - EDGE_LINES
+        if number < MAX_JOINED and is_at_edge and alignment.exact == 0.0 and alignment.share < 1.0:
+            first = max(1, hit.line_start - NEIGHBOUR_LINES)
+            chunks = snapshot.text.file_chunks(hit.file_id, first, hit.line_end + NEIGHBOUR_LINES)
+            joined = align(wanted, read_source("".join(chunk.text for chunk in chunks)), alignment.share)
+            if joined and joined[0].score > alignment.score:
+                place = ChunkHit(hit.file_id, chunks[0].line_start, chunks[-1].line_end, hit.score)
+                result.append((place, joined[0]))
+                continue
+        result.append((hit, alignment))
+    return result
+
+
+def _ranked(
+    snapshot: Snapshot, message: Message, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]
+) -> list[FoundMessage]:
+    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit, _ in found}))
+    says = any(piece.token not in STOP_WORDS for piece in message.pieces)
+    ranked = []
+    for hit, alignment in found:
+        path = files[hit.file_id].path
+        ranked.append(
+            FoundMessage(
+                file_id=hit.file_id,
+                chunk_start=hit.line_start,
+                line_start=hit.line_start + alignment.line_start,
+                line_end=hit.line_start + alignment.line_end,
+                focus=hit.line_start + alignment.focus,
+                share=alignment.share,
+                score=alignment.score - ROLE_WEIGHT * role_of(path).rank,
+                is_sure=says and is_sure(alignment, wanted.unit) and _is_origin(path, message, alignment),
+                is_exact=alignment.exact > 0.0,
+            )
+        )
+    ranked.sort(key=lambda item: (-item.score, files[item.file_id].path, item.line_start))
+    return ranked
+
+
+def _is_origin(path: str, message: Message, alignment: Alignment) -> bool:
+    """Whether a message can come from a file: what has changed is told in the words of others, prose has no templates, and a
+    test or a document with a few key words in a row is not what is asked for with these."""
+    role = role_of(path)
+    if is_history(path) or (role.is_prose and alignment.exact == 0.0):
+        return False
+    return role.rank == 0 or _is_sentence(message)
+
+
+def _is_sentence(message: Message) -> bool:
+    """Whether a message is more than key words: it has words that only sentences need, marks, digits or capitals."""
+    return not message.core.replace(" ", "").islower() or any(
+        not word.isalpha() or word in STOP_WORDS for word in message.core.split()
+    )
+
+
+def is_sure(alignment: Alignment, unit: float) -> bool:
+    """Returns whether that cannot be chance: the message as a whole, or a template that is nearly all in it."""
+    if alignment.words < MIN_WORDS:
+        return False
+    return alignment.exact > 0.0 or (
+        alignment.fit >= SURE_FIT
+        and alignment.share >= SURE_SHARE
+        and alignment.words >= SURE_WORDS
+        and alignment.worth >= SURE_WORTH * unit
+    )
+
+
+def message_places(
+    snapshot: Snapshot, found: Sequence[FoundMessage], kinds: frozenset[SymbolKind] | None, above: float
+) -> list[RankedPlace]:
+    """Returns the places that surely are where a message comes from, with scores above `above`: the definition around the
+    line, where that is short, else the lines around it."""
+    sure = [item for item in found if item.is_sure]
+    shown: list[RankedPlace] = []
+    files = snapshot.facts.indexed_files(sorted({item.file_id for item in sure}))
+    for item in sure:
+        if len(shown) == MAX_SHOWN or item.score < sure[0].score - SAME_SCORE:
+            break
+        file = files[item.file_id]
+        around = snapshot.facts.symbols_around(item.file_id, item.line_start, item.line_end)
+        symbol = narrowest(around, item.focus, (1.0,), kinds)
+        if symbol is None and kinds is not None:
+            continue
+        first, last = max(1, item.focus - LINES_BEFORE), min(max(file.line_count, item.focus), item.focus + LINES_AFTER)
+        place = RankedPlace(
+            file=file,
+            type="snippet",
+            line_start=first,
+            line_end=last,
+            score=above + 1.0 / (1 + len(shown)),
+            signals=Signals(exact=round(item.share, 4)),
+            enclosing=enclosing_symbol(around, item.focus, item.focus),
+            focus=item.focus,
+        )
+        shown.append(place if symbol is None else as_symbol(place, symbol, item.focus))
+    return shown
