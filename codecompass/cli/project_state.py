@@ -13,8 +13,8 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
-from codecompass.protocol.replies import IndexStatusReply
 from codecompass.protocol.requests import IndexStatus
+from codecompass.protocol.state_replies import IndexStatusReply
 from codecompass.query.status import JobsState, index_status
 from codecompass.query.status import jobs_state as logged_jobs
 from codecompass.scan.git_repository import read_head

@@ -14,7 +14,7 @@ Verdict = Literal["shown", "below_the_limit", "not_among_the_candidates", "no_ma
 
 
 class AnswerState(Struct, frozen=True, kw_only=True):
-    """What whoever answers knows of the workspace besides the index: it goes into `metadata` as it is.
+    """What is known of the workspace besides the index when a query is answered: it goes into `metadata` as it is.
 
     `workspace` is the canonical root; `project_id` the form in which answers name the project; `schema_name` is
     reported only to callers who named a project. `warnings` are those of decoding and routing; a query adds its own

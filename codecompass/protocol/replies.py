@@ -1,13 +1,20 @@
 """What each tool answers: Structs in the order in which their fields are written. Absent data is left out, never null.
 
-A field that is null when there is nothing (`active_job`) has no default, so that it is written. Lines are 1-based and
+Here are the answers from code; those about indexes, jobs and the server are in `state_replies`. Lines are 1-based and
 inclusive, paths relative to the workspace root.
 """
 
 from msgspec import Struct
 
 from codecompass.errors import ErrorBody
-from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, Metadata, SchemaStatus
+from codecompass.protocol.metadata import BareMetadata, Metadata
+from codecompass.protocol.state_replies import (
+    HealthReply,
+    IndexRepoReply,
+    IndexRepositoryReply,
+    IndexStatusReply,
+    SyncRepoReply,
+)
 
 
 class SymbolReference(Struct, frozen=True, kw_only=True):
@@ -240,231 +247,6 @@ class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated_tokens: int
     truncated: bool
     metadata: Metadata
-
-
-class ActiveJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job in progress. Times are ISO 8601 in UTC."""
-
-    job_id: str
-    progress_token: str
-    mode: str
-    status: str
-    files_scanned: int
-    files_indexed: int
-    symbols_extracted: int
-    estimated_completion_pct: int
-    started_at: str
-
-
-class RecentJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job of the past. `duration_ms` is wall time."""
-
-    job_id: str
-    ref: str
-    mode: str
-    status: str
-    changed_files: int | None = None
-    duration_ms: int | None = None
-    created_at: str
-    error_message: str = ""
-
-
-class InterruptedReport(Struct, frozen=True, kw_only=True):
-    """Jobs that ended with their process. Present until the next successful job."""
-
-    detected: bool
-    interrupted_jobs: int
-    last_interrupted_at: str
-    recommended_action: str
-
-
-class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one file: `indexed`, `skipped` (why: `reason`) or `unknown` to the index."""
-
-    path: str
-    status: str
-    reason: str = ""
-    language: str = ""
-    size: int | None = None
-    line_count: int | None = None
-    symbol_count: int | None = None
-
-
-class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state of a project's index. `last_indexed_at` is ISO 8601 in UTC and absent before the first index."""
-
-    project_id: str
-    repo_root: str
-    index_status: str
-    ref: str
-    schema_status: SchemaStatus
-    current_schema_version: int
-    required_schema_version: int
-    last_indexed_at: str = ""
-    file_count: int
-    symbol_count: int
-    source_bytes: int = 0
-    pending_files: int = 0
-    languages: dict[str, int] = {}
-    skipped: dict[str, int] = {}
-    text_only: dict[str, int] = {}
-    file: FileState | None = None
-    active_job: ActiveJob | None
-    recent_jobs: tuple[RecentJob, ...] = ()
-    interrupted_recovery_report: InterruptedReport | None = None
-    metadata: Metadata
-
-
-class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index job, started or joined. `running` until it has ended, which only callers see who waited for it.
-
-    `file_count` is null until the files have been counted. The fields with defaults are there once the job has ended:
-    what it found and did, or `error_code` and `error_message` where it failed.
-    """
-
-    job_id: str
-    progress_token: str
-    status: str
-    mode: str
-    file_count: int | None
-    changed_files: int | None = None
-    symbol_count: int | None = None
-    source_bytes: int | None = None
-    duration_seconds: float | None = None
-    error_code: str = ""
-    error_message: str = ""
-    metadata: Metadata
-
-
-class SyncRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """As `IndexRepoReply`, but what is counted are the changed files: null until the job has ended."""
-
-    job_id: str
-    progress_token: str
-    status: str
-    mode: str
-    changed_files: int | None
-    file_count: int | None = None
-    symbol_count: int | None = None
-    source_bytes: int | None = None
-    duration_seconds: float | None = None
-    error_code: str = ""
-    error_message: str = ""
-    metadata: Metadata
-
-
-class IndexRepositoryReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A directory that was indexed: `success`; `running` where that takes longer than clients wait.
-
-    `repository_id` is a number made from the project's id (48 bits). `project_id` is what the caller named, null where
-    nothing was named. `files_indexed` are all files of the index, `chunks_created` the pieces of text that this job wrote.
-    """
-
-    status: str
-    repository_id: int
-    project_id: str | None
-    schema_name: str
-    files_indexed: int | None = None
-    chunks_created: int | None = None
-    duration_seconds: float | None = None
-    job_id: str
-    progress_token: str
-    metadata: Metadata
-
-
-class Grammars(Struct, frozen=True):
-    """Languages whose symbols can be read, and those whose grammar is missing from the installation."""
-
-    available: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-class HealthJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index job that is running. `changed_files` are known once the tree has been compared."""
-
-    job_id: str
-    project_id: str
-    mode: str
-    status: str
-    changed_files: int | None = None
-    started_at: str
-
-
-class WarmsetReport(Struct, frozen=True):
-    """The recent workspaces that are made ready at the start. `members` are roots, the most recent first."""
-
-    enabled: bool
-    capacity: int
-    members: tuple[str, ...]
-
-
-class IndexCheck(Struct, frozen=True, kw_only=True):
-    """How an index on disk fits this program."""
-
-    status: SchemaStatus
-    current_schema_version: int
-    required_schema_version: int
-    message: str | None
-
-
-class StartupChecks(Struct, frozen=True):
-    """What was looked at when the server started, for the project that is meant."""
-
-    index: IndexCheck
-
-
-class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A project. `index_status`: not_indexed, ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
-
-    `last_indexed_at` is absent before the first index, `last_error` where nothing has failed.
-    """
-
-    project_id: str
-    repo_root: str
-    index_status: str
-    residency: str
-    schema_status: SchemaStatus
-    current_schema_version: int
-    required_schema_version: int
-    freshness_status: FreshnessStatus
-    last_indexed_at: str = ""
-    ref: str
-    file_count: int
-    symbol_count: int
-    restarts: int = 0
-    last_error: str = ""
-
-
-class StorageReport(Struct, frozen=True):
-    """A store that does not fit its quota; bytes. `message` says what to do."""
-
-    used_bytes: int
-    max_bytes: int
-    message: str
-
-
-class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all.
-
-    `storage` is there where the store does not fit its quota.
-    """
-
-    status: str
-    version: str
-    uptime_seconds: int
-    tantivy_ok: bool
-    sqlite_ok: bool
-    sqlite_error: str = ""
-    grammars: Grammars
-    active_job: HealthJob | None
-    interrupted_recovery_report: InterruptedReport | None
-    workspace_warmset: WarmsetReport
-    prewarm_status: str
-    startup_checks: StartupChecks
-    storage: StorageReport | None = None
-    projects: tuple[HealthProject, ...]
-    total_projects: int
-    metadata: BareMetadata
 
 
 class ErrorReply(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects.storage_cleanup import StorageState
 from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
-from codecompass.protocol.replies import (
+from codecompass.protocol.state_replies import (
     Grammars,
     HealthJob,
     HealthProject,
@@ -178,7 +178,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
         ),
         job=job,
-        # The log of jobs knows of all processes; the workspace knows what it was when it looked last.
+        # The job log knows of all processes; the workspace knows only what it saw when it last read the log.
         interruption=seen.interruption if entry is None else entry.interruption,
         is_damaged=schema == "corrupt_manifest",
     )
@@ -191,7 +191,7 @@ def _of_disk(known: SurveyedProject) -> _Standing:
     if job is not None:
         state = "indexing"
     elif not known.exists:
-        # A directory that is gone is not the server's failure, and nobody will ever repair it from here.
+        # A directory that is gone is not the server's failure, and cannot be repaired from here.
         state = "stale"
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"

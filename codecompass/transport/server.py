@@ -3,7 +3,7 @@
     open_server -> Server.core --> sessions of all transports --> tools --> router --> supervisor --> workspaces
 
 Nothing is opened before it is needed: a client's first message is answered before the registry or an index is touched. In
-the background the server takes over what interrupted jobs left, looks at the known projects, and warms the recent ones.
+the background the server takes over what interrupted jobs left, surveys the known projects, and warms the recent ones.
 """
 
 import resource
@@ -52,11 +52,11 @@ from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 LEFT_SECONDS: Final = 1 * SECONDS
-"""How long an end waits for looks at files that nobody waits for any more."""
+"""How long a stop waits for abandoned calls into the file system."""
 
 SURVEY_SECONDS: Final = 0.7 * SECONDS
-"""How often the known projects are looked at again: another process may have registered or indexed one, or died at it, and
-within a second that is to be seen. A look costs about 10 us of CPU a project where nothing has changed."""
+"""How often the known projects are surveyed: another process may have registered or indexed one, or died at it, and
+within a second health shows it. One survey costs about 10 us of CPU a project where nothing has changed."""
 
 
 PREWARM_QUERY: Final = "main init error"
@@ -193,7 +193,7 @@ class Server:
             handle = self.supervisor.route(project)
             await handle.wait_open()
             try:
-                # A first question costs what later ones do not: modules, pages of the index, a look at the tree.
+                # A first query costs what later ones do not: loading modules, reading pages of the index, a scan of the tree.
                 await handle.ask(Query(request=SearchCode(query=PREWARM_QUERY, limit=1, freshness_policy="balanced")))
             except CodeCompassError as error:
                 self._log.info("prewarm_question_failed", project=project.project_id, cause=error.message)

@@ -92,3 +92,22 @@ WITHOUT_FIXTURE: Final[dict[str, str]] = {
     "http-custom-header-server-validation": "pending in the suite, and " + _NOT_SERVER,
 }
 """What is left out of the run with the fixtures."""
+
+_LOGGING: Final = "the session has no logging to clients, as the product logs to stderr"
+_STATE: Final = "the session gives clients no requestState to carry, as the product needs none"
+
+NOT_OFFERED: Final[dict[str, dict[str, str]]] = {
+    "logging-set-level": {"logging-set-level": _LOGGING},
+    "tools-call-with-logging": {"tools-call-with-logging": _LOGGING},
+    "input-required-result-request-state": {"sep-2322-request-state-incomplete": _STATE},
+    "input-required-result-multiple-input-requests": {"sep-2322-multiple-inputs-incomplete": _STATE},
+    "input-required-result-multi-round": {"sep-2322-multi-round-r1": _STATE},
+    "input-required-result-tampered-state": {"sep-2322-reject-tampered-state": _STATE},
+    "input-required-result-non-tool-request": {"sep-2322-non-tool-incomplete": "prompts of the product ask nothing back"},
+    "tasks-lifecycle": {"sep-2663-tasks-get-status-failed": "a job that fails is a completed task with an error result"},
+    "tasks-mrtr-input": {
+        "sep-2663-tasks-get-status-input-required": "index jobs ask nothing",
+        "tasks-mrtr-partial-fulfillment": "index jobs ask nothing",
+    },
+}
+"""The checks that fail in the run with the fixtures, by scenario: optional features that the product has no use for."""

@@ -1,4 +1,4 @@
-"""Seed 001, "Startup Compatibility Behavior": what is said, and done, about an index that this program cannot use."""
+"""What is said, and done, about an index that this program cannot use."""
 
 import re
 

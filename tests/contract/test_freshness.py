@@ -1,4 +1,4 @@
-"""Seed 001, "Freshness Policy Behavior", and read your writes of contract section 6.
+"""What each freshness policy does, and that an answer has what was written before the question.
 
 A change is met while it is not indexed by asking at once, with `query.freshness_wait_ms = 0`; where the watcher was
 faster, another change is made.
@@ -48,7 +48,7 @@ async def until_fresh(serving: Serving) -> dict:
 
 @pytest.mark.parametrize("tool", ["search_code", "locate_symbol"])
 async def test_strict_refuses_with_the_commits_and_what_to_do(impatient, repository, tool):
-    """Seed 001, "Strict Mode Error Response", word for word."""
+    """The error, word for word."""
     asked = {"search_code": {"query": "Claims"}, "locate_symbol": {"name": "Claims"}}[tool]
     for n in range(ATTEMPTS):
         await until_fresh(impatient)
@@ -69,7 +69,7 @@ async def test_strict_refuses_with_the_commits_and_what_to_do(impatient, reposit
 
 
 async def test_strict_counts_the_files_where_no_commit_tells(impatient, repository):
-    """Contract section 6: `index_stale` with `changed_files`."""
+    """`index_stale` has `changed_files`."""
     for n in range(ATTEMPTS):
         await until_fresh(impatient)
         repository.write({"src/auth/newest.rs": f"pub fn newest_{n}() {{}}\n"})
@@ -84,7 +84,7 @@ async def test_strict_counts_the_files_where_no_commit_tells(impatient, reposito
 
 @pytest.mark.parametrize("policy", ["balanced", "best_effort"])
 async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatient, repository, policy):
-    """Seed 001: results with `freshness_status: "stale"`; `syncing` once the update runs."""
+    """Results with `freshness_status: "stale"`; `syncing` once the update runs."""
     for n in count():
         assert n < ATTEMPTS
         await until_fresh(impatient)
@@ -98,7 +98,7 @@ async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatie
 
 
 async def test_balanced_is_the_default_and_has_the_change_taken_in_behind_the_answer(impatient, repository):
-    """Seed 001: "Trigger async background sync", with no further call that would ask for one."""
+    """The update in the background needs no further call."""
     repository.write({"src/auth/newest.rs": "pub fn newest() {}\n"})
     await impatient.call("locate_symbol", name="Claims")
 
@@ -109,7 +109,7 @@ async def test_balanced_is_the_default_and_has_the_change_taken_in_behind_the_an
 
 @pytest.mark.parametrize("policy", ["balanced", "strict"])
 async def test_what_was_saved_before_the_call_is_in_its_answer(backend, repository, policy):
-    """Contract section 6, "Read your writes"."""
+    """Read your writes."""
     repository.write({"src/auth/newest.rs": "pub fn newest() {}\n"})
 
     reply = await backend.call("locate_symbol", name="newest", freshness_policy=policy)
@@ -120,7 +120,7 @@ async def test_what_was_saved_before_the_call_is_in_its_answer(backend, reposito
 
 @pytest.mark.parametrize("policy", ["strict", "balanced", "best_effort"])
 async def test_an_index_of_the_tree_as_it_is_is_fresh_under_every_policy(backend, policy):
-    """Seed 001: a policy is for stale indexes alone. `best_effort` only knows what an earlier look has found."""
+    """A policy is for stale indexes alone. `best_effort` only knows what an earlier look has found."""
     await backend.call("locate_symbol", name="Claims", freshness_policy="balanced")
 
     reply = await backend.call("search_code", query="validate_token", freshness_policy=policy)

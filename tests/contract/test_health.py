@@ -1,4 +1,4 @@
-"""Seed 001, "Tool: `health_check`", and the progress that seed 000 has `index_status` and `health_check` tell."""
+"""`health_check`, and the progress of jobs that `index_status` and `health_check` tell."""
 
 import re
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ CHECK = {"status": "compatible", "current_schema_version": SCHEMA_VERSION, "requ
 
 
 async def test_health_has_every_field_of_the_contract(backend, repository):
-    """Seed 001, "Output": field by field, null where the seed has null."""
+    """Field by field, null where the protocol has null."""
     await backend.call("locate_symbol", name="Claims")
     project = (await backend.registry.run(Registry.find, "backend")).project_id
     await backend.wait_known(project)
@@ -44,7 +44,7 @@ async def test_health_has_every_field_of_the_contract(backend, repository):
         "prewarm_status": "skipped",
         "startup_checks": {"index": {**CHECK, "message": None}},
         "total_projects": 1,
-        # Every reply of a workspace names it (contract section 2).
+        # Every reply of a workspace names it.
         "metadata": {"codecompass_protocol_version": "1.0", "workspace": str(repository.root)},
     }
     assert entry == {
@@ -63,7 +63,6 @@ async def test_health_has_every_field_of_the_contract(backend, repository):
 
 
 async def test_a_workspace_that_is_not_registered_is_an_error(backend, tmp_path):
-    """Seed 001, "Errors"."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
@@ -87,7 +86,6 @@ async def indexing(repository: TestWorkspace) -> AsyncIterator[Serving]:
 
 
 async def test_index_repo_answers_with_the_job_and_its_token(indexing):
-    """Seed 000, "Output (v0.3.0)"."""
     reply = await indexing.call("index_repo", force=False)
 
     assert list(reply) == ["job_id", "progress_token", "status", "mode", "file_count", "metadata"]
@@ -98,7 +96,6 @@ async def test_index_repo_answers_with_the_job_and_its_token(indexing):
 
 
 async def test_index_status_tells_a_client_that_polls_what_notifications_would(indexing, repository):
-    """Seed 000, "Polling Fallback via `index_status`"."""
     job = await indexing.call("index_repo")
 
     polled = []
@@ -127,7 +124,7 @@ async def test_index_status_tells_a_client_that_polls_what_notifications_would(i
 
 
 async def test_health_names_the_active_job(indexing):
-    """Seed 001, "Active Job Shape": the state of the server is `indexing` meanwhile."""
+    """The state of the server is `indexing` meanwhile."""
     job = await indexing.call("index_repo")
 
     with trio.fail_after(60):
@@ -161,7 +158,7 @@ with open_registry(HomeLayout(Path(sys.argv[1]))) as registry:
 
 
 async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(repository):
-    """Seed 000, `interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
+    """`interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
     repository.write({"a.py": "x = 1\n"})
     async with open_serving(repository.home) as serving:
         project = await serving.registry.run(Registry.register, repository.root)

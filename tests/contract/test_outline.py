@@ -1,4 +1,4 @@
-"""Seed 001, "Tool: `get_file_outline`"."""
+"""`get_file_outline`, as programs read it."""
 
 import pytest
 
@@ -9,7 +9,7 @@ HANDLER = [
         "name": "AuthHandler",
         "line_start": 12,
         "line_end": 18,
-        # Words of the contract (section 1); how it is spelt in the source is in the signature.
+        # Words of the protocol; how it is spelt in the source is in the signature.
         "visibility": "public",
         "signature": "pub struct AuthHandler",
     },
@@ -60,7 +60,7 @@ async def test_a_file_is_a_tree_of_uses_types_impls_and_their_functions(backend)
 
 
 async def test_the_fields_of_a_struct_are_its_children(backend):
-    """Contract section 1: `field` is a kind."""
+    """`field` is a kind."""
     reply = await backend.call("get_file_outline", path="src/auth/handler.rs")
 
     fields = reply["symbols"][1]["children"]
@@ -74,7 +74,6 @@ async def test_the_fields_of_a_struct_are_its_children(backend):
 
 
 async def test_top_has_no_children(backend):
-    """Seed 001, `depth: "top"`."""
     reply = await backend.call("get_file_outline", path="src/auth/handler.rs", depth="top")
 
     assert [node["kind"] for node in reply["symbols"]] == ["use", "struct", "impl"]
@@ -83,7 +82,7 @@ async def test_top_has_no_children(backend):
 
 
 async def test_nested_is_the_default(backend):
-    """Seed 001, `depth`: default `"all"`."""
+    """`depth`: default `"all"`."""
     assert await backend.call("get_file_outline", path="src/auth/jwt.rs") == await backend.call(
         "get_file_outline", path="src/auth/jwt.rs", depth="all"
     )
@@ -91,19 +90,17 @@ async def test_nested_is_the_default(backend):
 
 @pytest.mark.parametrize("arguments", [{"path": "src/auth/none.rs"}, {"path": "../secret.rs"}])
 async def test_a_path_that_is_not_indexed_is_file_not_found(backend, arguments):
-    """Seed 001, "Errors"."""
     assert (await backend.refusal("get_file_outline", **arguments))["error"]["code"] == "file_not_found"
 
 
 async def test_a_project_that_is_not_known_is_project_not_found(backend):
-    """Seed 001, "Errors"."""
     refusal = await backend.refusal("get_file_outline", path="src/auth/jwt.rs", project_id="frontend")
 
     assert refusal["error"]["code"] == "project_not_found"
 
 
 async def test_depth_is_one_of_two_words(backend):
-    """Contract section 4: the allowed values are named."""
+    """The allowed values are named."""
     refusal = await backend.refusal("get_file_outline", path="src/auth/jwt.rs", depth="2")
 
     assert refusal["error"]["data"]["allowed"] == ["top", "all"]

@@ -1,4 +1,4 @@
-"""Seed 000, "Index Progress Notifications", as a client on the wire sees them."""
+"""Progress notifications of index jobs, as a client on the wire sees them."""
 
 import re
 
@@ -33,7 +33,7 @@ def progress_of(line):
 
 
 async def test_each_stage_of_a_hundred_files_is_told_in_its_words_and_then_the_end(serving):
-    """Seed 000, "Progress Stages" and "Completion Notification"; issue 2 of 5: at least three reports before the end."""
+    """At least three reports before the end."""
     async with connected(serving.server.core) as line:
         await line.initialize()
         await line.tool("index_repo", {"wait_seconds": 50}, _meta={"progressToken": "mine"})
@@ -60,7 +60,7 @@ async def test_each_stage_of_a_hundred_files_is_told_in_its_words_and_then_the_e
 
 
 async def test_progress_only_rises_and_the_end_is_last(serving):
-    """`progress` of the standard, beside the seed's `value`."""
+    """`progress` of the standard, beside `value`."""
     async with connected(serving.server.core) as line:
         await line.initialize()
         await line.tool("index_repo", {"wait_seconds": 50}, _meta={"progressToken": 7})
@@ -72,7 +72,7 @@ async def test_progress_only_rises_and_the_end_is_last(serving):
 
 
 async def test_a_client_that_declared_notifications_gets_them_under_the_token_of_the_job(serving):
-    """Seed 000: `progressToken` is `index-job-{job_id}`, as `index_repo` has answered."""
+    """`progressToken` is `index-job-{job_id}`, as `index_repo` has answered."""
     async with connected(serving.server.core) as line:
         await line.initialize(notifications={})
         answer = await line.tool("index_repo")
@@ -85,7 +85,6 @@ async def test_a_client_that_declared_notifications_gets_them_under_the_token_of
 
 
 async def test_a_client_that_declared_nothing_and_asked_for_nothing_is_told_nothing(serving):
-    """Seed 000: "Notifications are only sent when the client declares notification support"."""
     async with connected(serving.server.core) as line:
         await line.initialize()
         await line.tool("index_repo", {"wait_seconds": 50})
@@ -94,7 +93,6 @@ async def test_a_client_that_declared_nothing_and_asked_for_nothing_is_told_noth
 
 
 async def test_a_job_that_fails_ends_with_its_reason(serving, repository):
-    """Seed 000, "Failure Notification"."""
     project = await serving.registry.run(Registry.find, "backend")
     blocked = repository.home / "projects" / project.project_id
     blocked.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Seed 001, "Detail Level Response Shapes" and "Ranking Reasons": what a hit of `search_code` and `locate_symbol` holds."""
+"""What a hit of `search_code` and `locate_symbol` holds."""
 
 import json
 
@@ -27,7 +27,7 @@ LOCATION = {"path": "src/auth/jwt.rs", "line_start": 87, "line_end": 112, "kind"
 
 SIGNATURE = {
     **LOCATION,
-    # The seed leaves the type out; a person of that language writes it (contract section 1).
+    # A person of that language writes the type.
     "qualified_name": "auth::jwt::JwtValidator::validate_token",
     "signature": "pub fn validate_token(token: &str, key: &[u8]) -> Result<Claims>",
     "language": "rust",
@@ -50,7 +50,6 @@ HANDLES = {"result_id", "result_type", "symbol_id", "symbol_stable_id", "score",
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 @pytest.mark.parametrize(("level", "shape"), [("location", LOCATION), ("signature", SIGNATURE)])
 async def test_a_hit_has_the_fields_of_its_level_and_handles_besides(backend, tool, asked, level, shape):
-    """Seed 001, `detail_level: "location"` and `"signature"`."""
     hit = (await backend.call(tool, detail_level=level, **asked))["results"][0]
 
     assert {key: value for key, value in hit.items() if key not in HANDLES} == shape
@@ -58,7 +57,6 @@ async def test_a_hit_has_the_fields_of_its_level_and_handles_besides(backend, to
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_the_context_of_a_hit_is_its_body_its_parent_and_what_it_speaks_of(backend, tool, asked):
-    """Seed 001, `detail_level: "context"`."""
     hit = (await backend.call(tool, detail_level="context", **asked))["results"][0]
 
     body = hit.pop("body_preview")
@@ -67,7 +65,6 @@ async def test_the_context_of_a_hit_is_its_body_its_parent_and_what_it_speaks_of
 
 
 async def test_signature_is_the_default_level(backend):
-    """Seed 001, "Added Parameters"."""
     default = await backend.call("locate_symbol", name="validate_token")
 
     assert default == await backend.call("locate_symbol", name="validate_token", detail_level="signature")
@@ -75,7 +72,7 @@ async def test_signature_is_the_default_level(backend):
 
 
 async def test_what_there_is_not_is_left_out_and_never_null(backend):
-    """Seed 001: no parent, no related symbols, no visibility of what is text alone."""
+    """No parent, no related symbols, no visibility of what is text alone."""
     enum = (await backend.call("locate_symbol", name="TokenError", detail_level="context"))["results"][0]
     page = await backend.call("search_code", query="validate_token", detail_level="context", limit=100)
 
@@ -88,7 +85,7 @@ async def test_what_there_is_not_is_left_out_and_never_null(backend):
 @pytest.mark.parametrize("level", ["location", "signature", "context"])
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_compact_keeps_identity_location_and_score_at_every_level(backend, tool, asked, level):
-    """Seed 001: `compact: true` applies after `detail_level` and keeps the handles."""
+    """`compact: true` applies after `detail_level` and keeps the handles."""
     compact = (await backend.call(tool, detail_level=level, compact=True, **asked))["results"][0]
 
     assert LOCATION.items() <= compact.items()
@@ -130,14 +127,14 @@ FULL = {
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_reasons_are_absent_unless_they_are_asked_for(backend, tool, asked):
-    """Seed 001, `ranking_explain_level: "off"` is the default."""
+    """`ranking_explain_level: "off"` is the default."""
     assert "ranking_reasons" not in (await backend.call(tool, **asked))["metadata"]
     assert "ranking_reasons" not in (await backend.call(tool, ranking_explain_level="off", **asked))["metadata"]
 
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_full_reasons_have_eight_fields_for_each_hit_in_the_order_of_the_page(backend, tool, asked):
-    """Seed 001, "Ranking Reasons": the example; contract section 4: `final_score` is 0..1 and sorts the page."""
+    """`final_score` is 0..1 and sorts the page."""
     reply = await backend.call(tool, ranking_explain_level="full", **asked)
 
     reasons = reply["metadata"]["ranking_reasons"]
@@ -153,7 +150,7 @@ async def test_full_reasons_have_eight_fields_for_each_hit_in_the_order_of_the_p
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_basic_reasons_are_fewer_factors_of_the_same_values(backend, tool, asked):
-    """Seed 001, `basic`: compact normalized factors."""
+    """`basic`: compact normalized factors."""
     full = (await backend.call(tool, ranking_explain_level="full", **asked))["metadata"]["ranking_reasons"]
     basic = (await backend.call(tool, ranking_explain_level="basic", **asked))["metadata"]["ranking_reasons"]
 
@@ -170,7 +167,6 @@ async def test_basic_reasons_are_fewer_factors_of_the_same_values(backend, tool,
 )
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
 async def test_a_value_that_is_none_is_refused_and_never_taken_for_the_default(backend, tool, asked, parameter, value):
-    """Contract section 4, "Shaping"."""
     refusal = await backend.refusal(tool, **asked, **{parameter: value})
 
     assert refusal["error"]["code"] == "invalid_input"
@@ -198,7 +194,7 @@ async def test_any_text_is_a_query(backend, query, mode):
 
 @pytest.mark.parametrize(("limit", "used"), [(0, 1), (-1, 1), (1e9, 100), ("5", 5), (2.0, 2)])
 async def test_a_limit_out_of_bounds_is_clamped_with_a_warning(backend, limit, used):
-    """Contract section 4: an integral text or number is taken."""
+    """An integral text or number is taken."""
     reply = await backend.call("search_code", query="check claim auth", limit=limit)
 
     assert len(reply["results"]) <= used
@@ -207,5 +203,4 @@ async def test_a_limit_out_of_bounds_is_clamped_with_a_warning(backend, limit, u
 
 @pytest.mark.parametrize("limit", ["abc", 2.5, True, [1], float("inf")])
 async def test_a_limit_that_is_no_number_is_refused(backend, limit):
-    """Contract section 4."""
     assert (await backend.refusal("search_code", query="x", limit=limit))["error"]["data"]["field"] == "limit"

@@ -1,4 +1,4 @@
-"""Answers as text (contract section 3): what a model gets is code and where it is, exactly as it stands in the files."""
+"""Answers as text: what a model gets is code and where it is, exactly as it stands in the files."""
 
 import re
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""The token contract (contract section 3), over the code of this very program.
+"""What answers cost in tokens, over the code of this very program.
 
 `tools/list` is measured in tests/transport/test_catalog.py.
 """

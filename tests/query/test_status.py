@@ -5,8 +5,8 @@ import json
 import msgspec
 
 from codecompass.protocol.encode import encode
-from codecompass.protocol.replies import ActiveJob
 from codecompass.protocol.requests import IndexStatus
+from codecompass.protocol.state_replies import ActiveJob
 from codecompass.query import JobsState, index_status
 
 VERSIONS = {"current_schema_version": 1, "required_schema_version": 1}

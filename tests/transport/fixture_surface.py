@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
-from codecompass.transport.mcp.surface import InputRequired, ResourceText, Surface
+from codecompass.transport.mcp.surface import ResourceText, Surface
 from codecompass.transport.mcp.wire import (
     GetPromptResult,
     Implementation,
@@ -25,9 +25,7 @@ from tests.transport.fixture_tools import (
     EmbeddedResource,
     ImageContent,
     ResourceBody,
-    content_of,
     described,
-    elicitation,
 )
 
 TEMPLATE = "test://template/{id}/data"
@@ -107,7 +105,6 @@ class FixturePrompts:
         Prompt(name="test_prompt_with_arguments", description="A fixture.", arguments=needed("arg1", "arg2")),
         Prompt(name="test_prompt_with_embedded_resource", description="A fixture.", arguments=needed("resourceUri")),
         Prompt(name="test_prompt_with_image", description="A fixture."),
-        Prompt(name="test_input_required_result_prompt", description="A fixture."),
     )
 
     async def get(self, name, arguments, exchange):
@@ -126,14 +123,8 @@ class FixturePrompts:
             case "test_prompt_with_embedded_resource":
                 body = ResourceBody(arguments["resourceUri"], "text/plain", "Embedded resource content for testing.")
                 return said(EmbeddedResource(body), TextContent("Please process the embedded resource above."))
-            case "test_prompt_with_image":
-                return said(ImageContent(), TextContent("Please analyze the image above."))
             case _:
-                context = content_of(exchange.inputs.responses.get("user_context"), "context")
-                if context is None:
-                    request = elicitation("What context should the prompt use?", {"context": {"type": "string"}})
-                    return InputRequired(requests={"user_context": request})
-                return said(TextContent(f"In the context of {context}."))
+                return said(ImageContent(), TextContent("Please analyze the image above."))
 
 
 def said(*contents):
@@ -153,5 +144,4 @@ def fixture_surface(nursery: trio.Nursery) -> Surface:
         resources=FixtureResources(),
         prompts=FixturePrompts(),
         completions=FixtureCompletions(),
-        has_logging=True,
     )

@@ -1,32 +1,29 @@
 """The tools of the conformance suite that become tasks."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import trio
-from msgspec import Raw
 
 from codecompass.transport.mcp.envelope import missing_capability
-from codecompass.transport.mcp.jsonrpc import Fault
-from codecompass.transport.mcp.protocol import INTERNAL_ERROR, TASKS_EXTENSION
+from codecompass.transport.mcp.protocol import TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted
 from codecompass.transport.mcp.tasks import TaskState
-from codecompass.transport.mcp.wire import CallToolResult, InputRequest
-from tests.transport.fixture_tools import NAME, content_of, elicitation, text
+from codecompass.transport.mcp.wire import CallToolResult
+from tests.transport.fixture_tools import NAME, content_of, text
 
 Work = Callable[["FixtureTask"], Awaitable[CallToolResult]]
 
 
 class FixtureTask:
-    """Work in a nursery of the fixture, which may ask its client for something."""
+    """Work in a nursery of the fixture."""
 
     def __init__(self, nursery: trio.Nursery, work: Work):
         now = time.time()
         self.state = TaskState(status="working", created_at=now, updated_at=now)
         self._changed = trio.Event()
         self._scope = trio.CancelScope()
-        self._responses: dict[str, Raw] = {}
         nursery.start_soon(self._run, work)
 
     def watch(self):
@@ -40,29 +37,11 @@ class FixtureTask:
     async def cancel(self):
         if not self.state.has_ended:
             self._scope.cancel()
-            self._set(status="cancelled", input_requests={})
-
-    async def update(self, responses: Mapping[str, Raw]):
-        waiting = dict(self.state.input_requests)
-        for key in [key for key in responses if key in waiting]:
-            self._responses[key] = responses[key]
-            del waiting[key]
-        if self.state.input_requests:
-            self._set(status="input_required" if waiting else "working", input_requests=waiting)
-
-    async def ask(self, requests: Mapping[str, InputRequest]) -> dict[str, Raw]:
-        self._set(status="input_required", input_requests=requests)
-        while self.state.input_requests:
-            await self._changed.wait()
-        return self._responses
+            self._set(status="cancelled")
 
     async def _run(self, work: Work):
         with self._scope:
-            try:
-                result = await work(self)
-                self._set(status="completed", result=result)
-            except Fault as fault:
-                self._set(status="failed", fault=fault, message=fault.message)
+            self._set(status="completed", result=await work(self))
 
     def _set(self, **changes):
         self.state = msgspec.structs.replace(self.state, updated_at=time.time(), **changes)
@@ -85,7 +64,7 @@ class TaskWatch:
 class TaskTools:
     """Tools that start tasks in one nursery."""
 
-    NAMES = ("greet", "slow_compute", "failing_job", "protocol_error_job", "confirm_delete", "multi_input", "test_tool_with_task")
+    NAMES = ("greet", "slow_compute", "failing_job", "confirm_delete", "test_tool_with_task")
 
     def __init__(self, nursery: trio.Nursery):
         self._nursery = nursery
@@ -123,30 +102,16 @@ class TaskTools:
 
         return self._started(exchange, work)
 
-    async def _protocol_error_job(self, arguments, exchange):
-        async def work(task):
-            raise Fault(INTERNAL_ERROR, "the job broke the protocol", reason="internal_error")
-
-        return self._started(exchange, work, otherwise=text("There is no task to break.", is_error=True))
-
     async def _confirm_delete(self, arguments, exchange):
+        """Asks nobody: no task of the product does."""
+
         async def work(task):
-            request = elicitation(f"Delete {arguments.get('filename')}?", {"confirm": {"type": "boolean"}})
-            responses = await task.ask({"confirm": request})
-            return text("Deleted." if content_of(responses.get("confirm"), "confirm") else "Kept.")
+            return text("Kept.")
 
         return self._started(exchange, work, otherwise=text("Kept."))
 
-    async def _multi_input(self, arguments, exchange):
-        async def work(task):
-            requests = {key: elicitation(f"The {key}?", {key: {"type": "string"}}) for key in ("first", "second")}
-            await task.ask(requests)
-            return text("Both are there.")
-
-        return self._started(exchange, work, otherwise=text("Nobody was asked."))
-
     async def _test_tool_with_task(self, arguments, exchange):
-        name = content_of(exchange.inputs.responses.get("user_name"), "name")
+        name = content_of(exchange.input_responses.get("user_name"), "name")
         if name is None:
             return InputRequired(requests={"user_name": NAME})
 

@@ -18,6 +18,7 @@ from codecompass.transport.mcp.client import ClientRefused
 from codecompass.transport.mcp.envelope import missing_capability
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.progress import ProgressParams
+from codecompass.transport.mcp.protocol import META_CAPABILITIES
 from codecompass.transport.mcp.surface import InputRequired, ToolOutcome
 from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
@@ -134,7 +135,7 @@ async def with_progress(arguments, exchange):
 
 async def with_logging(arguments, exchange):
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-        if not exchange.envelope.is_modern or exchange.envelope.log_level is not None:
+        if not exchange.envelope.is_modern:
             await exchange.notify("notifications/message", {"level": "info", "logger": "fixture", "data": words})
         await trio.sleep(STEP_SECONDS)
     return text("Logged three messages.")
@@ -142,8 +143,11 @@ async def with_logging(arguments, exchange):
 
 async def ask(exchange, request: InputRequest) -> Raw | None:
     """Asks a client of the handshake era. None where it does not answer, or cannot be asked."""
+    if exchange.envelope.is_modern or not exchange.can_push:
+        return None
     try:
-        return await exchange.ask_client(request.method, request.params, seconds=CLIENT_SECONDS)
+        pending = await exchange.client.requests.send(exchange.out, request.method, request.params)
+        return await pending.wait(CLIENT_SECONDS)
     except ClientRefused:
         return None
 
@@ -202,65 +206,52 @@ async def elicitation_enums(arguments, exchange):
     return await elicited(exchange, elicitation("Choose.", properties))
 
 
+def declared(exchange, capability: str) -> object:
+    """What a modern client says of a capability, also of one that the product does not use."""
+    meta = msgspec.json.decode(exchange.params)["_meta"] if exchange.envelope.is_modern else {}
+    return meta.get(META_CAPABILITIES, {}).get(capability)
+
+
 async def missing_sampling(arguments, exchange):
-    if not is_declared(exchange.envelope.capabilities.sampling):
+    if not is_declared(declared(exchange, "sampling")):
         raise missing_capability({"sampling": {}})
     return text("The client samples.")
 
 
 async def ask_name(arguments, exchange):
-    name = content_of(exchange.inputs.responses.get("user_name"), "name")
+    name = content_of(exchange.input_responses.get("user_name"), "name")
     return InputRequired(requests={"user_name": NAME}) if name is None else text(f"Hello, {name}!")
 
 
 async def ask_sampling(arguments, exchange):
-    answer = exchange.inputs.responses.get("capital_question")
+    answer = exchange.input_responses.get("capital_question")
     if answer is None:
         return InputRequired(requests={"capital_question": sampling("What is the capital of France?", 100)})
     return text(msgspec.json.decode(answer)["content"]["text"])
 
 
 async def ask_roots(arguments, exchange):
-    answer = exchange.inputs.responses.get("client_roots")
+    answer = exchange.input_responses.get("client_roots")
     if answer is None:
         return InputRequired(requests={"client_roots": ROOTS})
     return text("Roots: " + ", ".join(root["uri"] for root in msgspec.json.decode(answer)["roots"]))
 
 
-async def ask_with_state(arguments, exchange):
-    if exchange.inputs.state == b"asked" and "confirm" in exchange.inputs.responses:
-        return text("state-ok")
-    request = elicitation("Please confirm", {"ok": {"type": "boolean"}})
-    return InputRequired(requests={"confirm": request}, state=b"asked")
-
-
 async def ask_all(arguments, exchange):
     requests = {"user_name": NAME, "greeting": sampling("Generate a greeting", 50), "client_roots": ROOTS}
-    missing = {key: request for key, request in requests.items() if key not in exchange.inputs.responses}
-    return InputRequired(requests=missing, state=b"all") if missing else text("All answers are there.")
-
-
-async def ask_in_rounds(arguments, exchange):
-    responses, state = exchange.inputs.responses, exchange.inputs.state
-    if state == b"2" and "step2" in responses:
-        return text("Both steps are done.")
-    if state == b"1" and "step1" in responses:
-        request = elicitation("Step 2: What is your favorite color?", {"color": {"type": "string"}})
-        return InputRequired(requests={"step2": request}, state=b"2")
-    request = elicitation("Step 1: What is your name?", {"name": {"type": "string"}})
-    return InputRequired(requests={"step1": request}, state=b"1")
+    missing = {key: request for key, request in requests.items() if key not in exchange.input_responses}
+    return InputRequired(requests=missing) if missing else text("All answers are there.")
 
 
 async def ask_what_is_declared(arguments, exchange):
-    if exchange.inputs.responses:
-        return text(f"Answered: {', '.join(sorted(exchange.inputs.responses))}.")
-    capabilities = exchange.envelope.capabilities
+    if exchange.input_responses:
+        return text(f"Answered: {', '.join(sorted(exchange.input_responses))}.")
     requests = {
-        "user_name": (NAME, capabilities.elicitation),
-        "greeting": (sampling("Generate a greeting", 50), capabilities.sampling),
-        "client_roots": (ROOTS, capabilities.roots),
+        "user_name": (NAME, "elicitation"),
+        "greeting": (sampling("Generate a greeting", 50), "sampling"),
+        "client_roots": (ROOTS, "roots"),
     }
-    possible = {key: request for key, (request, declared) in requests.items() if is_declared(declared)}
+    possible = {key: request for key, (request, name) in requests.items() if is_declared(declared(exchange, name))}
     return InputRequired(requests=possible) if possible else text("There is nobody to ask.")
 
 
@@ -308,10 +299,7 @@ HANDLERS: dict[str, Handler] = {
     "test_input_required_result_elicitation": ask_name,
     "test_input_required_result_sampling": ask_sampling,
     "test_input_required_result_list_roots": ask_roots,
-    "test_input_required_result_request_state": ask_with_state,
-    "test_input_required_result_tampered_state": ask_with_state,
     "test_input_required_result_multiple_inputs": ask_all,
-    "test_input_required_result_multi_round": ask_in_rounds,
     "test_input_required_result_capabilities": ask_what_is_declared,
     "json_schema_2020_12_tool": simple_text,
 }

@@ -13,7 +13,7 @@ from codecompass.cli.terminal import Style, printable
 
 if TYPE_CHECKING:
     from codecompass.cli.workspace import Choice
-    from codecompass.protocol.replies import IndexStatusReply
+    from codecompass.protocol.state_replies import IndexStatusReply
 
 LISTED: Final = 6
 """Languages or reasons that are listed by name; the JSON has all."""

@@ -11,18 +11,14 @@ from codecompass.protocol.replies import (
     CodeContextReply,
     ErrorReply,
     FileOutlineReply,
-    HealthReply,
-    IndexRepoReply,
-    IndexRepositoryReply,
-    IndexStatusReply,
     LocateSymbolReply,
     RelatedSymbolsReply,
     Reply,
     SearchCodeReply,
     SymbolHierarchyReply,
-    SyncRepoReply,
 )
 from codecompass.protocol.requests import MAX_LIMIT
+from codecompass.protocol.state_replies import HealthReply, IndexRepoReply, IndexRepositoryReply, IndexStatusReply, SyncRepoReply
 from codecompass.protocol.text.code import (
     context_entries,
     grouped,

@@ -9,13 +9,13 @@ from typing import Final
 from codecompass.amounts import count, duration, size
 from codecompass.errors import ErrorBody
 from codecompass.protocol.metadata import BareMetadata, Metadata
-from codecompass.protocol.replies import (
+from codecompass.protocol.replies import NextAction
+from codecompass.protocol.state_replies import (
     ActiveJob,
     HealthReply,
     IndexRepoReply,
     IndexRepositoryReply,
     IndexStatusReply,
-    NextAction,
     SyncRepoReply,
 )
 from codecompass.protocol.text.code import one_line

@@ -2,7 +2,7 @@
 
     connecting --handshake, opening--> open --lost--> connecting ...      pauses between attempts grow, up to a bound
 
-Whoever needs the connection while there is none makes the next attempt begin at once, and learns how it ended.
+A caller that needs the connection while it is down starts the next attempt at once, and learns how that ended.
 """
 
 import math
@@ -55,8 +55,10 @@ _GONE: Final = (ConnectionClosed, HandshakeError, LocalProtocolError, OSError, t
 
 
 class BridgeLink:
-    """See the module. `opening` is called with each new connection before anybody else may use it, and may raise Refused;
-    `deliver` gets each message that comes, one at a time; `on_lost` is called when an open connection is there no more.
+    """The connection to the server.
+
+    `opening` is called with each new connection before anybody else may use it, and may raise Refused;
+    `deliver` gets each message that comes, one at a time; `on_lost` is called when an open connection is lost.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ _INITIALIZED: Final = msgspec.json.Decoder(_Initialized)
 
 
 class BridgeSession:
-    """See the module. `revision` is empty until an `initialize` was answered."""
+    """The session as its client opened it. `revision` is empty until an `initialize` was answered."""
 
     def __init__(self) -> None:
         self.revision = ""
@@ -82,7 +82,7 @@ class BridgeSession:
 
 
 def revision_of(result: Raw) -> str:
-    """Returns the revision that a result of `initialize` agrees to; empty where it is none."""
+    """Returns the revision that a result of `initialize` agrees to; empty where it names none."""
     try:
         return _INITIALIZED.decode(result).protocol_version
     except msgspec.DecodeError:

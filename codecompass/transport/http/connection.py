@@ -3,8 +3,7 @@
     idle --first byte--> head --complete--> busy --answered--> idle          ends: client | a deadline | the server's stop
 
 hypercorn's own TCP server shields its writes from cancellation and never gives one up: one client that does not read would
-hold up the end of the server for ever. Its protocol classes are sound, so they are used (`http_protocol.py`) and the socket
-is ours.
+keep the server from ever ending. Its protocol classes are sound, so they are used (`http/protocol.py`) and the socket is ours.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What is said to clients that HTTP itself refuses: JSON-RPC errors, on `POST /` with the string codes of its contract (R5)."""
+"""Responses to requests that HTTP itself refuses: JSON-RPC errors, on `POST /` with text codes such as `invalid_input`."""
 
 from typing import Final
 

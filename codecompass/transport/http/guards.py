@@ -73,7 +73,7 @@ def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str,
 
 
 def host_name(host: str) -> str | None:
-    """Returns the name in a Host header, without port and brackets, in lower case; None where it is none."""
+    """Returns the name in a Host header, without port and brackets, in lower case; None where it is not a valid header."""
     name = _name(_HOST.fullmatch(host))
     return None if name is None else name.rstrip(".") or None
 

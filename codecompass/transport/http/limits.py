@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.transport.mcp.protocol import MAX_NAME_LENGTH
-from codecompass.units import KIB, MIB, MINUTES, SECONDS
+from codecompass.transport.mcp.protocol import MAX_MESSAGE_BYTES, MAX_NAME_LENGTH
+from codecompass.units import KIB, MINUTES, SECONDS
 
 HEADER_LENGTHS: Final[Mapping[str, int]] = {
     "host": 300,
@@ -33,7 +33,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
     `connections` are sockets: each takes a descriptor, and 1,024 is what a process has by default. `requests` are POSTs that
     have not been answered, on all connections. `sessions` are of the handshake era, whose clients often leave without a
-    word; one that is used by nobody for `session_idle` ends.
+    word; one that is idle for `session_idle` ends.
 
     `head` is the time for the head of a request once its first byte is there, `body` for the rest of it, `idle` for the
     next request on a connection, `write` for each `PIECE_BYTES` to a client that may not read. `comment` is how often a
@@ -44,7 +44,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     requests: int = 256
     sessions: int = 256
     head_bytes: int = 16 * KIB
-    body_bytes: int = 4 * MIB
+    body_bytes: int = MAX_MESSAGE_BYTES
     session_idle: float = 30 * MINUTES
     head: float = 10 * SECONDS
     body: float = 60 * SECONDS

@@ -15,7 +15,7 @@ from codecompass.transport.http.request import Header, HttpRequest
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 
 QUEUED_FRAMES: Final = 16
-"""Frames that wait for a client that reads slowly; whoever sends more waits with them."""
+"""Frames that wait for a client that reads slowly. Beyond that, senders wait too."""
 
 
 def event(body: bytes) -> bytes:
@@ -30,7 +30,7 @@ COMMENT: Final = b": still here\n\n"
 class HttpOutgoing:
     """The way to the client of one POST, or of a stream that a session keeps open.
 
-    `is_lasting` says that what is sent after the client has gone is dropped, instead of ending whoever sends it: in the
+    `is_lasting` says that what is sent after the client has gone is dropped, instead of ending the sender: in the
     handshake era a lost connection does not cancel.
     """
 
@@ -41,7 +41,7 @@ class HttpOutgoing:
         self._sender, self._receiver = trio.open_memory_channel[Frame](QUEUED_FRAMES)
 
     async def send(self, frame: Frame) -> None:
-        """As Outgoing says. Returns when the frame is queued."""
+        """Queues the frame, waiting while the queue is full. Raises OutgoingClosed, unless `is_lasting`."""
         try:
             await self._sender.send(frame)
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -49,11 +49,11 @@ class HttpOutgoing:
                 raise OutgoingClosed from error
 
     def finish(self) -> None:
-        """As Outgoing says."""
+        """Says that no frame follows."""
         self._sender.close()
 
     def abandon(self) -> None:
-        """Says that nobody reads any more."""
+        """Says that the client is gone: frames are no longer read."""
         self._receiver.close()
 
     async def first(self) -> Frame | None:

@@ -73,7 +73,7 @@ async def _handle(app: AppWrapper, scope: Scope, receiver: "trio.MemoryReceiveCh
             await app(scope, receive, send, trio.to_thread.run_sync, trio.from_thread.run)
         await send(None)
     except h11.LocalProtocolError as error:
-        # What the client sent after the head has broken its connection: there is nobody to answer.
+        # What the client sent after the head has broken its connection: no response can be sent.
         get_logger(__name__).info("http_client_lost", path=scope.get("path"), cause=str(error))
         await send(None)
     except Exception:  # noqa: BLE001 (the boundary of a request: it must not end the connections of others)
@@ -137,7 +137,7 @@ class Http11(H11Protocol):
         names = {name for name, _ in request.headers}
         if b"transfer-encoding" in names and b"content-length" in names:
             # Somebody between the client and us may have taken the other one of the two lengths: what follows on this connection
-            # could be a request that nobody has sent. RFC 9112, section 6.1.
+            # could be read as a request that was never sent. RFC 9112, section 6.1.
             await self._refuse(_BAD_REQUEST)
             return
         # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.

@@ -108,7 +108,7 @@ class Heading:
 
 
 class HttpRequest(Heading):
-    """See the module. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`.
+    """One request. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`.
 
     `common_headers` are in the answer, whatever it is.
     """
@@ -152,7 +152,7 @@ class HttpRequest(Heading):
         while (await self._receive())["type"] != "http.disconnect":
             pass
         if self._is_answered:
-            # The end of the response looks like the end of the connection; nobody has gone away.
+            # The end of the response looks like the end of the connection; the client is still there.
             await trio.sleep_forever()
 
     async def refuse(self, status: int, body: bytes, *, headers: Sequence[Header] = ()) -> None:

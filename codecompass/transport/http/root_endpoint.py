@@ -1,4 +1,4 @@
-"""`POST /`: one JSON-RPC message, one JSON answer, no session (seed contract, rule R8). For curl, scripts and agents."""
+"""`POST /`: one JSON-RPC message, one JSON answer, no session. For curl, scripts and agents."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _MODERN_KEY: Final = META_REVISION.encode()
 
 
 class RootEndpoint:
-    """See the module."""
+    """Handles the requests to `/`."""
 
     def __init__(self, core: Core, project_paths: ProjectPaths) -> None:
         self._core = core
@@ -70,11 +70,11 @@ class _SingleOutgoing:
         self.frame: Frame | None = None
 
     async def send(self, frame: Frame) -> None:
-        """As Outgoing says."""
+        """Keeps the response."""
         self.frame = frame
 
     def finish(self) -> None:
-        """Nothing: whoever waits for the call to return has it all."""
+        """Nothing: the frame is read when the call has returned."""
 
 
 def _status_of(frame: Frame) -> int:

@@ -32,7 +32,10 @@ from codecompass.transport.server import Server, resident_bytes
 
 
 class HttpTransport:
-    """See the module. `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400."""
+    """Serves one core over HTTP.
+
+    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400.
+    """
 
     def __init__(
         self,

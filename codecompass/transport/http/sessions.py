@@ -17,7 +17,7 @@ from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.session import ClientSession
 
 _ID_BYTES: Final = 24
-"""Ids are all that tells clients apart; nobody guesses 192 bits."""
+"""An id is all that tells clients apart: 192 bits cannot be guessed."""
 
 
 class TooManySessions(Exception):
@@ -112,7 +112,7 @@ class HttpSessions:
         return session
 
     def end(self, session: HttpSession) -> None:
-        """Ends a session: from now on nobody finds it."""
+        """Ends a session: its id is unknown from now on."""
         self._sessions.pop(session.id, None)
         session.ended.set()
 

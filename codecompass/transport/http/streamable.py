@@ -1,4 +1,4 @@
-"""`/mcp`: Streamable HTTP of both eras on one path, chosen for each request by itself (rule R6).
+"""`/mcp`: Streamable HTTP of both eras on one path, chosen for each request by itself.
 
 POST, modern       one exchange without a session; a client that goes away cancels
 POST, handshake    in a session, opened by `initialize`; a client that goes away does not cancel
@@ -61,7 +61,7 @@ _PEEK: Final = msgspec.json.Decoder(_Peeked)
 
 
 class StreamableEndpoint:
-    """See the module."""
+    """Handles the requests to `/mcp`."""
 
     def __init__(
         self, core: Core, sessions: HttpSessions, legacy: LegacySse, project_paths: ProjectPaths, limits: HttpLimits

@@ -56,7 +56,7 @@ class Pending:
         return self._response.result
 
     def settle(self, response: Response) -> None:
-        """For the table below."""
+        """Takes the answer. Called by ClientRequests alone."""
         self._response = response
         self._answered.set()
 
@@ -65,11 +65,11 @@ class Pending:
         try:
             return _ERRORS.decode(error or b"{}").message
         except msgspec.DecodeError:
-            return "an error that is none"
+            return "malformed error"
 
 
 class ClientRequests:
-    """What one client owes us."""
+    """Our requests to one client that it has not answered."""
 
     def __init__(self) -> None:
         self._pending: dict[str, Pending] = {}
@@ -87,7 +87,7 @@ class ClientRequests:
         return pending
 
     def settle(self, response: Response) -> bool:
-        """Hands an answer to whoever waits for it. Returns False for one that nobody asked for."""
+        """Hands an answer to the task that waits for it. Returns False for one to no request of ours."""
         pending = self._pending.pop(response.id, None) if isinstance(response.id, str) else None
         if pending is None:
             return False
@@ -96,7 +96,7 @@ class ClientRequests:
 
 
 MAX_ROOTS: Final = 100
-"""Roots of one client that are looked at."""
+"""Roots of one client that are used."""
 
 _LOCAL_HOSTS: Final = frozenset({"", "localhost"})
 
@@ -148,7 +148,7 @@ class Roots:
 
 
 def root_paths(result: Raw) -> tuple[str, ...]:
-    """Returns the paths of this machine in a result of `roots/list`; what is none, or too long to be one, is left out."""
+    """Returns the paths of this machine in a result of `roots/list`; others, and those that are too long, are left out."""
     try:
         roots = _ROOTS.decode(result).roots
     except msgspec.DecodeError:

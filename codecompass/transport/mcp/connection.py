@@ -23,7 +23,7 @@ ConnectionEnd = Literal["end_of_input", "stopped", "client_gone"]
 
 
 class Input(Struct, frozen=True):
-    """What came in: a frame, or what the transport found out about bytes that were none (`jsonrpc.oversized`)."""
+    """What came in: a frame, or what is wrong with bytes that the transport itself refused (`jsonrpc.oversized`)."""
 
     frame: bytes = b""
     malformed: Malformed | None = None

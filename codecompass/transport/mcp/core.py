@@ -1,4 +1,4 @@
-"""What all sessions of a server share: the surface, the tasks, the seal, the limits, and lists that are encoded once."""
+"""What all sessions of a server share: the surface, the tasks, the limits, and the list of tools, which is encoded once."""
 
 import time
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ import trio
 from msgspec import UNSET, Raw, Struct
 
 from codecompass.transport.calls import ToolDescription
-from codecompass.transport.mcp.opaque_text import StateSeal
 from codecompass.transport.mcp.protocol import (
     ANNOTATED_REVISION,
+    MAX_MESSAGE_BYTES,
     META_SERVER,
     STRUCTURED_REVISION,
     TASKS_EXTENSION,
@@ -19,7 +19,6 @@ from codecompass.transport.mcp.protocol import (
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.tasks import TaskTable
 from codecompass.transport.mcp.wire import Tool, ToolAnnotations
-from codecompass.units import MIB
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
@@ -29,7 +28,7 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
     frame to a client that may not read, `grace` for what is in flight when the connection ends or the server stops.
     """
 
-    frame_bytes: int = 4 * MIB
+    frame_bytes: int = MAX_MESSAGE_BYTES
     working: int = 32
     in_flight: int = 256
     listening: int = 16
@@ -46,7 +45,6 @@ class Core:
         self.surface: Final = surface
         self.limits: Final = limits or SessionLimits()
         self.tasks: Final = TaskTable(time.time)
-        self.seal: Final = StateSeal(time.time)
         self.stopping: Final = trio.Event()
         self.server_meta: Final[Mapping[str, object]] = {META_SERVER: surface.info}
         self._tools: Final[dict[str, tuple[Raw, ...]]] = {}
@@ -64,17 +62,13 @@ class Core:
 
     def capabilities(self, *, is_modern: bool) -> Mapping[str, object]:
         """Returns what the server can do. No list of ours ever changes, so no `listChanged` is declared."""
-        capabilities: dict[str, object] = {
+        return {
             "tools": {},
             "resources": {"subscribe": True},
             "prompts": {},
             "completions": {},
+            **({"extensions": {TASKS_EXTENSION: {}}} if is_modern else {}),
         }
-        if self.surface.has_logging:
-            capabilities["logging"] = {}
-        if is_modern:
-            capabilities["extensions"] = {TASKS_EXTENSION: {}}
-        return capabilities
 
 
 def _encoded_tools(tools: tuple[ToolDescription, ...], revision: str) -> tuple[Raw, ...]:

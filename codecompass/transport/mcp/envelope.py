@@ -1,4 +1,4 @@
-"""Which era a request belongs to and what it says of its client: decided for each message by itself (rules R6, R7).
+"""Which era a request belongs to and what it says of its client: decided for each message by itself.
 
     `_meta` names a revision, or the HTTP header names one that is not of the handshake era   -> modern
     anything else                                                                              -> handshake
@@ -22,7 +22,6 @@ from codecompass.transport.mcp.protocol import (
     MAX_ID_LENGTH,
     META_CAPABILITIES,
     META_CLIENT,
-    META_LOG_LEVEL,
     META_PROGRESS_TOKEN,
     META_REVISION,
     MISSING_CAPABILITY,
@@ -80,7 +79,6 @@ class Envelope(Struct, frozen=True, kw_only=True):
     capabilities: ClientCapabilities
     client: Implementation
     progress_token: ProgressToken | None = None
-    log_level: str | None = None
 
     @property
     def knows_structured(self) -> bool:
@@ -92,7 +90,6 @@ class _Meta(Struct, frozen=True):
     revision: object = field(name=META_REVISION, default=UNSET)
     capabilities: object = field(name=META_CAPABILITIES, default=UNSET)
     client: object = field(name=META_CLIENT, default=UNSET)
-    log_level: object = field(name=META_LOG_LEVEL, default=UNSET)
     progress_token: object = field(name=META_PROGRESS_TOKEN, default=UNSET)
 
 
@@ -107,7 +104,10 @@ _PARAMS: Final = msgspec.json.Decoder(_Params)
 
 
 def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders | None = None) -> Envelope:
-    """Returns what the request says. `headers` are None but for POSTs to `/mcp`. Raises Fault, in the order of rule R6."""
+    """Returns what the request says. `headers` are None but for POSTs to `/mcp`.
+
+    Raises Fault for the first of: `_meta` that is missing, a header that differs from it, a revision that is not ours.
+    """
     params = decode_params(_PARAMS, request.params)
     meta = params.meta
     header = None if headers is None else headers.revision
@@ -141,7 +141,6 @@ def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders |
         capabilities=_converted(meta.capabilities, ClientCapabilities, META_CAPABILITIES),
         client=Implementation() if meta.client is UNSET else _converted(meta.client, Implementation, META_CLIENT),
         progress_token=_progress_token(meta.progress_token),
-        log_level=meta.log_level if isinstance(meta.log_level, str) else None,
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import Raw
 
-from codecompass.transport.mcp.client import Client, ClientRefused
+from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.envelope import Envelope
 from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
 from codecompass.transport.mcp.outgoing import Frame, Outgoing
@@ -13,17 +13,11 @@ from codecompass.transport.mcp.progress import ProgressParams
 from codecompass.transport.mcp.protocol import PROGRESS
 
 
-class Inputs(Struct, frozen=True):
-    """What a client found out for us since its last try, and what we gave it to carry. Both empty at the first try."""
-
-    responses: Mapping[str, Raw] = {}
-    state: bytes | None = None
-
-
 class Exchange:
     """A request under way. Lives as long as its handler.
 
-    `inputs` and `subject` (the tool, resource or prompt it is about, for the log) are set by the method.
+    Set by the method: `input_responses`, what a client found out for us since its last try, and `subject`, the tool or resource
+    that it is about, for the log.
     """
 
     def __init__(
@@ -43,7 +37,7 @@ class Exchange:
         self.envelope: Final = envelope
         self.client: Final = client
         self.project_path: Final = project_path
-        self.inputs = Inputs()
+        self.input_responses: Mapping[str, Raw] = {}
         self.subject = ""
         self._out = out
         self._afterwards: list[Callable[[], None]] = []
@@ -59,11 +53,11 @@ class Exchange:
         return self._out
 
     def after_answer(self, action: Callable[[], None]) -> None:
-        """Runs `action` once the response has been sent; never where there is none."""
+        """Runs `action` once the response has been sent; never without a response."""
         self._afterwards.append(action)
 
     def run_afterwards(self) -> None:
-        """For the session."""
+        """Runs these actions. Called by the session alone."""
         for action in self._afterwards:
             action()
 
@@ -75,9 +69,3 @@ class Exchange:
     async def report(self, params: ProgressParams) -> None:
         """Sends progress of this request."""
         await self.notify(PROGRESS, params)
-
-    async def ask_client(self, method: str, params: object = UNSET, *, seconds: float) -> Raw:
-        """Asks the client something, in the handshake era. Raises ClientRefused, also where it cannot be asked."""
-        if self.envelope.is_modern or not self._out.can_push:
-            raise ClientRefused("the client cannot be asked on this connection")
-        return await (await self.client.requests.send(self._out, method, params)).wait(seconds)

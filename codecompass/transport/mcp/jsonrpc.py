@@ -4,7 +4,7 @@
                      nothing in what they return is nested deeper than MAX_DEPTH, so that any decoder can take it
     decode_params -> the typed parameters of a method, or raises Fault
 
-What is decided here: batches are refused (no client sends them; rule R9). Of members that occur twice the last one counts,
+What is decided here: batches are refused (no client sends them). Of members that occur twice the last one counts,
 as in every JSON library of the clients. `params: null` is as good as no params. An id that is null, fractional or boolean
 is no id. A fault whose id could not be read goes out without `id`, as the schemas of the protocol have it. Half of a surrogate
 pair, which clients cut off where they cut a text, is read as U+FFFD.
@@ -57,7 +57,7 @@ class Request(Struct, frozen=True):
 
 
 class Notification(Struct, frozen=True):
-    """A message that nobody answers."""
+    """A message without an answer."""
 
     method: str
     params: Raw = EMPTY_OBJECT
@@ -265,7 +265,7 @@ def _not_a_message(frame: bytes, error: msgspec.ValidationError) -> Malformed:
     except msgspec.DecodeError:
         return Malformed(fault)
     if members.method is UNSET and (members.result is not UNSET or members.error is not UNSET):
-        # A response, be it that the client could not read us: to answer it would go on for ever.
+        # A response, perhaps to say that the client could not read ours: answering errors with errors would never end.
         return Malformed(fault, None, is_answerable=False)
     try:
         id_ = None if members.id is UNSET else _IDS.decode(members.id)

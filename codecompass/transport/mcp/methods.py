@@ -4,22 +4,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from codecompass.protocol.requests import MAX_QUERY_LENGTH
 from codecompass.transport.mcp import subscriptions
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import Agreement, missing_capability
-from codecompass.transport.mcp.exchange import Exchange, Inputs
+from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import Fault, decode_params, shown
-from codecompass.transport.mcp.opaque_text import page
 from codecompass.transport.mcp.protocol import (
     COMPLETE,
     DISCOVER,
     HANDSHAKE_REVISIONS,
     INITIALIZE,
     INVALID_PARAMS,
-    INVALID_REQUEST,
     LATEST_HANDSHAKE_REVISION,
     LISTEN,
     MAX_NAME_LENGTH,
@@ -33,7 +31,6 @@ from codecompass.transport.mcp.protocol import (
     RESOURCES_READ,
     RESOURCES_SUBSCRIBE,
     RESOURCES_UNSUBSCRIBE,
-    SET_LEVEL,
     TASKS_CANCEL,
     TASKS_EXTENSION,
     TASKS_GET,
@@ -66,7 +63,6 @@ from codecompass.transport.mcp.wire import (
     Result,
     TaskParams,
     UriParams,
-    is_declared,
 )
 
 MAX_COMPLETIONS: Final = 100
@@ -83,11 +79,6 @@ _COMPLETE: Final = msgspec.json.Decoder(CompleteParams)
 _INPUT: Final = msgspec.json.Decoder(InputParams)
 _TASK: Final = msgspec.json.Decoder(TaskParams)
 _TASK_REQUIRED: Final[dict[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
-_INPUT_CAPABILITIES: Final[Mapping[str, str]] = {
-    "roots/list": "roots",
-    "sampling/createMessage": "sampling",
-    "elicitation/create": "elicitation",
-}
 
 
 async def initialize(core: Core, exchange: Exchange) -> Result:
@@ -129,33 +120,28 @@ async def ping(core: Core, exchange: Exchange) -> Result:
     return Result()
 
 
-async def set_level(core: Core, exchange: Exchange) -> Result:
-    """Takes any level."""
-    return Result()
-
-
 async def list_tools(core: Core, exchange: Exchange) -> Result:
     """Lists the tools of the surface."""
-    tools, following = page(core.tools(exchange.envelope.revision), _cursor(exchange))
-    return _cached(exchange, ListToolsResult(tools=tools, next_cursor=following))
+    _refuse_cursor(exchange)
+    return _cached(exchange, ListToolsResult(tools=core.tools(exchange.envelope.revision)))
 
 
 async def list_resources(core: Core, exchange: Exchange) -> Result:
     """Lists resources."""
-    resources, following = page(core.surface.resources.listed, _cursor(exchange))
-    return _cached(exchange, ListResourcesResult(resources=resources, next_cursor=following))
+    _refuse_cursor(exchange)
+    return _cached(exchange, ListResourcesResult(resources=core.surface.resources.listed))
 
 
 async def list_templates(core: Core, exchange: Exchange) -> Result:
     """Lists kinds of resources."""
-    templates, following = page(core.surface.resources.templates, _cursor(exchange))
-    return _cached(exchange, ListResourceTemplatesResult(resource_templates=templates, next_cursor=following))
+    _refuse_cursor(exchange)
+    return _cached(exchange, ListResourceTemplatesResult(resource_templates=core.surface.resources.templates))
 
 
 async def list_prompts(core: Core, exchange: Exchange) -> Result:
     """Lists prompts."""
-    prompts, following = page(core.surface.prompts.listed, _cursor(exchange))
-    return _cached(exchange, ListPromptsResult(prompts=prompts, next_cursor=following))
+    _refuse_cursor(exchange)
+    return _cached(exchange, ListPromptsResult(prompts=core.surface.prompts.listed))
 
 
 async def call_tool(core: Core, exchange: Exchange) -> Result:
@@ -164,15 +150,13 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
     if not core.surface.tools.knows(params.name):
         raise Fault(INVALID_PARAMS, f"unknown tool {shown(params.name)}. tools/list shows what there is.")
     exchange.subject = params.name
-    arguments = params.arguments or {}
-    binding = _binding(exchange, params.name, arguments)
-    _open_inputs(core, exchange, binding)
-    outcome = await core.surface.tools.call(params.name, arguments, exchange)
+    _take_input(exchange)
+    outcome = await core.surface.tools.call(params.name, params.arguments or {}, exchange)
     match outcome:
         case CallToolResult():
             return outcome
         case InputRequired():
-            return _ask_again(core, exchange, outcome, binding)
+            return _input_required(outcome)
         case TaskStarted():
             if not exchange.envelope.is_modern or not exchange.envelope.capabilities.has_extension(TASKS_EXTENSION):
                 raise missing_capability(_TASK_REQUIRED)
@@ -186,13 +170,12 @@ async def read_resource(core: Core, exchange: Exchange) -> Result:
     """Reads a resource."""
     uri = decode_params(_URI, exchange.params).uri
     exchange.subject = uri
-    binding = _binding(exchange, uri, {})
-    _open_inputs(core, exchange, binding)
+    _take_input(exchange)
     outcome = await core.surface.resources.read(uri, exchange)
     if outcome is None:
         raise resource_not_found(uri, is_modern=exchange.envelope.is_modern)
     if isinstance(outcome, InputRequired):
-        return _ask_again(core, exchange, outcome, binding)
+        return _input_required(outcome)
     scope = "private" if outcome.is_private else "public"
     return _cached(exchange, ReadResourceResult(contents=outcome.contents), outcome.ttl_ms, scope)
 
@@ -201,12 +184,10 @@ async def get_prompt(core: Core, exchange: Exchange) -> Result:
     """Fills in a prompt."""
     params = decode_params(_GET_PROMPT, exchange.params)
     arguments = {name: _argument(name, value) for name, value in (params.arguments or {}).items() if value is not None}
-    binding = _binding(exchange, params.name, arguments)
-    _open_inputs(core, exchange, binding)
-    outcome = await core.surface.prompts.get(params.name, arguments, exchange)
-    if outcome is None:
+    prompt = await core.surface.prompts.get(params.name, arguments, exchange)
+    if prompt is None:
         raise Fault(INVALID_PARAMS, f"unknown prompt {shown(params.name)}. prompts/list shows what there is.")
-    return _ask_again(core, exchange, outcome, binding) if isinstance(outcome, InputRequired) else outcome
+    return prompt
 
 
 def _argument(name: str, value: object) -> str:
@@ -243,9 +224,8 @@ async def cancel_task(core: Core, exchange: Exchange) -> Result:
 
 
 async def update_task(core: Core, exchange: Exchange) -> Result:
-    """Hands a task what it had asked for."""
-    params = _task_params(exchange)
-    await core.tasks.find(params.task_id).update(params.input_responses or {})
+    """Takes what a task had asked for. No task of ours asks."""
+    core.tasks.find(_task_params(exchange).task_id)
     return Result()
 
 
@@ -255,8 +235,10 @@ def _task_params(exchange: Exchange) -> TaskParams:
     return decode_params(_TASK, exchange.params)
 
 
-def _cursor(exchange: Exchange) -> str | None:
-    return decode_params(_PAGE, exchange.params).cursor
+def _refuse_cursor(exchange: Exchange) -> None:
+    """Every list fits one page, so that no cursor is of one of them."""
+    if decode_params(_PAGE, exchange.params).cursor is not None:
+        raise Fault(INVALID_PARAMS, "the cursor is not one of this list. List again without a cursor.", field="cursor")
 
 
 def _cached(exchange: Exchange, result: CacheableResult, ttl_ms: int = HOUR_MS, scope: str = "public") -> Result:
@@ -265,32 +247,13 @@ def _cached(exchange: Exchange, result: CacheableResult, ttl_ms: int = HOUR_MS, 
     return msgspec.structs.replace(result, ttl_ms=ttl_ms, cache_scope=scope)
 
 
-def _binding(exchange: Exchange, name: str, arguments: Mapping[str, object]) -> bytes:
-    """What a sealed state is valid for: this method, of this name, with these arguments in whatever order."""
-    return msgspec.json.encode((exchange.method, name, arguments), order="sorted")
+def _take_input(exchange: Exchange) -> None:
+    if exchange.envelope.is_modern:
+        exchange.input_responses = decode_params(_INPUT, exchange.params).input_responses or {}
 
 
-def _open_inputs(core: Core, exchange: Exchange, binding: bytes) -> None:
-    if not exchange.envelope.is_modern:
-        return
-    params = decode_params(_INPUT, exchange.params)
-    state = None if params.request_state is None else core.seal.open(params.request_state, binding)
-    exchange.inputs = Inputs(params.input_responses or {}, state)
-
-
-def _ask_again(core: Core, exchange: Exchange, outcome: InputRequired, binding: bytes) -> Result:
-    """Only what the client said it can answer may be asked. 2026-07-28 basic/patterns/mrtr, "Server Requirements"."""
-    if not exchange.envelope.is_modern:
-        raise Fault(INVALID_REQUEST, f"this call asks back, which needs revision {MODERN_REVISION}.")
-    for request in outcome.requests.values():
-        name = _INPUT_CAPABILITIES[request.method]
-        if not is_declared(getattr(exchange.envelope.capabilities, name)):
-            raise missing_capability({name: {}})
-    return InputRequiredResult(
-        result_type="input_required",
-        input_requests=outcome.requests or UNSET,
-        request_state=UNSET if outcome.state is None else core.seal.seal(outcome.state, binding),
-    )
+def _input_required(outcome: InputRequired) -> Result:
+    return InputRequiredResult(result_type="input_required", input_requests=outcome.requests)
 
 
 MethodKind = Literal["instant", "working", "listening"]
@@ -330,12 +293,10 @@ _MODERN: Final[Mapping[str, Method]] = {
     LISTEN: Method(subscriptions.listen, "listening"),
     TASKS_GET: Method(get_task),
     TASKS_CANCEL: Method(cancel_task, "working"),
-    TASKS_UPDATE: Method(update_task, "working"),
+    TASKS_UPDATE: Method(update_task),
 }
 
 
-def find_method(core: Core, name: str, *, is_modern: bool) -> Method | None:
+def find_method(name: str, *, is_modern: bool) -> Method | None:
     """Returns the method of that era, None where it has none of that name."""
-    if name == SET_LEVEL and core.surface.has_logging and not is_modern:
-        return Method(set_level)
     return (_MODERN if is_modern else _HANDSHAKE).get(name)

@@ -3,7 +3,7 @@
     session --send--> Outgoing       one HTTP exchange: a JSON body or an event stream, as its first frame decides
                       FrameWriter    stdio, WebSocket, legacy SSE: --capacity--> one task --> write, in order
 
-A client that does not read fills its own queue and nothing else: whoever sends to it waits, and when one write takes longer
+A client that does not read fills its own queue and nothing else: its senders wait, and when one write takes longer
 than the deadline the connection is given up.
 """
 
@@ -59,7 +59,7 @@ class FrameWriter:
         self._sender, self._receiver = trio.open_memory_channel[bytes](capacity)
 
     async def send(self, frame: Frame) -> None:
-        """As Outgoing says. Returns when the frame is queued."""
+        """Queues the frame, waiting while the queue is full. Raises OutgoingClosed."""
         try:
             await self._sender.send(frame.body)
         except (trio.ClosedResourceError, trio.BrokenResourceError) as error:

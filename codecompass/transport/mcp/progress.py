@@ -1,7 +1,7 @@
-"""Progress of an index job as notifications (rules R1 to R3): pure frames in `ProgressTrack`, when to send them in `follow`.
+"""Progress of an index job as notifications: pure frames in `ProgressTrack`, when to send them in `follow`.
 
-Each frame carries the standard members and, beside them, the `value` of seed 000; clients that know the standard alone
-drop the latter. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds; the
+Each frame carries the members of the standard and, beside them, `value`, as older clients of this server read it; other clients
+ignore that. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds; the
 first, each new stage and the end at once, however short the job is.
 """
 
@@ -18,7 +18,7 @@ from codecompass.transport.mcp.wire import ProgressToken
 
 MIN_INTERVAL_SECONDS: Final = 0.25
 MAX_INTERVAL_SECONDS: Final = 4.0
-"""Seed 000 promises a report every 5 seconds; the rest is for the way."""
+"""Clients are promised a report every 5 seconds; the rest is for delivery."""
 
 TOTAL: Final = 100
 _SMALLEST_STEP: Final = 0.001
@@ -26,7 +26,7 @@ _DECIMALS: Final = 12
 
 
 class ProgressValue(Struct, frozen=True, omit_defaults=True):
-    """The seed's part of a frame. `percentage` is 0..100, absent at the end."""
+    """The member beyond the standard. `percentage` is 0..100, absent at the end."""
 
     kind: str
     title: str
@@ -80,7 +80,7 @@ class ProgressTrack:
 
 
 def ending(state: JobState) -> tuple[str, str]:
-    """Returns title and message of a job that has ended, in the words of seed 000."""
+    """Returns title and message of a job that has ended."""
     match state.status:
         case "published":
             title, text = "Indexing complete", "Index is up to date"

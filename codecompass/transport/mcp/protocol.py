@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH, MAX_QUERY_LENGTH
+from codecompass.units import MIB
 
 Era = Literal["handshake", "modern"]
 
@@ -41,7 +42,6 @@ RESOURCES_UNSUBSCRIBE: Final = "resources/unsubscribe"
 PROMPTS_LIST: Final = "prompts/list"
 PROMPTS_GET: Final = "prompts/get"
 COMPLETE: Final = "completion/complete"
-SET_LEVEL: Final = "logging/setLevel"
 LISTEN: Final = "subscriptions/listen"
 TASKS_GET: Final = "tasks/get"
 TASKS_UPDATE: Final = "tasks/update"
@@ -84,7 +84,6 @@ SERVER_GONE: Final = 1502
 META_REVISION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
-META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS_TOKEN: Final = "progressToken"
@@ -100,17 +99,17 @@ MODERN_ONLY_METHODS: Final = frozenset({DISCOVER, LISTEN})
 """Methods that mean nothing without the `_meta` of the modern era: a client that forgot it is told so."""
 
 
+MAX_MESSAGE_BYTES: Final = 4 * MIB
+"""Of one message of a client, on every transport."""
+
 MAX_ID_LENGTH: Final = 1000
-"""Ids and tokens are echoed and kept: one that is longer is no id of a client in its right mind."""
+"""Of ids and tokens, which are echoed and kept."""
 
 MAX_NAME_LENGTH: Final = 1000
 """Of names of tools, prompts, arguments and clients, of cursors and of the ids that we give."""
 
 MAX_URI_LENGTH: Final = 3 * MAX_PATH_LENGTH + 100
 """Of a path of MAX_PATH_LENGTH bytes with each of them percent-encoded, and what stands before it."""
-
-MAX_STATE_LENGTH: Final = 10_000
-"""Of what a client carries for us from one call to the next."""
 
 MAX_ARGUMENTS: Final = 100
 """Arguments of one call, and answers to what we asked."""
@@ -127,5 +126,4 @@ MAX_OPENING_BYTES: Final = 65_536
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Uri = Annotated[str, Meta(max_length=MAX_URI_LENGTH)]
-State = Annotated[str, Meta(max_length=MAX_STATE_LENGTH)]
 Text = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)]

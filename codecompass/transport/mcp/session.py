@@ -1,6 +1,6 @@
 """ClientSession: one client, any transport. A message comes in as bytes, what it leads to goes out as frames.
 
-    bytes --read--> Response      -> whoever asked the client
+    bytes --read--> Response      -> the task that asked the client
                      Notification  -> cancel, roots
                      Request       -> envelope -> method -> admitted -> task -> result | fault -> Outgoing
 
@@ -92,7 +92,7 @@ class _Admitted(Struct, frozen=True):
 class ClientSession:
     """One client's conversation, or one exchange of a client that keeps none.
 
-    With a `nursery` requests run beside each other, and those who asked for it are told of jobs on `stream` between
+    With a `nursery` requests run beside each other, and clients that asked for it are told of jobs on `stream` between
     requests; the owner of the nursery ends the session by cancelling it. Without one `receive` returns after the answer.
     """
 
@@ -182,7 +182,7 @@ class ClientSession:
 
     def _admit(self, request: Request, envelope: Envelope, delivery: Delivery) -> _Admitted:
         """Enters the request into the table, so that a cancellation that comes next finds it. Raises Fault."""
-        method = find_method(self._core, request.method, is_modern=envelope.is_modern)
+        method = find_method(request.method, is_modern=envelope.is_modern)
         if method is None:
             raise method_not_found(request.method)
         if self._is_draining or self._core.stopping.is_set():

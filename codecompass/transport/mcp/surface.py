@@ -26,10 +26,12 @@ HOUR_MS: Final = 3_600_000
 
 
 class InputRequired(Struct, frozen=True, kw_only=True):
-    """Instead of a result, in the modern era: what the client has to be asked. `state` comes back sealed, untouched."""
+    """Instead of a result, in the modern era: what the client has to find out before it calls again.
+
+    Only what the client has declared that it can answer may be asked.
+    """
 
     requests: Mapping[str, InputRequest]
-    state: bytes | None = None
 
 
 class TaskStarted(Struct, frozen=True, kw_only=True):
@@ -96,8 +98,8 @@ class PromptSource(Protocol):
     def listed(self) -> tuple[Prompt, ...]:
         """Those that `prompts/list` shows."""
 
-    async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | InputRequired | None:
-        """Returns the prompt filled in, None where there is none of that name. Raises Fault for a missing argument."""
+    async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
+        """Returns the prompt filled in, None for an unknown name. Raises Fault for a missing argument."""
 
 
 class CompletionSource(Protocol):
@@ -108,7 +110,7 @@ class CompletionSource(Protocol):
 
 
 class Surface(Struct, frozen=True, kw_only=True):
-    """A whole server. `has_logging` declares the logging capability, which the product has not: it logs to stderr."""
+    """A whole server."""
 
     info: Implementation
     instructions: str = ""
@@ -116,4 +118,3 @@ class Surface(Struct, frozen=True, kw_only=True):
     resources: ResourceSource
     prompts: PromptSource
     completions: CompletionSource
-    has_logging: bool = False

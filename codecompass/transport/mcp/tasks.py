@@ -12,13 +12,13 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 import trio
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Struct
 
 from codecompass.actors.job_model import JobView
 from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
-from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TaskResult
+from codecompass.transport.mcp.wire import CallToolResult, TaskResult
 
 MIN_INTERVAL_SECONDS: Final = 0.25
 """Between two messages on the same thing."""
@@ -39,7 +39,7 @@ class JobWatch:
         self._seen = job.state
 
     async def wait_change(self) -> bool:
-        """As Watch says. Several changes at once are one."""
+        """Returns True after a change, False once the job has ended. Several changes at once are one."""
         if self._seen.has_ended:
             return False
         self._seen = await self._job.wait_change(self._seen)
@@ -53,7 +53,8 @@ async def tell_changes(watch: Watch, tell: Callable[[], Awaitable[None]]) -> Non
         await trio.sleep(MIN_INTERVAL_SECONDS)
 
 
-TaskStatus = Literal["working", "input_required", "completed", "cancelled", "failed"]
+TaskStatus = Literal["working", "completed", "cancelled"]
+"""`failed` would be a fault of the protocol, and `input_required` a question: jobs have neither."""
 
 LIFETIME_SECONDS: Final = 3600.0
 """From creation; a task that still runs then stays until it has ended."""
@@ -66,20 +67,18 @@ _ID_BYTES: Final = 18
 
 
 class TaskState(Struct, frozen=True, kw_only=True):
-    """A moment of a task. Times are seconds since 1970. `result` is there once completed, `fault` once failed."""
+    """A moment of a task. Times are seconds since 1970. `result` is there once completed."""
 
     status: TaskStatus
     created_at: float
     updated_at: float
     message: str = ""
     result: CallToolResult | None = None
-    fault: Fault | None = None
-    input_requests: Mapping[str, InputRequest] = {}
 
     @property
     def has_ended(self) -> bool:
         """Whether it changes no more."""
-        return self.status in ("completed", "cancelled", "failed")
+        return self.status != "working"
 
 
 class Task(Protocol):
@@ -94,15 +93,6 @@ class Task(Protocol):
 
     async def cancel(self) -> None:
         """Asks it to stop. Nothing where it has ended."""
-
-    async def update(self, responses: Mapping[str, Raw]) -> None:
-        """Gives it what it had asked for; what it had not asked for is ignored."""
-
-
-class _ErrorObject(Struct, frozen=True):
-    code: int
-    message: str
-    data: Mapping[str, object]
 
 
 class TaskTable:
@@ -144,7 +134,6 @@ def task_result(
     id_: str, state: TaskState, *, result_type: str = "complete", meta: Mapping[str, object] | None = None
 ) -> TaskResult:
     """Returns the task as it goes on the wire, with the outcome that its status calls for."""
-    fault = state.fault
     result = state.result
     if result is not None:
         result = msgspec.structs.replace(result, result_type="complete")
@@ -159,6 +148,4 @@ def task_result(
         ttl_ms=int(LIFETIME_SECONDS * _MILLISECONDS),
         poll_interval_ms=POLL_MILLISECONDS,
         result=UNSET if result is None else result,
-        error=UNSET if fault is None else _ErrorObject(fault.code, fault.message, fault.data),
-        input_requests=state.input_requests or UNSET,
     )

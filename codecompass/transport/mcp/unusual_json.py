@@ -70,7 +70,7 @@ _HALF_PAIR: Final = re.compile(
     rb"\\u[dD][89a-fA-F]" + _HEX + _HEX,
     re.DOTALL,
 )
-"""Everything before half of a pair, and that half. Escapes are taken one after the other: in `\\\\ud800` there is none of it."""
+"""Everything before half of a pair, and that half. Escapes are taken one after the other: `\\\\ud800` has no half of a pair."""
 
 _HALF_PAIR_IN_BYTES: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 """What writes it without an escape, as if it were a character."""

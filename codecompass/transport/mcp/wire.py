@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-from codecompass.transport.mcp.protocol import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, State, Text, Uri
+from codecompass.transport.mcp.protocol import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, Text, Uri
 
 ProgressToken = int | Id
 Arguments = Annotated[dict[str, object], Meta(max_length=MAX_ARGUMENTS)]
@@ -26,15 +26,13 @@ class Implementation(Struct, frozen=True, omit_defaults=True):
 
 
 class ClientCapabilities(Struct, frozen=True):
-    """What a client can do. The values are settings that we do not need: what counts is that a member is there.
+    """What a client can do, as far as we use it. The values are settings that we do not need: a member counts by being there.
 
     `notifications` and the keys `notifications` and `progress` of `experimental` are how a client asks for the progress of
-    jobs beyond its requests (rule R2).
+    jobs beyond its requests.
     """
 
     roots: object = UNSET
-    sampling: object = UNSET
-    elicitation: object = UNSET
     notifications: object = UNSET
     experimental: object = UNSET
     extensions: object = UNSET
@@ -132,14 +130,12 @@ class TaskParams(Struct, frozen=True, rename="camel"):
     """Of `tasks/get`, `tasks/update` and `tasks/cancel`."""
 
     task_id: Id
-    input_responses: Responses | None = None
 
 
 class InputParams(Struct, frozen=True, rename="camel"):
-    """What a client sends along when it calls again with what was asked of it (MRTR)."""
+    """What a client sends along when it calls again with what was asked of it ("multi round-trip requests", MRTR)."""
 
     input_responses: Responses | None = None
-    request_state: State | None = None
 
 
 class SubscriptionFilter(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -215,7 +211,6 @@ class ListToolsResult(CacheableResult, frozen=True, kw_only=True, rename="camel"
     """To `tools/list`. The tools are encoded once a revision."""
 
     tools: tuple[Raw, ...]
-    next_cursor: str | UnsetType = UNSET
 
 
 class TextContent(Struct, frozen=True, tag_field="type", tag="text"):
@@ -246,7 +241,6 @@ class ListResourcesResult(CacheableResult, frozen=True, kw_only=True, rename="ca
     """To `resources/list`."""
 
     resources: tuple[Resource, ...]
-    next_cursor: str | UnsetType = UNSET
 
 
 class ResourceTemplate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -263,7 +257,6 @@ class ListResourceTemplatesResult(CacheableResult, frozen=True, kw_only=True, re
     """To `resources/templates/list`."""
 
     resource_templates: tuple[ResourceTemplate, ...]
-    next_cursor: str | UnsetType = UNSET
 
 
 class TextResourceContents(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -301,7 +294,6 @@ class ListPromptsResult(CacheableResult, frozen=True, kw_only=True, rename="came
     """To `prompts/list`."""
 
     prompts: tuple[Prompt, ...]
-    next_cursor: str | UnsetType = UNSET
 
 
 class PromptMessage(Struct, frozen=True):
@@ -332,11 +324,17 @@ class CompleteResult(Result, frozen=True, kw_only=True, rename="camel", omit_def
     completion: CompletionValues
 
 
+class InputRequest(Struct, frozen=True):
+    """A request that a client answers with its next call."""
+
+    method: str
+    params: object = UNSET
+
+
 class InputRequiredResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Instead of a result: what the client has to find out before it calls again (modern era)."""
 
-    input_requests: Mapping[str, object] | UnsetType = UNSET
-    request_state: str | UnsetType = UNSET
+    input_requests: Mapping[str, InputRequest]
 
 
 class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
@@ -349,16 +347,7 @@ class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_default
     last_updated_at: str
     ttl_ms: int
     poll_interval_ms: int
-    result: object = UNSET
-    error: object = UNSET
-    input_requests: Mapping[str, object] | UnsetType = UNSET
-
-
-class InputRequest(Struct, frozen=True):
-    """A request that a client answers with its next call."""
-
-    method: str
-    params: object = UNSET
+    result: CallToolResult | UnsetType = UNSET
 
 
 NO_PARAMS: Final = msgspec.json.Decoder(dict[str, Raw])

@@ -16,7 +16,7 @@ from codecompass.transport.product.tool_calls import SessionCaller
 from codecompass.units import SECONDS
 
 N_LOOKED_AT: Final = 50
-"""Hits that values are taken from: more would not help whoever is typing."""
+"""Hits that values are taken from: a longer list would not help a person who types."""
 
 
 COMPLETION_SECONDS: Final = 2 * SECONDS
@@ -32,7 +32,7 @@ _COMPLETED: Final[Mapping[tuple[str, str], str]] = {
 
 
 class ProductCompletions:
-    """The CompletionSource of the product. Where no project is meant, or it has no index, there are no values."""
+    """The CompletionSource of the product. Gives no values where no project is meant or it has no index."""
 
     def __init__(self, access: ServerAccess) -> None:
         self._access = access
@@ -143,7 +143,7 @@ class ProductPrompts:
         return tuple(template.prompt for template in _TEMPLATES)
 
     async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
-        """Returns the prompt filled in, None where there is none of that name. Raises Fault for a missing argument."""
+        """Returns the prompt filled in, None for an unknown name. Raises Fault for a missing argument."""
         template = next((each for each in _TEMPLATES if each.prompt.name == name), None)
         if template is None:
             return None

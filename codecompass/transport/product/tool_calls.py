@@ -70,14 +70,14 @@ class SessionCaller:
             return ()
         if not exchange.envelope.is_modern:
             return await exchange.client.roots.paths(exchange.out) if exchange.can_push else ()
-        response = exchange.inputs.responses.get(ROOTS_INPUT)
+        response = exchange.input_responses.get(ROOTS_INPUT)
         if response is None:
             self.misses_roots = True
             return ()
         return root_paths(response)
 
     def take_hint(self) -> bool:
-        """True the first time in a session; never where there is none, nor for the client that the hint recommends."""
+        """Returns True the first time in a session; never without a session, nor for the client that the hint recommends."""
         exchange = self._exchange
         return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 
@@ -148,9 +148,6 @@ class JobTask:
         """Stops the job, for all who wait for it."""
         await self._stop()
 
-    async def update(self, responses: Mapping[str, Raw]) -> None:
-        """Nothing: a job asks nothing."""
-
 
 def asked_roots(reply: "Reply", caller: SessionCaller) -> InputRequired | None:
     """Returns the question for the client's roots where nothing else told the project and they could."""
@@ -158,7 +155,7 @@ def asked_roots(reply: "Reply", caller: SessionCaller) -> InputRequired | None:
 
     if not caller.misses_roots or not isinstance(reply, ErrorReply) or reply.error.code != ProjectNotFound.code:
         return None
-    return InputRequired(requests={ROOTS_INPUT: InputRequest(ROOTS_LIST)}, state=ROOTS_INPUT.encode())
+    return InputRequired(requests={ROOTS_INPUT: InputRequest(ROOTS_LIST)})
 
 
 def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) -> CallToolResult:

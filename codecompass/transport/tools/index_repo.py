@@ -6,7 +6,7 @@ from codecompass.protocol.requests import IndexRepo
 from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
-    from codecompass.protocol.replies import IndexRepoReply
+    from codecompass.protocol.state_replies import IndexRepoReply
     from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
     from codecompass.transport.tools.toolkit import Call
@@ -22,7 +22,7 @@ async def run(call: "Call") -> "Outcome":
 
 def render(job: "Ordered") -> "IndexRepoReply":
     """Says how the job stands."""
-    from codecompass.protocol.replies import IndexRepoReply
+    from codecompass.protocol.state_replies import IndexRepoReply
 
     return IndexRepoReply(
         job_id=job.state.job_id,

@@ -7,7 +7,7 @@ from codecompass.protocol.requests import MAX_WAIT_SECONDS, IndexRepository
 from codecompass.transport.tools.tool import INTEGER, NUMBER, STRING, STRING_OR_NULL, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
-    from codecompass.protocol.replies import IndexRepositoryReply
+    from codecompass.protocol.state_replies import IndexRepositoryReply
     from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
     from codecompass.transport.tools.toolkit import Call
@@ -27,7 +27,7 @@ async def run(call: "Call") -> "Outcome":
 
 def render(job: "Ordered", named: str | None) -> "IndexRepositoryReply":
     """Says how the job stands. Raises what it failed of where it has ended without success."""
-    from codecompass.protocol.replies import IndexRepositoryReply
+    from codecompass.protocol.state_replies import IndexRepositoryReply
 
     state = job.state
     if state.has_ended and state.status != "published":

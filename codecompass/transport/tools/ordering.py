@@ -1,4 +1,4 @@
-"""The way of all tools that index: order a job, wait for it as long as the caller wants, say how it stands."""
+"""What all tools that index do: order a job, wait for it as long as the caller wants, reply with its state."""
 
 from collections.abc import Callable
 from typing import Final
@@ -18,7 +18,7 @@ from codecompass.transport.calls import Outcome
 from codecompass.transport.tools.toolkit import Call
 
 SETTLING_QUERY: Final = "main"
-"""Any question does; this one costs next to nothing."""
+"""Any query does; this one is cheap."""
 
 
 class Ordered(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Ordered(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """What the protocol calls the job's status: one that is only about to run is `running` for whoever ordered it."""
+        """The job's status in a reply: one that is queued is `running` for its caller."""
         return "running" if self.state.status == "queued" else self.state.status
 
     @property
@@ -87,7 +87,7 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
 
 
 async def _settle(workspace: WorkspaceHandle) -> None:
-    """Lets land what changed while the job ran, as any question does: after a first index the tree is looked at once more."""
+    """Waits, as any query does, until what changed while the job ran is indexed: a first index is followed by another scan."""
     try:
         await workspace.ask(Query(request=SearchCode(query=SETTLING_QUERY, limit=1, freshness_policy="balanced")))
     except CodeCompassError:

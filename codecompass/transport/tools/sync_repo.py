@@ -7,7 +7,7 @@ from codecompass.protocol.requests import SyncRepo
 from codecompass.transport.tools.tool import INTEGER_OR_NULL, STRING, Tool, answer, shown_by_hosts
 
 if TYPE_CHECKING:
-    from codecompass.protocol.replies import SyncRepoReply
+    from codecompass.protocol.state_replies import SyncRepoReply
     from codecompass.transport.calls import Outcome
     from codecompass.transport.tools.ordering import Ordered
     from codecompass.transport.tools.toolkit import Call
@@ -26,7 +26,7 @@ async def run(call: "Call") -> "Outcome":
 
 def render(job: "Ordered") -> "SyncRepoReply":
     """Says how the job stands."""
-    from codecompass.protocol.replies import SyncRepoReply
+    from codecompass.protocol.state_replies import SyncRepoReply
 
     return SyncRepoReply(
         job_id=job.state.job_id,

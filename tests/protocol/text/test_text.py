@@ -7,21 +7,18 @@ from msgspec.structs import replace
 from codecompass.errors import AmbiguousSymbol, error_body
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, RankingReason, bare_metadata
 from codecompass.protocol.replies import (
-    ActiveJob,
     CodeContextReply,
     ContextItem,
     ErrorReply,
     Excerpt,
     FileOutlineReply,
-    FileState,
-    IndexRepoReply,
-    IndexStatusReply,
     LocateSymbolReply,
     MatchedLine,
     NextAction,
     Result,
     SearchCodeReply,
 )
+from codecompass.protocol.state_replies import ActiveJob, FileState, IndexRepoReply, IndexStatusReply
 from codecompass.protocol.text import render
 
 METADATA = Metadata(

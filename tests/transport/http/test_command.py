@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp --transport http` as seed 000 has it, by its own process."""
+"""`codecompass serve-mcp --transport http` in its own process."""
 
 import json
 import signal

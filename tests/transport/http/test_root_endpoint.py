@@ -1,4 +1,4 @@
-"""`POST /` as seed 000 has it: every row of its tables, and what `curl` sends."""
+"""`POST /`: every status and code that it promises, and what `curl` sends."""
 
 import pytest
 

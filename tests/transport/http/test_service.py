@@ -183,7 +183,7 @@ async def test_a_project_path_that_is_not_there_is_a_bad_request_on_every_route(
     ],
 )
 async def test_errors_of_tools_keep_their_codes(places, rules, arguments, code):
-    """The table of seed 000: HTTP is a wrapper, not a second taxonomy."""
+    """HTTP is a wrapper, not a second taxonomy."""
     home, _project = places
     async with http_server(home, rules=rules) as (_serving, port):
         answer = await ask(port, "POST", "/", call("search_code", {"query": "x", **arguments}))

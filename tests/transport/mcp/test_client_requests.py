@@ -30,7 +30,9 @@ async def test_answers_find_their_request_in_any_order():
     assert not requests.settle(Response(out.ids[0], result=Raw(b"{}")))
 
 
-@pytest.mark.parametrize(("error", "said"), [(b'{"code":-1,"message":"no"}', "no"), (b"5", "none"), (b"[" * 5000, "none")])
+@pytest.mark.parametrize(
+    ("error", "said"), [(b'{"code":-1,"message":"no"}', "no"), (b"5", "malformed error"), (b"[" * 5000, "malformed error")]
+)
 async def test_an_error_is_a_refusal_whatever_stands_in_it(error, said):
     requests, out = ClientRequests(), Sent()
     pending = await requests.send(out, "roots/list")

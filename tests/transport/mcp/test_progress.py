@@ -140,7 +140,7 @@ async def test_a_quiet_job_is_told_of_every_five_seconds_a_busy_one_four_times_a
 
 
 async def test_each_stage_of_a_short_job_is_told_of(autojump_clock):
-    """At least three reports before the end, be there only a hundred files: seed 000."""
+    """At least three reports before the end, even of a hundred files."""
     job = new_job()
     told = []
 

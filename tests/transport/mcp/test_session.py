@@ -330,7 +330,6 @@ async def test_what_is_too_long_in_a_message_is_a_fault_under_its_id(line, metho
         ("subscriptions/listen", {"notifications": {"taskIds": [TOO_LONG]}}),
         ("subscriptions/listen", {"notifications": {"resourceSubscriptions": [TOO_LONG]}}),
         ("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a"] * 1001}}),
-        ("tools/call", {"name": "echo", "requestState": TOO_LONG}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

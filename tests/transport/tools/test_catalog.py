@@ -12,16 +12,12 @@ from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, Worksp
 from codecompass.protocol.replies import (
     CodeContextReply,
     FileOutlineReply,
-    HealthReply,
-    IndexRepoReply,
-    IndexRepositoryReply,
-    IndexStatusReply,
     LocateSymbolReply,
     RelatedSymbolsReply,
     SearchCodeReply,
     SymbolHierarchyReply,
-    SyncRepoReply,
 )
+from codecompass.protocol.state_replies import HealthReply, IndexRepoReply, IndexRepositoryReply, IndexStatusReply, SyncRepoReply
 from codecompass.settings import ServerSettings
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
@@ -46,7 +42,7 @@ THE_TEN = {
     "find_related_symbols",
     "get_code_context",
 }
-"""As seed 000 names them."""
+"""Clients know them by these names."""
 
 REPLIES = {
     "search_code": SearchCodeReply,
