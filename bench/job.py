@@ -29,7 +29,8 @@ from codecompass.jobs import JobMode
 from codecompass.scan.rules import ScanRules
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.publication import Step, WriteCounts
+from codecompass.store.publication import Step
+from codecompass.store.writer import WriteCounts
 
 SETTLE_SECONDS: Final = 0.05
 """A file that is read sooner after it was written is read again next time, and a check would find it changed."""
