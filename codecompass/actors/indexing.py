@@ -21,7 +21,8 @@ from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import JobReport, ProgressMeter
+from codecompass.actors.job_model import ProgressMeter
+from codecompass.actors.job_report import JobReport
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer

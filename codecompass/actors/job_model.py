@@ -1,63 +1,18 @@
-"""A job of this process: its states, what it did, and the object through which others follow it. A slow reader skips states
+"""A job of this process: its states, and the object through which others follow it. A slow reader skips states
 and never slows the job.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 import trio
-from msgspec import Struct
 
-from codecompass.jobs import Job, JobMode, JobOutcome, Progress, RecordedProgress
+from codecompass.jobs import Job, JobOutcome, Progress
 
 if TYPE_CHECKING:
     # A session knows jobs before anything of the store is loaded.
-    from codecompass.scan.files import Stamp
-    from codecompass.store.writer import WriteCounts
-
-
-class JobReport(Struct, frozen=True, kw_only=True):
-    """What a job that has published did."""
-
-    mode: JobMode
-    generation: int
-    ref: str
-    commit: str
-    file_count: int
-    """Files of the index, as `symbol_count` are its symbols and `source_bytes` the size of its files."""
-    symbol_count: int
-    source_bytes: int
-    files_scanned: int
-    """Files that the scan saw: all, or those of the changed directories."""
-    files_changed: int
-    """Files that are new, removed or of another content; a file with new times alone is not counted."""
-    counts: "WriteCounts"
-    quarantined: tuple[str, ...]
-    """Paths of files whose parse ended a worker process."""
-    duration_seconds: float
-    directories: frozenset[str] = frozenset()
-    """What a watcher has to watch: directories that hold or may come to hold files of the index, '' for the root."""
-    repositories: tuple[str, ...] = ()
-    """Top directories of git repositories, to be watched as well."""
-    linked: Mapping[str, "Stamp"] = {}
-    """Stamps of files with several names: a watcher may miss a write through another name."""
-    is_partial_scan: bool = False
-    warnings: tuple[str, ...] = ()
-    """Sentences of the scan for people."""
-
-    @property
-    def outcome(self) -> JobOutcome:
-        """What the registry records of it."""
-        progress = RecordedProgress(
-            percentage=100,
-            files_scanned=self.files_scanned,
-            files_total=self.files_changed,
-            files_indexed=self.files_changed,
-            symbols_extracted=self.counts.symbols_written,
-            source_bytes=self.source_bytes,
-        )
-        return JobOutcome(progress=progress, mode=self.mode, ref=self.ref, changed_files=self.files_changed)
+    from codecompass.actors.job_report import JobReport
 
 
 class JobState(Job, frozen=True, kw_only=True):
@@ -66,7 +21,7 @@ class JobState(Job, frozen=True, kw_only=True):
     project_name: str
     root: str
     progress: Progress = Progress(stage="discovery")
-    report: JobReport | None = None
+    report: "JobReport | None" = None
     """There once the job has published."""
 
     @property

@@ -19,7 +19,8 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.index_answers import IndexAnswers, IndexOnDisk, View
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobReport, JobState
+from codecompass.actors.job_model import JobState
+from codecompass.actors.job_report import JobReport
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
