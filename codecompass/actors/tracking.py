@@ -70,8 +70,12 @@ class ChangeTracker:
 
     @property
     def is_exact(self) -> bool:
-        """Whether draining the watcher proves that nothing else has changed."""
-        return self._watcher is not None and not self._is_updating and self._watcher.is_exact
+        """Whether draining the watcher proves that nothing else has changed.
+
+        Not as long as it does not watch all that the last scan found: a directory that could be read only now, for example.
+        """
+        is_watching_all = not (self._is_due or self._is_updating)
+        return self._watcher is not None and is_watching_all and self._watcher.is_exact
 
     @property
     def is_current(self) -> bool:
