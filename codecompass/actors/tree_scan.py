@@ -146,7 +146,13 @@ class TreeScan:
         assert changed is not None
         scanned = await self._run(
             lambda call: scan_directories(
-                str(self._root), self._limits.rules, previous.scan, changed, manifest, is_cancelled=call.is_over
+                str(self._root),
+                self._limits.rules,
+                previous.scan,
+                changed,
+                manifest,
+                scanned=previous.watch_list.directories,
+                is_cancelled=call.is_over,
             )
         )
         return None if scanned is None else ScannedTree(*scanned)

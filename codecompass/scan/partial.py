@@ -62,13 +62,16 @@ def scan_directories(
     changed: Collection[str],
     known: KnownTree,
     *,
+    scanned: Collection[str] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> tuple[PartialScan, ScanMemory] | None:
     """Returns what the directories of `changed` hold now and the memory for the next scan; None where a whole scan is needed.
 
     `changed` are paths relative to `root` ('' for itself), each listed without its subdirectories. For a directory that was
     created or moved here, name its parent or itself; everything new below a listed one is found. For one that was replaced by
-    another of its name, name the directories in it as well. `memory` is of the scan that `known` was made from.
+    another of its name, name the directories in it as well. `memory` is of the scan that `known` was made from, `scanned` are the
+    directories that were found then and since (None: all that `known` has). What the index still holds of a directory that
+    could not be read is not among them, and is found like something new once it can be read.
 
     Raises:
         OSError: the root itself cannot be listed.
@@ -82,7 +85,7 @@ def scan_directories(
         if renewed is None:
             return None
         context = ScanContext(root, rules, is_cancelled, memory=renewed)
-        found = _PartialWalk(context, renewed, known, is_cancelled).scan(wanted)
+        found = _PartialWalk(context, renewed, known, scanned, is_cancelled).scan(wanted)
     except git_repository.GitCancelled as error:
         raise ScanCancelled from error
     except (_FullScanNeeded, UnknownRepository):
@@ -115,11 +118,17 @@ def _validated_memory(root: str, memory: ScanMemory, is_cancelled: Callable[[], 
 
 class _PartialWalk:
     def __init__(
-        self, context: ScanContext, memory: ScanMemory, known: KnownTree, is_cancelled: Callable[[], bool] | None
+        self,
+        context: ScanContext,
+        memory: ScanMemory,
+        known: KnownTree,
+        scanned: Collection[str] | None,
+        is_cancelled: Callable[[], bool] | None,
     ) -> None:
         self._context = context
         self._memory = memory
         self._known = known
+        self._scanned = scanned
         self._walk = Walk(context, is_cancelled=is_cancelled)
         self._policies: dict[str, DirectoryPolicy | None] = {}
         self._listed: set[str] = set()
@@ -157,8 +166,11 @@ class _PartialWalk:
         known = self._known.subdirectories(path)
         unreadable = {item.path for item in self._walk.skipped if item.reason == "unreadable"}
         self._gone += [policy.prefix + name for name in known if name not in entered and policy.prefix + name not in unreadable]
-        self._walk.pending += [child for name, child in entered.items() if name not in known]
+        self._walk.pending += [child for name, child in entered.items() if name not in known or not self._was_scanned(child.path)]
         self._walk.visit_pending()
+
+    def _was_scanned(self, path: str) -> bool:
+        return self._scanned is None or path in self._scanned
 
     def _policy(self, path: str) -> DirectoryPolicy | None:
         """Returns the policy of a directory, not entered yet; None where a scan would not reach the directory."""

@@ -315,3 +315,18 @@ def test_directories_of_any_depth_are_scanned(tmp_path):
 class NothingNew:
     def subdirectories(self, directory: str) -> set[str]:
         return {"d"}
+
+
+def test_what_is_known_below_a_directory_that_was_never_scanned_is_found_like_something_new(tmp_path):
+    """An index keeps what it holds of a directory that is closed; once that is open, nothing in it has been scanned yet."""
+    write(tmp_path, {"main.py": "", "lib/one.py": "", "lib/deep/part.py": ""})
+    before = Before(tmp_path)
+
+    outcome = scan_directories(str(tmp_path), RULES, before.memory, ["lib"], before, scanned={"", "lib"})
+    usual = scan_directories(str(tmp_path), RULES, before.memory, ["lib"], before, scanned={"", "lib", "lib/deep"})
+
+    assert outcome is not None
+    assert outcome[0].listed == {"lib", "lib/deep"}
+    assert [file.path for file in outcome[0].files] == ["lib/deep/part.py", "lib/one.py"]
+    assert usual is not None
+    assert usual[0].listed == {"lib"}

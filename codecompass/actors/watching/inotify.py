@@ -172,9 +172,11 @@ class InotifyWatcher:
 
     def _watch(self, directories: Sequence[str]) -> None:
         for directory in directories:
-            self._changes.add(directory)
             if not self._add(directory):
                 break
+            # One that is closed to us, or gone, has nothing to report: an event in its parent says when that changes.
+            if directory in self._table:
+                self._changes.add(directory)
 
     def _add(self, key: str) -> bool:
         """Watches a directory if it is there. Returns whether to go on: not once the system has no more watches."""

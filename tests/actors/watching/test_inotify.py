@@ -249,3 +249,16 @@ async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
             for directory in sorted(after):
                 (root / directory / "last.py").write_text("x")
                 assert directory in watcher.drain().directories, f"seed {seed}: {directory} is not watched"
+
+
+async def test_a_directory_that_cannot_be_watched_is_not_reported_each_time(tmp_path):
+    """A report makes a job, whose end makes an update of the watches: that would go on for ever."""
+    async with watching(tmp_path) as watcher:
+        await watcher.update(["", "missing"])
+        watcher.drain()
+
+        await watcher.update(["", "missing"])
+        again = watcher.drain()
+
+    assert "missing" not in again.directories
+    assert not again.is_everything
