@@ -367,7 +367,7 @@ def test_a_page_that_finds_nothing_is_not_repeated(cli, shop):
     done = cli("search", "x" * 10_000)
 
     assert done.code == 3
-    assert len(done.err) < 500
+    assert len(done.err.replace(str(shop), "")) < 500
 
 
 def test_a_scan_that_ends_early_is_said_once(cli):

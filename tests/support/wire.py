@@ -196,6 +196,7 @@ class Answer:
         """Returns the JSON-RPC response in a body, or the last one in an event stream."""
         if self.headers.get("content-type", "").startswith("text/event-stream"):
             return json.loads([data for event, data in events(self.body) if event == "message"][-1])
+        assert self.body, (self.status, self.headers)
         return json.loads(self.body)
 
 
