@@ -48,7 +48,7 @@ PROCESSES = ("stdio", "bridge")
 """Clients that stay as long as there is anything to ask: each takes a process."""
 
 RETRYABLE = {"session_busy", "workspace_busy", "server_unreachable"}
-"""The last is said by a bridge whose server does not answer a handshake in time, as on a machine that does three loads at once."""
+"""The last is said by a bridge whose server does not answer a handshake in time, as on a very busy machine."""
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, ConnectionClosed, LocalProtocolError)
 
 
