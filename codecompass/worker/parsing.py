@@ -40,23 +40,28 @@ def ending_limit(seconds: float) -> Iterator[None]:
 @contextmanager
 def interrupting_limit(seconds: float) -> Iterator[None]:
     """Raises CpuTimeExceeded in the block when it uses more than `seconds` of user CPU time, between two Python instructions."""
-    before = signal.signal(signal.SIGVTALRM, _interrupt)
+    is_over = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        if is_over:
+            return
+        # An exception raised while an object is finalized is lost; then the next signal ends the block.
+        signal.setitimer(signal.ITIMER_VIRTUAL, RETRY_SECONDS)
+        raise CpuTimeExceeded
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            is_over = True
     finally:
-        # Again: a signal just before the first call has set the timer anew.
+        # Again: the signal may have come just before, and the next one is RETRY_SECONDS away. From here on it does nothing, so
+        # that nothing keeps the timer from being stopped and the handler from being taken back.
+        is_over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    # An exception raised while an object is finalized is lost; then the next signal ends the block.
-    signal.setitimer(signal.ITIMER_VIRTUAL, RETRY_SECONDS)
-    raise CpuTimeExceeded
 
 
 class Parsers:
