@@ -55,8 +55,10 @@ class Pinger:
     def __init__(self, port: int) -> None:
         self._port = port
         self._longest = 0.0
-        self._since = time.perf_counter()
+        self._since = self._begun = time.perf_counter()
         self._is_over = False
+        self._may_ping = threading.Event()
+        self._may_ping.set()
         self._thread = threading.Thread(target=self._run)
 
     def __enter__(self) -> Self:
@@ -68,12 +70,23 @@ class Pinger:
         self._thread.join()
 
     def begin(self) -> None:
-        """Forgets what was before."""
+        """Forgets what was before, a ping that is under way included."""
         self._longest = 0.0
+        self._begun = time.perf_counter()
 
     def longest(self) -> float:
-        """Returns the longest ping since `begin`, one that is under way included, in milliseconds."""
-        return 1000 * max(self._longest, time.perf_counter() - self._since)
+        """Returns the longest ping that began since `begin`, one that is under way included, in milliseconds."""
+        waiting = time.perf_counter() - self._since if self._since >= self._begun else 0.0
+        return 1000 * max(self._longest, waiting)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Sends no pings in the block: their answers take CPU time too."""
+        self._may_ping.clear()
+        try:
+            yield
+        finally:
+            self._may_ping.set()
 
     def _run(self) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=120)
@@ -82,10 +95,12 @@ class Pinger:
             self._since = time.perf_counter()
             connection.request("POST", "/", body, {"content-type": "application/json"})
             answer = connection.getresponse().read()
-            self._longest = max(self._longest, time.perf_counter() - self._since)
+            if self._since >= self._begun:
+                self._longest = max(self._longest, time.perf_counter() - self._since)
             if b'"result"' not in answer:
                 raise SystemExit(f"no pong: {answer!r}")
             time.sleep(PING_PAUSE_SECONDS)
+            self._may_ping.wait()
             self._since = time.perf_counter()
 
 
@@ -93,13 +108,14 @@ def measured(
     port: int, pid: int, pinger: Pinger, tool: str, arguments: Mapping[str, object]
 ) -> tuple[float, float, float | None]:
     """Calls once; returns the longest ping, the CPU time after the end, and how long the answer took, if it came."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    body = json.dumps(call).encode()
     pinger.begin()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=GIVEN_UP_SECONDS)
     began = time.perf_counter()
     took = None
     try:
-        connection.request("POST", "/", body.encode(), {"content-type": "application/json"})
+        connection.request("POST", "/", body, {"content-type": "application/json"})
         connection.getresponse().read()
         took = 1000 * (time.perf_counter() - began)
     except OSError:
@@ -108,10 +124,12 @@ def measured(
         connection.close()
     if took is not None:
         return pinger.longest(), 0.0, took
-    time.sleep(NOTICED_SECONDS)
-    before = cpu_seconds(pid)
-    time.sleep(WATCHED_SECONDS)
-    return pinger.longest(), 1000 * (cpu_seconds(pid) - before), took
+    ping = pinger.longest()
+    with pinger.resting():
+        time.sleep(NOTICED_SECONDS)
+        before = cpu_seconds(pid)
+        time.sleep(WATCHED_SECONDS)
+        return ping, 1000 * (cpu_seconds(pid) - before), took
 
 
 def cpu_seconds(pid: int) -> float:

@@ -8,41 +8,23 @@ import asyncclick
 from codecompass.cli import failure
 from codecompass.cli.help import Example, TeachingCommand, description
 from codecompass.cli.invocation import GlobalOptions, Invocation
+from codecompass.cli.tool_options import Decorator, max_length, project_option
 from codecompass.errors import CodeCompassError
-from codecompass.protocol.requests import (
-    MAX_NAME_LENGTH,
-    MAX_PATH_LENGTH,
-    MAX_PROJECT_ID_LENGTH,
-    MAX_QUERY_LENGTH,
-    MAX_REF_LENGTH,
-    MAX_WORDS_LENGTH,
-)
 
 P = ParamSpec("P")
 CommandFunction = Callable[Concatenate[Invocation, P], int | None]
 
 _EVERYWHERE: Final = ("verbose", "config", "as_json")
 _PROJECT: Final = ("workspace", "project_id")
-MAX_LENGTH: Final = MAX_PATH_LENGTH
-LENGTHS: Final[Mapping[str, int]] = {
-    "query": MAX_QUERY_LENGTH,
-    "name": MAX_NAME_LENGTH,
-    "project_id": MAX_PROJECT_ID_LENGTH,
-    "ref": MAX_REF_LENGTH,
-    "language": MAX_WORDS_LENGTH,
-    "kind": MAX_WORDS_LENGTH,
-}
-"""Characters that an argument or an option may have, by its name; MAX_LENGTH, that of a path, for all others."""
-
 MAX_VALUES: Final = 1_000
 """Values of an option that may be given several times."""
 
 COMMON_PARAMETERS: Final = frozenset({*_EVERYWHERE, *_PROJECT, "help"})
 
 
-def common_options(*, chooses_project: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def common_options(*, chooses_project: bool) -> Decorator:
     """Adds the options that can stand before and after a command's name."""
-    options = [
+    options: list[Decorator] = [
         asyncclick.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
         asyncclick.option(
             "--config", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Read this configuration file too."
@@ -57,7 +39,7 @@ def common_options(*, chooses_project: bool) -> Callable[[Callable[..., Any]], C
                 type=asyncclick.Path(),
                 help="Use the project at this directory, not the current one.",
             ),
-            asyncclick.option("--project-id", metavar="NAME", help="Use the project of this name or id."),
+            project_option(),
             *options,
         ]
 
@@ -107,7 +89,7 @@ def check_lengths(context: asyncclick.Context, parameters: Mapping[str, object])
     for parameter in context.command.params:
         value = parameters.get(parameter.name or "")
         values = value if isinstance(value, tuple) else (value,)
-        bound = LENGTHS.get(parameter.name or "", MAX_LENGTH)
+        bound = max_length(parameter)
         is_one_text = isinstance(value, tuple) and isinstance(parameter, asyncclick.Argument)
         # The words of an argument make one text, joined by blanks.
         longest = sum(len(each) + 1 for each in values if isinstance(each, str)) - 1 if is_one_text else 0

@@ -34,6 +34,8 @@ class Argument(Struct, frozen=True, kw_only=True):
     is_listed_as_text: whether `tools/list` leaves out the values of a `choice`
     listed: the few words that `tools/list` has about it; every client pays for them
     meaning: what the documentation says about it
+    help: what the help of the command line says about it
+    placeholder: what stands for a value there; the last word of the name where it is empty
     error: the class of the error for a value that is not in `values`
     is_common: whether every tool takes it
     """
@@ -53,6 +55,8 @@ class Argument(Struct, frozen=True, kw_only=True):
     is_listed_as_text: bool = False
     listed: str = ""
     meaning: str = ""
+    help: str = ""
+    placeholder: str = ""
     error: type[CodeCompassError] = InvalidInput
     error_below: type[CodeCompassError] | None = None
     is_common: bool = False

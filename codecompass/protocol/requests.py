@@ -61,20 +61,30 @@ MAX_WORD_LENGTH: Final = 100
 """Characters of one of a few words, such as `freshness_policy`."""
 
 MachinePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "machine_path"})]
-FilePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "filled"})]
+FilePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "filled", "placeholder": "FILE"})]
 Globs = Annotated[
     str,
     Meta(
         max_length=MAX_PATH_LENGTH,
         description="globs, with commas between, those after `!` left out: `src/**/*.py`, `a/**,b/**`, `!test/**`, "
         "`{a,b/{c,d}}/**`",
-        extra={"form": "words", "listed": "src/**,!test/**"},
+        extra={
+            "form": "words",
+            "listed": "src/**,!test/**",
+            "placeholder": "GLOB",
+            "help": "Only files whose path fits: 'src/**,!**/test/**', lib/.",
+        },
     ),
 ]
 QueryText = Annotated[str, Meta(max_length=MAX_QUERY_LENGTH, extra={"form": "filled"})]
 NameText = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, extra={"form": "filled"})]
 Languages = Annotated[
-    str, Meta(max_length=MAX_WORDS_LENGTH, description="`python`, `rust`, ..., or several: `py,ts`", extra={"form": "words"})
+    str,
+    Meta(
+        max_length=MAX_WORDS_LENGTH,
+        description="`python`, `rust`, ..., or several: `py,ts`",
+        extra={"form": "words", "placeholder": "NAME", "help": "Only files of these languages: python,go."},
+    ),
 ]
 Kinds = Annotated[
     str,
@@ -82,34 +92,67 @@ Kinds = Annotated[
         max_length=MAX_WORDS_LENGTH,
         description=f"`{' '.join(SYMBOL_KINDS)}`; also `function`, `constant` and the like; or several: `class,function`. "
         '`test` is a test with a title and a block (`it("adds", ...)`, `test "adds" do`)',
-        extra={"form": "words", "values": KINDS_ON_INPUT},
+        extra={"form": "words", "values": KINDS_ON_INPUT, "help": "Only definitions of these kinds: fn,class."},
     ),
 ]
 SymbolName = Annotated[NameText, Meta(description="a name, a qualified name or a `symbol_id`")]
 SameNamed = Annotated[FilePath, Meta(description="picks among same-named ones", extra={"listed": "Picks among same-named ones"})]
-HitLimit = Annotated[int, Meta(ge=1, le=MAX_LIMIT, extra={"default": QuerySettings().default_limit, "unit": "hits"})]
+HitLimit = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=MAX_LIMIT,
+        extra={
+            "default": QuerySettings().default_limit,
+            "unit": "hits",
+            "help": f"Show so many hits at most, 1 to {MAX_LIMIT} [{QuerySettings().default_limit}].",
+        },
+    ),
+]
 HitDetail = Annotated[
     DetailLevel,
     Meta(
         description="`location` is the place alone, `context` adds a preview of the body, the parent and what is near; `body` is "
-        "the whole definition ([bodies](#bodies))"
+        "the whole definition ([bodies](#bodies))",
+        extra={"help": "How much to show of each hit: location, signature, context or body."},
     ),
 ]
-WithDocs = Annotated[bool, Meta(description="with `body`: the comment above the definition as well")]
-Compact = Annotated[bool, Meta(description="leaves out what is long, at any level")]
+WithDocs = Annotated[
+    bool,
+    Meta(
+        description="with `body`: the comment above the definition as well",
+        extra={"help": "With -d body, the comment above a definition as well."},
+    ),
+]
+Compact = Annotated[
+    bool,
+    Meta(
+        description="leaves out what is long, at any level",
+        extra={"help": "Leave out everything but what a program needs."},
+    ),
+]
 Freshness = Annotated[
     FreshnessPolicy,
     Meta(
         description="when files have changed: `strict` refuses, `balanced` takes changes in first where that is quick, "
         "`best_effort` answers",
-        extra={"default": QuerySettings().freshness_policy, "is_listed_as_text": True},
+        extra={
+            "default": QuerySettings().freshness_policy,
+            "is_listed_as_text": True,
+            "help": "When files have changed: balanced takes them in first, strict refuses, best_effort answers from what is "
+            "indexed.",
+        },
     ),
 ]
 Explanation = Annotated[
     ExplainLevel,
     Meta(
         description="`basic` or `full`: why each hit stands where it stands",
-        extra={"default": QuerySettings().ranking_explain_level, "is_listed_as_text": True},
+        extra={
+            "default": QuerySettings().ranking_explain_level,
+            "is_listed_as_text": True,
+            "help": "Say why a hit stands where it stands: off, basic or full.",
+        },
     ),
 ]
 WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
@@ -137,7 +180,7 @@ class Request(Struct, frozen=True, kw_only=True):
                 max_length=MAX_PROJECT_ID_LENGTH,
                 description="A registered project by its id or by its name: lower-case letters and digits with single hyphens "
                 "between them, 1 to 50 characters. Together with `workspace` both must mean the same project",
-                extra={"form": "project_id"},
+                extra={"form": "project_id", "placeholder": "NAME", "help": "Use the project of this name or id."},
             ),
         ]
         | None
@@ -149,7 +192,7 @@ class Request(Struct, frozen=True, kw_only=True):
                 max_length=MAX_REF_LENGTH,
                 description="The branch that the working tree is on, for callers that want to be sure. Any other is "
                 "`ref_not_indexed`: the index is of the working tree",
-                extra={"form": "optional"},
+                extra={"form": "optional", "help": "Insist that the working tree is on this branch."},
             ),
         ]
         | None
@@ -167,7 +210,8 @@ class SearchCode(Request, frozen=True, kw_only=True):
         SearchMode,
         Meta(
             description="`literal` takes the query as it is written, `regex` as an RE2 expression; both give `matched_lines`. "
-            "`files` lists files ([below](#files))"
+            "`files` lists files ([below](#files))",
+            extra={"help": "How to read the query: auto, literal, regex or files."},
         ),
     ] = "auto"
     path: Globs | None = None
@@ -185,7 +229,12 @@ class SearchCode(Request, frozen=True, kw_only=True):
                 ge=1,
                 le=MAX_TIMEOUT_MS,
                 description="a search that takes longer gives what it has",
-                extra={"unit": "ms", "default": QuerySettings().timeout_ms, "lists_default": False},
+                extra={
+                    "unit": "ms",
+                    "default": QuerySettings().timeout_ms,
+                    "lists_default": False,
+                    "help": "End a long search after this, with what it has.",
+                },
             ),
         ]
         | None
@@ -196,7 +245,10 @@ class SearchCode(Request, frozen=True, kw_only=True):
             Meta(
                 description="a path, or the end of one: `metadata.why_not` says its rank over all places and why, or why it is "
                 "not there ([verdicts](search.md#why-and-why-not))",
-                extra={"listed": "Path"},
+                extra={
+                    "listed": "Path",
+                    "help": "Say what became of this file: its place among the hits, or why it has none.",
+                },
             ),
         ]
         | None
@@ -232,15 +284,27 @@ class GetFileOutline(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "get_file_outline"
 
     path: Annotated[FilePath, Meta(description="relative to the workspace")]
-    depth: Annotated[OutlineDepth, Meta(description="`top` gives the outermost ones only")] = "all"
+    depth: Annotated[
+        OutlineDepth,
+        Meta(
+            description="`top` gives the outermost ones only",
+            extra={"help": "top, or all that is nested too [all]."},
+        ),
+    ] = "all"
     language: (
         Annotated[
             str,
-            Meta(max_length=MAX_WORDS_LENGTH, description="for the record; the file's own language is used"),
+            Meta(
+                max_length=MAX_WORDS_LENGTH,
+                description="for the record; the file's own language is used",
+                extra={"placeholder": "NAME", "help": "Taken for compatibility; the file's language is known."},
+            ),
         ]
         | None
     ) = None
-    limit: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "nodes"})] | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "nodes", "help": "Show so many definitions at most."})] | None = (
+        None
+    )
 
 
 class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
@@ -297,7 +361,14 @@ class IndexStatus(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "index_status"
 
     path: (
-        Annotated[FilePath, Meta(description="also says what became of this file, and why", extra={"listed": "A file"})] | None
+        Annotated[
+            FilePath,
+            Meta(
+                description="also says what became of this file, and why",
+                extra={"listed": "A file", "help": "Explain one file."},
+            ),
+        ]
+        | None
     ) = None
 
 

@@ -15,6 +15,7 @@ from codecompass.protocol.requests import GetCodeContext, GetFileOutline, IndexS
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.settings_sources import Sources, load_settings
 from codecompass.store.registry import Registry
+from tests.support.faults import held_workers
 from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
@@ -274,9 +275,9 @@ async def test_what_has_only_been_touched_does_not_make_an_answer_stale(small, t
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
         await until_watched(handle)
-        os.utime(small.root / "a.py")
-
-        reply = await handle.ask(locate("alpha"))
+        with held_workers():  # no job takes the new time in meanwhile
+            os.utime(small.root / "a.py")
+            reply = await handle.ask(locate("alpha"))
 
         assert (reply.metadata.freshness_status, reply.metadata.result_completeness) == ("fresh", "complete")
 

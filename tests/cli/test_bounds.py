@@ -8,8 +8,9 @@ import asyncclick
 import msgspec
 import pytest
 
-from codecompass.cli.command import LENGTHS, MAX_LENGTH, MAX_VALUES, check_lengths
+from codecompass.cli.command import MAX_VALUES, check_lengths
 from codecompass.cli.main import main
+from codecompass.cli.tool_options import max_length
 from codecompass.errors import InvalidInput
 from codecompass.settings import MAX_ITEMS, known_settings
 from codecompass.settings_sources import Sources, load_settings
@@ -28,12 +29,9 @@ import os, sys
 os.chdir(sys.argv[1])
 os.rmdir(sys.argv[1])
 from codecompass.cli.main import main
+from codecompass.cli.tool_options import max_length
 sys.exit(main(sys.argv[2:]))
 """
-
-
-def bound_of(parameter):
-    return LENGTHS.get(parameter.name, MAX_LENGTH)
 
 
 def words(path, command, parameter, value):
@@ -61,14 +59,14 @@ def words(path, command, parameter, value):
 def test_a_value_above_its_bound_is_wrong_usage_that_says_so(path, command, parameter, unit, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("CODECOMPASS_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    value = (unit * (bound_of(parameter) + 1))[: bound_of(parameter) + 1]
+    value = (unit * (max_length(parameter) + 1))[: max_length(parameter) + 1]
 
     assert main(words(path, command, parameter, value)) == 2
 
     said = capsys.readouterr().err
     assert len(said) < 2_000
     if not isinstance(parameter.type, asyncclick.Choice | type(asyncclick.INT)):
-        assert f"at most {bound_of(parameter):,}" in said
+        assert f"at most {max_length(parameter):,}" in said
     assert not any(tmp_path.iterdir())
 
 
@@ -77,7 +75,7 @@ def test_a_value_above_its_bound_is_wrong_usage_that_says_so(path, command, para
 )
 def test_a_value_at_its_bound_is_taken(path, command, parameter):
     context = asyncclick.Context(command)
-    value = "a" * bound_of(parameter)
+    value = "a" * max_length(parameter)
     is_many = parameter.multiple if isinstance(parameter, asyncclick.Option) else parameter.nargs == -1
 
     check_lengths(context, {parameter.name: (value,) if is_many else value})

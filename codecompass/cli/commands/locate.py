@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import asyncclick
-
 from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import given, hit_options
+from codecompass.cli.tool_options import given, tool_argument, tool_options
 
 HELP = """
     Go to the definition of a name.
@@ -28,8 +26,8 @@ HELP = """
         Example("vim $(codecompass locate main -n 1 --json | jq -r '.results[0] | .path, \"+\\(.line_start)\"')", "open it"),
     ),
 )
-@asyncclick.argument("name")
-@hit_options
+@tool_argument("locate_symbol", "name")
+@tool_options("locate_symbol")
 def command(invocation: Invocation, name: str, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Locates."""
     from codecompass.cli.searching import locate

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import asyncclick
 import msgspec
@@ -9,8 +10,7 @@ import msgspec
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import Suggested, given
-from codecompass.protocol.requests import OUTLINE_DEPTHS
+from codecompass.cli.tool_options import given, tool_options
 
 HELP = """
     List what a file defines and imports, as a tree with line numbers.
@@ -29,13 +29,8 @@ HELP = """
     ),
 )
 @asyncclick.argument("file", type=asyncclick.Path())
-@asyncclick.option("--depth", type=Suggested(*OUTLINE_DEPTHS), metavar="DEPTH", help="top, or all that is nested too [all].")
-@asyncclick.option("--limit", "-n", metavar="N", help="Show so many definitions at most.")
-@asyncclick.option("--language", "-l", metavar="NAME", help="Taken for compatibility; the file's language is known.")
-@asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")
-def command(
-    invocation: Invocation, file: str, depth: str | None, limit: str | None, language: str | None, ref: str | None
-) -> None:
+@tool_options("get_file_outline")
+def command(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Shows the outline."""
     from codecompass.cli.answering import Question, answer
     from codecompass.cli.invocation import path_in_project
@@ -53,8 +48,7 @@ def command(
             settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
         return get_file_outline(question.snapshot, asked, question.state, settings)
 
-    arguments = given({"path": file, "depth": depth, "limit": limit, "language": language, "ref": ref})
-    found = answer(invocation, GetFileOutline, arguments, query)
+    found = answer(invocation, GetFileOutline, given({"path": file, **arguments}), query)
     if invocation.options.as_json:
         invocation.terminal.json(encode(found.reply))
         return

@@ -2,14 +2,11 @@
 
 from typing import Any, Final
 
-import asyncclick
-
 from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import Suggested, given, hit_options
-from codecompass.protocol.requests import SEARCH_MODES
+from codecompass.cli.tool_options import given, tool_argument, tool_options
 
 HELP = """
     Search by words, by a literal text or by a regular expression.
@@ -37,15 +34,8 @@ LITERAL: Final = "literal"
         Example("codecompass search retry policy --json -d context -n 3", "three hits with their code, for programs"),
     ),
 )
-@asyncclick.argument("query", nargs=-1, required=True)
-@asyncclick.option(
-    "--mode", "-m", type=Suggested(*SEARCH_MODES), metavar="MODE", help="How to read QUERY: auto, literal, regex or files."
-)
-@hit_options
-@asyncclick.option("--timeout-ms", metavar="MS", help="End a long search after this, with what it has.")
-@asyncclick.option(
-    "--why-not", metavar="FILE", help="Say what became of this file: its place among the hits, or why it has none."
-)
+@tool_argument("search_code", "query", nargs=-1, required=True)
+@tool_options("search_code")
 def command(invocation: Invocation, query: tuple[str, ...], **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Searches."""
     from codecompass.cli.searching import search

@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING, Final
 
-import asyncclick
-
 from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.query_options import given
 from codecompass.cli.terminal import Style, printable
+from codecompass.cli.tool_options import given, tool_options
 
 if TYPE_CHECKING:
     from codecompass.cli.workspace import Choice
@@ -47,8 +45,7 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
         Example("codecompass status --json | jq .skipped", "how many files were left out, by reason"),
     ),
 )
-@asyncclick.option("--path", "-p", metavar="FILE", type=asyncclick.Path(), help="Explain one file.")
-@asyncclick.option("--ref", metavar="REF", help="Insist that the working tree is on this branch.")
+@tool_options("index_status")
 def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
     """Shows the status."""
     from codecompass.cli.invocation import path_in_project

@@ -10,6 +10,7 @@ from codecompass.identity import project_id
 from codecompass.projects.rules import RoutingRules
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.registry import Registry
+from tests.support.faults import held_workers
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
@@ -83,9 +84,9 @@ async def test_a_request_for_a_job_that_runs_already_joins_it(impatient):
 async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatient, repository, tool, code):
     await impatient.call("index_repo", wait_seconds=50)
     repository.write({f"src/n{n}.py": "x = 1\n" * 50 for n in range(200)})
-    running = await impatient.call("sync_repo")
-
-    refused = await impatient.refusal(tool, force=True)
+    with held_workers():
+        running = await impatient.call("sync_repo")
+        refused = await impatient.refusal(tool, force=True)
 
     assert refused["error"]["code"] == code
     assert refused["error"]["data"]["job_id"] == running["job_id"]

@@ -1,0 +1,80 @@
+"""The arguments and options of the commands that call a tool, made from the definitions of the tool's arguments."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import asyncclick
+from asyncclick.shell_completion import CompletionItem
+
+from codecompass.protocol.arguments import ARGUMENTS, Argument
+from codecompass.protocol.requests import MAX_PATH_LENGTH
+
+_SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
+"""The letters of options, by the name of the argument."""
+
+_UNITS: Final = {"ms": "MS"}
+"""What stands for the value of a number in help texts, by its unit; N for all others."""
+
+
+class ToolValue(asyncclick.ParamType[str]):
+    """A value of a tool's argument, as text. The decoder of the arguments checks it; here it is only completed and bounded."""
+
+    name = "text"
+
+    def __init__(self, argument: Argument) -> None:
+        self.max_length: Final = argument.max_length
+        self._values = argument.values
+
+    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """Returns the values that begin with `incomplete`."""
+        return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
+
+
+def max_length(parameter: asyncclick.Parameter) -> int:
+    """Returns how many characters a value of `parameter` may have: those of the tool's argument, or of a path."""
+    return parameter.type.max_length if isinstance(parameter.type, ToolValue) else MAX_PATH_LENGTH
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def tool_argument(tool: str, name: str, **attributes: Any) -> Decorator:  # noqa: ANN401 - those of asyncclick.argument
+    """Adds the argument of a command that is the argument `name` of `tool`."""
+    return asyncclick.argument(name, type=ToolValue(ARGUMENTS[tool][name]), **attributes)
+
+
+def project_option() -> Decorator:
+    """Adds the option that chooses a project by its name."""
+    return _option(ARGUMENTS["index_status"]["project_id"])
+
+
+def tool_options(tool: str) -> Decorator:
+    """Adds an option for each argument of `tool` that is optional, but for those that choose the project, which all commands
+    have. The function gets the values under the names of the arguments; `given` leaves out those that were not given.
+    """
+    arguments = [
+        each for each in ARGUMENTS[tool].values() if not each.is_required and each.name not in ("workspace", "project_id")
+    ]
+    arguments.sort(key=lambda argument: argument.is_common)
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for argument in reversed(arguments):
+            function = _option(argument)(function)
+        return function
+
+    return add
+
+
+def _option(argument: Argument) -> Decorator:
+    names = ["--" + argument.name.replace("_", "-"), *([_SHORT[argument.name]] if argument.name in _SHORT else [])]
+    if argument.value_type == "flag":
+        return asyncclick.option(*names, is_flag=True, help=argument.help)
+    placeholder = argument.placeholder or argument.name.rpartition("_")[2].upper()
+    if argument.value_type == "number":
+        placeholder = _UNITS.get(argument.unit, "N")
+    return asyncclick.option(*names, metavar=placeholder, type=ToolValue(argument), help=argument.help)
+
+
+def given(arguments: dict[str, object]) -> dict[str, object]:
+    """Returns the arguments that were given on the command line, as a tool takes them."""
+    return {name: value for name, value in arguments.items() if value is not None and value is not False}
