@@ -29,6 +29,7 @@ from codecompass.actors.watching.changes import Changes
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
+from codecompass.log import get_logger
 from codecompass.protocol.replies import Reply
 from codecompass.scan.files import Stamp
 from codecompass.settings import AnswerForm, Settings
@@ -131,6 +132,7 @@ class IndexWorkbench:
             with self._index.snapshot() as snapshot:
                 return replace(index, meta=snapshot.meta)
         except IndexDamaged as error:
+            get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
             return replace(index, schema_status="corrupt_manifest", damage=error.message)
 
     async def answer(self, query: Query, view: View) -> Reply:

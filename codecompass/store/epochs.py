@@ -24,11 +24,15 @@ class Current(Struct, frozen=True, kw_only=True):
 
 
 class Compatibility(Struct, frozen=True):
-    """How an index on disk fits this program. `current` is None unless CURRENT could be read."""
+    """How an index on disk fits this program. `current` is None unless CURRENT could be read.
+
+    `refusal` is why it may not be read, where only permissions are missing: then it need not be rebuilt.
+    """
 
     status: SchemaStatus
     current: Current | None = None
     is_newer: bool = False
+    refusal: PermissionError | None = None
 
     @property
     def current_schema_version(self) -> int:
@@ -47,6 +51,8 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
         content = layout.current.read_bytes()
     except FileNotFoundError:
         return Compatibility("not_indexed")
+    except PermissionError as error:
+        return Compatibility("corrupt_manifest", refusal=error)
     except OSError:
         return Compatibility("corrupt_manifest")
     try:
@@ -58,7 +64,11 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
     found, required = (current.schema_version, current.parser_version), (SCHEMA_VERSION, PARSER_VERSION)
     if found != required:
         return Compatibility("reindex_required", current, is_newer=found > required)
-    if not os.path.exists(layout.facts(current.epoch)):  # Path.exists raises where a directory cannot be read
+    try:
+        os.stat(layout.facts(current.epoch))
+    except PermissionError as error:
+        return Compatibility("corrupt_manifest", current, refusal=error)
+    except OSError:
         return Compatibility("corrupt_manifest", current)
     return Compatibility("compatible", current)
 
@@ -82,25 +92,14 @@ def require_compatible(layout: ProjectLayout) -> Current:
             required_schema_version=found.required_schema_version,
             remediation="upgrade codecompass",
         )
-    _require_readable(layout, found)
+    if found.refusal is not None:
+        raise not_readable(layout.root, found.refusal) from found.refusal
     raise IndexIncompatible(
         f"the index on disk does not fit this program ({found.status}). {REBUILD}",
         current_schema_version=found.current_schema_version,
         required_schema_version=found.required_schema_version,
         remediation="codecompass index --force",
     )
-
-
-def _require_readable(layout: ProjectLayout, found: Compatibility) -> None:
-    """Raises PermissionDenied where only permissions are missing: the index need not be rebuilt."""
-    try:
-        layout.current.read_bytes()
-        if found.current is not None:
-            layout.facts(found.current.epoch).stat()
-    except PermissionError as error:
-        raise not_readable(layout.root, error) from error
-    except OSError:
-        pass
 
 
 def write_current(layout: ProjectLayout, epoch: str) -> None:
