@@ -171,7 +171,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=10, le=300, description="How long its answer holds, and that there was none, too.", extra={"unit": "s"}),
     ] = 60
-    tools: Annotated[Text, Meta(min_length=1, description="Tools to list: ten, core, all, or names with commas.")] = "ten"
+    tools: Annotated[Text, Meta(min_length=1, description="Tools to list: default, core, all, or names with commas.")] = "default"
     answers: Annotated[
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),

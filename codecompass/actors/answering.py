@@ -10,8 +10,10 @@ from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
+    FindReferences,
     FindRelatedSymbols,
     FreshnessPolicy,
+    GetCallGraph,
     GetCodeContext,
     GetFileOutline,
     GetSymbolHierarchy,
@@ -50,6 +52,10 @@ def query(
             return core.get_file_outline(snapshot, request, state, settings)
         case GetSymbolHierarchy():
             return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
+        case FindReferences():
+            return core.find_references(snapshot, request, state, is_expired)
+        case GetCallGraph():
+            return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():
             return core.find_related_symbols(snapshot, request, state, is_expired)
         case GetCodeContext():

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from codecompass.actors.job_model import JobView
 from codecompass.protocol.requests import (
+    FindReferences,
     FindRelatedSymbols,
+    GetCallGraph,
     GetCodeContext,
     GetFileOutline,
     GetSymbolHierarchy,
@@ -22,7 +24,17 @@ from codecompass.protocol.requests import (
     SearchCode,
 )
 
-QueryRequest = SearchCode | LocateSymbol | GetFileOutline | GetSymbolHierarchy | FindRelatedSymbols | GetCodeContext | IndexStatus
+QueryRequest = (
+    SearchCode
+    | LocateSymbol
+    | GetFileOutline
+    | GetSymbolHierarchy
+    | FindReferences
+    | GetCallGraph
+    | FindRelatedSymbols
+    | GetCodeContext
+    | IndexStatus
+)
 """The requests that an index answers."""
 
 

@@ -48,12 +48,15 @@ def project_option() -> Decorator:
     return _option(ARGUMENTS["index_status"]["project_id"])
 
 
-def tool_options(tool: str) -> Decorator:
+def tool_options(tool: str, *left_out: str) -> Decorator:
     """Adds an option for each argument of `tool` that is optional, but for those that choose the project, which all commands
-    have. The function gets the values under the names of the arguments; `given` leaves out those that were not given.
+    have, and for those `left_out`. The function gets the values under the names of the arguments; `given` leaves out those that
+    were not given.
     """
     arguments = [
-        each for each in ARGUMENTS[tool].values() if not each.is_required and each.name not in ("workspace", "project_id")
+        each
+        for each in ARGUMENTS[tool].values()
+        if not each.is_required and each.name not in ("workspace", "project_id", *left_out)
     ]
     arguments.sort(key=lambda argument: argument.is_common)
 
@@ -68,7 +71,8 @@ def tool_options(tool: str) -> Decorator:
 def _option(argument: Argument) -> Decorator:
     names = ["--" + argument.name.replace("_", "-"), *([_SHORT[argument.name]] if argument.name in _SHORT else [])]
     if argument.value_type == "flag":
-        return asyncclick.option(*names, is_flag=True, help=argument.help)
+        switch = f"{names[0]}/--no-{names[0].removeprefix('--')}" if argument.default is True else names[0]
+        return asyncclick.option(switch, *names[1:], is_flag=True, default=None, help=argument.help)
     placeholder = argument.placeholder or argument.name.rpartition("_")[2].upper()
     if argument.value_type == "number":
         placeholder = _UNITS.get(argument.unit, "N")
@@ -77,4 +81,4 @@ def _option(argument: Argument) -> Decorator:
 
 def given(arguments: dict[str, object]) -> dict[str, object]:
     """Returns the arguments that were given on the command line, as a tool takes them."""
-    return {name: value for name, value in arguments.items() if value is not None and value is not False}
+    return {name: value for name, value in arguments.items() if value is not None}

@@ -181,6 +181,131 @@ class SymbolHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True
     metadata: Metadata
 
 
+class ReferenceDefinition(Struct, frozen=True, kw_only=True):
+    """The definition whose uses were asked for."""
+
+    symbol_id: str
+    path: str
+    line_start: int
+    line_end: int
+    kind: str
+    name: str
+    qualified_name: str
+    signature: str
+
+
+class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line that uses the definition.
+
+    `role`: what it does with it. `confidence`: `exact` (scope, an import or a written type leads there), `likely` (one definition
+    fits), `possible` (several fit). `enclosing` is the function around the line, else the innermost definition. `text` is the
+    line, without it at the level `location`.
+    """
+
+    path: str
+    line_start: int
+    line_end: int
+    role: str
+    confidence: str
+    enclosing: Enclosing | None = None
+    is_test: bool = False
+    text: str = ""
+
+
+class ReferenceCounts(Struct, frozen=True, kw_only=True):
+    """Lines by confidence, of all uses, whatever was asked for or shown.
+
+    `elsewhere`: uses of the same name that mean something else. `tests` and `roles` count `exact` and `likely` ones.
+    """
+
+    exact: int
+    likely: int
+    possible: int
+    elsewhere: int
+    tests: int
+    roles: dict[str, int]
+
+
+class FindReferencesReply(Struct, frozen=True, kw_only=True):
+    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` fit the request."""
+
+    definition: ReferenceDefinition
+    references: tuple[Reference, ...]
+    counts: ReferenceCounts
+    total: int
+    offset: int
+    metadata: Metadata
+
+
+class GraphNode(Struct, frozen=True, kw_only=True):
+    """A symbol of a call graph. `id` is its place among the nodes; `distance` counts calls from the symbol asked for, which is
+    node 0."""
+
+    id: int
+    symbol_id: str
+    path: str
+    line_start: int
+    line_end: int
+    kind: str
+    name: str
+    qualified_name: str
+    distance: int
+    is_test: bool
+
+
+class GraphEdge(Struct, frozen=True, kw_only=True):
+    """A caller and what it calls, as ids of nodes, with the first lines of the calls in the caller's file."""
+
+    caller: int
+    callee: int
+    lines: tuple[int, ...]
+    confidence: str
+
+
+class Impact(Struct, frozen=True, kw_only=True):
+    """What a change reaches besides callers, and how many callers: `callers_by_distance` begins with those at distance 1, tests
+    are counted apart. Subtypes and overriding methods as `path:line name`, the first importing files by path."""
+
+    callers_by_distance: tuple[int, ...]
+    tests: int
+    subtypes: tuple[str, ...]
+    overriding: tuple[str, ...]
+    importing_files: int
+    importers: tuple[str, ...]
+
+
+class CallGraphReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Symbols by distance, nearest first, each once. `impact` for that direction only."""
+
+    direction: str
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    impact: Impact | None = None
+    metadata: Metadata
+
+
+class RelatedType(Struct, frozen=True, kw_only=True):
+    """A type of a type hierarchy; `depth` counts from the type asked for, which is 0. `path` is empty where it is defined
+    outside of the repository."""
+
+    path: str
+    line_start: int
+    name: str
+    qualified_name: str
+    kind: str
+    depth: int
+    confidence: str
+
+
+class TypeHierarchyReply(Struct, frozen=True, kw_only=True):
+    """Supertypes or subtypes, transitive, each once: those of one type behind it, by path and line."""
+
+    relation: str
+    symbols: tuple[RelatedType, ...]
+    total: int
+    metadata: Metadata
+
+
 class RelatedAnchor(Struct, frozen=True, kw_only=True):
     """The symbol whose surroundings were asked for."""
 
@@ -261,6 +386,9 @@ Reply = (
     | LocateSymbolReply
     | FileOutlineReply
     | SymbolHierarchyReply
+    | FindReferencesReply
+    | CallGraphReply
+    | TypeHierarchyReply
     | RelatedSymbolsReply
     | CodeContextReply
     | IndexStatusReply

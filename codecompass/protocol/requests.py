@@ -25,6 +25,11 @@ SearchMode = Literal["auto", "literal", "regex", "files"]
 OutlineDepth = Literal["top", "all"]
 Direction = Literal["ancestors", "descendants"]
 Scope = Literal["file", "module", "package"]
+ReferenceRole = Literal["call", "construct", "type", "inherit", "import", "decorate", "read", "write"]
+Confidence = Literal["exact", "likely", "possible"]
+GraphDirection = Literal["callers", "callees", "impact"]
+Relation = Literal["nesting", "supertypes", "subtypes"]
+ReferenceDetail = Literal["location", "line"]
 Strategy = Literal["breadth", "depth"]
 
 DETAIL_LEVELS: Final = get_args(DetailLevel)
@@ -33,6 +38,9 @@ EXPLAIN_LEVELS: Final = get_args(ExplainLevel)
 SEARCH_MODES: Final = get_args(SearchMode)
 OUTLINE_DEPTHS: Final = get_args(OutlineDepth)
 STRATEGIES: Final = get_args(Strategy)
+
+MAX_REFERENCES: Final = 1_000
+MAX_OFFSET: Final = 1_000_000
 
 MAX_WAIT_SECONDS: Final = 50
 """Clients give up after 60 seconds by default."""
@@ -96,7 +104,10 @@ Kinds = Annotated[
     ),
 ]
 SymbolName = Annotated[NameText, Meta(description="a name, a qualified name or a `symbol_id`")]
-SameNamed = Annotated[FilePath, Meta(description="picks among same-named ones", extra={"listed": "Picks among same-named ones"})]
+SameNamed = Annotated[
+    FilePath,
+    Meta(description="picks among same-named ones", extra={"help": "The file of the one that is meant, of several."}),
+]
 HitLimit = Annotated[
     int,
     Meta(
@@ -315,16 +326,97 @@ class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
     symbol_name: SymbolName
     path: SameNamed | None = None
     direction: Annotated[Direction, Meta(description="or `descendants`")] = "ancestors"
+    relation: Annotated[
+        Relation,
+        Meta(description="`nesting`, or types that it inherits from (`supertypes`) or that inherit from it (`subtypes`)"),
+    ] = "nesting"
+
+
+class FindReferences(Request, frozen=True, kw_only=True):
+    """Where a definition is used: calls, types, supertypes, imports, reads and writes."""
+
+    tool: ClassVar[str] = "find_references"
+
+    symbol_name: SymbolName
+    path: SameNamed | None = None
+    role: (
+        Annotated[
+            ReferenceRole,
+            Meta(
+                description="only these: `call construct type inherit import decorate read write`",
+                extra={
+                    "is_listed_as_text": True,
+                    "listed": "call construct type inherit import decorate read write",
+                    "help": "Only calls, or only: construct type inherit import decorate read write.",
+                },
+            ),
+        ]
+        | None
+    ) = None
+    confidence: Annotated[
+        Confidence,
+        Meta(
+            description="the least that is listed: `exact` (bound by scope, import or a written type), `likely` (one definition "
+            "fits), `possible` (several fit). All are counted",
+            extra={"help": "List what is at least so sure: exact, likely or possible [likely]."},
+        ),
+    ] = "likely"
+    include_tests: Annotated[
+        bool, Meta(description="uses in tests too, behind all others", extra={"help": "Uses in tests too, as by default."})
+    ] = True
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=MAX_REFERENCES, extra={"unit": "uses", "help": f"Show so many uses at most, 1 to {MAX_REFERENCES} [50]."}),
+    ] = 50
+    offset: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_OFFSET,
+            description="leaves out the first ones, for the rest of a page that was cut",
+            extra={"unit": "uses", "help": "Leave out so many first."},
+        ),
+    ] = 0
+    detail_level: Annotated[
+        ReferenceDetail,
+        Meta(
+            description="`line` shows the line of code, `location` only its number",
+            extra={"help": "location leaves out the lines of code."},
+        ),
+    ] = "line"
+
+
+class GetCallGraph(Request, frozen=True, kw_only=True):
+    """Who calls a definition, what it calls, or what a change of it reaches."""
+
+    tool: ClassVar[str] = "get_call_graph"
+
+    symbol_name: SymbolName
+    path: SameNamed | None = None
+    direction: Annotated[
+        GraphDirection,
+        Meta(
+            description="`impact`: callers, and what inherits, overrides, imports and tests it",
+            extra={"help": "callers, callees or impact."},
+        ),
+    ] = "callers"
+    depth: Annotated[int, Meta(ge=1, le=5, extra={"unit": "calls", "help": "How many calls far, 1 to 5 [2]."})] = 2
+    include_tests: Annotated[
+        bool, Meta(description="callers in tests too", extra={"help": "Callers in tests too, as by default."})
+    ] = True
+    limit: Annotated[
+        int, Meta(ge=1, le=500, extra={"unit": "symbols", "help": "Show so many symbols at most, 1 to 500 [50]."})
+    ] = 50
 
 
 class FindRelatedSymbols(Request, frozen=True, kw_only=True):
-    """What stands near a symbol and what its file imports."""
+    """What a symbol uses, what uses it, its tests, and its neighbours."""
 
     tool: ClassVar[str] = "find_related_symbols"
 
     symbol_name: SymbolName
     path: SameNamed | None = None
-    scope: Annotated[Scope, Meta(description="or `module`, `package`")] = "file"
+    scope: Annotated[Scope, Meta(description="of neighbours: or `module` (directory), `package`")] = "file"
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, extra={"unit": "symbols"})] = 20
 
 
@@ -432,6 +524,8 @@ AnyRequest = (
     | LocateSymbol
     | GetFileOutline
     | GetSymbolHierarchy
+    | FindReferences
+    | GetCallGraph
     | FindRelatedSymbols
     | GetCodeContext
     | IndexStatus

@@ -1,10 +1,12 @@
 """The query core: synchronous functions from a snapshot and a request to a reply. No clock, no randomness, no files."""
 
+from codecompass.query.call_graph import get_call_graph
 from codecompass.query.context import get_code_context
 from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.outline import get_file_outline
+from codecompass.query.references import find_references
 from codecompass.query.related import find_related_symbols
 from codecompass.query.search import search_code
 from codecompass.query.status import JobsState, index_status
@@ -12,7 +14,9 @@ from codecompass.query.status import JobsState, index_status
 __all__ = [
     "JobsState",
     "QueryOptions",
+    "find_references",
     "find_related_symbols",
+    "get_call_graph",
     "get_code_context",
     "get_file_outline",
     "get_symbol_hierarchy",

@@ -5,7 +5,7 @@ from typing import Final
 
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import HierarchyNode, SymbolHierarchyReply
+from codecompass.protocol.replies import HierarchyNode, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import GetSymbolHierarchy
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
@@ -13,6 +13,7 @@ from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
 from codecompass.query.shaping import stable_handle
+from codecompass.query.type_hierarchy import type_hierarchy
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
 
@@ -34,14 +35,16 @@ def get_symbol_hierarchy(
     request: GetSymbolHierarchy,
     state: AnswerState,
     is_expired: Callable[[], bool] = no_deadline,
-) -> SymbolHierarchyReply:
-    """Returns the chain outwards, or the tree inwards.
+) -> SymbolHierarchyReply | TypeHierarchyReply:
+    """Returns the chain outwards, or the tree inwards; or the types that a type inherits from, or that inherit from it.
 
     `impl` and extension blocks count as inside their type, and so do methods that are written outside it (Go, C++).
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
     anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    if request.relation != "nesting":
+        return type_hierarchy(snapshot, anchor, request.relation, state, is_expired)
     if request.direction == "ancestors":
         nodes = tuple(_node(snapshot, row, depth, ()) for depth, row in enumerate(_ancestors(snapshot, anchor)))
         return SymbolHierarchyReply(

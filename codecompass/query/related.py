@@ -1,4 +1,4 @@
-"""`find_related_symbols`: symbols near a symbol and those that its file imports; and the definitions that a piece of code needs.
+"""`find_related_symbols`: what a symbol uses, what uses it, what stands near it; and the definitions that a piece of code needs.
 
 Names are resolved as far as that is safe without a compiler: in the same file, in a file that it imports, or where only one
 definition in product code has the name. Others are left out.
@@ -13,6 +13,7 @@ from codecompass.languages.words import word_set
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import RelatedAnchor, RelatedSymbol, RelatedSymbolsReply
 from codecompass.protocol.requests import FindRelatedSymbols
+from codecompass.query.call_graph import ANY_USAGE, Neighbours
 from codecompass.query.exact_names import ordered, symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
@@ -24,7 +25,7 @@ from codecompass.scan.path_roles import PathReader
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow, SymbolRow
 
-Relation = Literal["same_file", "same_module", "same_package", "imported"]
+Relation = Literal["uses", "used_by", "test", "same_file", "same_module", "same_package"]
 
 MAX_PER_RELATION: Final = 500
 MAX_IMPORTS: Final = 200
@@ -42,21 +43,21 @@ def find_related_symbols(
     state: AnswerState,
     is_expired: Callable[[], bool] = no_deadline,
 ) -> RelatedSymbolsReply:
-    """Returns related symbols: of the same file, directory, package (as far as the scope goes), then imported ones.
+    """Returns related symbols, each once: what the symbol uses, what uses it, its tests, its neighbours as far as the scope goes.
 
-    Within a relation they come by path and line. Raises SymbolNotFound or AmbiguousSymbol.
+    What it uses comes in the order of its lines, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol.
     """
     anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
     seen = {anchor.id}
     related: list[RelatedSymbol] = []
     is_partial = False
-    for relation, rows in _relations(snapshot, anchor, request.scope):
+    for relation, rows in _relations(snapshot, anchor, request.scope, is_expired):
         if related and is_expired():
             is_partial = True
             break
         fresh = [row for row in rows if row.id not in seen and row.kind not in ("use", "impl")]
         seen.update(row.id for row in fresh)
-        related += [_related(snapshot, row, relation) for row in _by_place(fresh)]
+        related += [_related(snapshot, row, relation) for row in (fresh if relation == "uses" else _by_place(fresh))]
     shown = tuple(related[: request.limit])
     return RelatedSymbolsReply(
         anchor=RelatedAnchor(
@@ -83,22 +84,21 @@ def package_directory(path: str) -> str:
     return "/".join(directories)
 
 
-def _relations(snapshot: Snapshot, anchor: SymbolRow, scope: str) -> Iterator[tuple[Relation, Iterable[SymbolRow]]]:
-    yield "same_file", snapshot.facts.symbols_in_file(anchor.file_id)
+def _relations(
+    snapshot: Snapshot, anchor: SymbolRow, scope: str, is_expired: Callable[[], bool]
+) -> Iterator[tuple[Relation, Iterable[SymbolRow]]]:
+    neighbours = Neighbours(snapshot, is_expired)
+    yield "uses", [step.neighbour for step in neighbours.callees(anchor, ANY_USAGE)]
+    callers = [step.neighbour for step in neighbours.callers(anchor)]
+    yield "used_by", [row for row in callers if not neighbours.is_test(row)]
+    yield "test", [row for row in callers if neighbours.is_test(row)]
+    yield "same_file", [row for row in snapshot.facts.symbols_in_file(anchor.file_id) if row.parent_id == anchor.parent_id]
     directory = anchor.path.rpartition("/")[0]
     if scope in ("module", "package"):
         rows = snapshot.facts.top_level_symbols_in(directory, MAX_PER_RELATION)
         yield "same_module", rows
     if scope == "package":
         yield "same_package", snapshot.facts.top_level_symbols_under(package_directory(anchor.path), MAX_PER_RELATION)
-    yield "imported", _imported(snapshot, anchor)
-
-
-def _imported(snapshot: Snapshot, anchor: SymbolRow) -> Iterator[SymbolRow]:
-    """The definitions that the anchor's file imports by name, or by naming their module, from within the repository."""
-    for row in snapshot.facts.imports_of(anchor.file_id)[:MAX_IMPORTS]:
-        if row.target:
-            yield from _definitions(snapshot, row)
 
 
 def _definitions(snapshot: Snapshot, row: ImportRow) -> list[SymbolRow]:

@@ -29,6 +29,7 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
+from codecompass.query.relation_questions import relation_places
 from codecompass.query.retrieval import retrieve
 from codecompass.query.search_hits import Hit, Hits, RankedPlace
 from codecompass.query.shaping import Shape, ranking_reasons, shape
@@ -101,6 +102,9 @@ def find(
     above = best if len(frames(query)) > 1 else ranked[0].score if ranked else 0.0
     quoted = message_places(snapshot, messages, kinds, above)
     ranked = sorted(quoted + ranked, key=lambda place: -place.score) if quoted else ranked
+    if kinds is None and where == Filter():
+        users = relation_places(snapshot, query, ranked[0].score if ranked else 0.0, is_expired)
+        ranked = users + ranked
     warnings: tuple[str, ...] = ()
     asked = asked_lines(query)
     if (intent == "path" or asked is not None) and kinds is None:

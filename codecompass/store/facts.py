@@ -5,11 +5,13 @@ list has a fixed order. A database that cannot be read raises IndexDamaged.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from codecompass.errors import REBUILD, IndexDamaged
+from codecompass.languages.occurrences import NameUses, Use
+from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import SymbolKind
 from codecompass.store.rows import FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
 
@@ -48,7 +50,7 @@ def facts_guard() -> Iterator[None]:
     """Turns SQLite's errors about a damaged file into IndexDamaged."""
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeError) as error:  # messages quote what was found, and are decoded
+    except (sqlite3.DatabaseError, UnicodeError, DamagedUses) as error:  # messages quote what was found, and are decoded
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
@@ -177,6 +179,15 @@ class FactsReader:
         """Returns definitions whose name is `name`, ignoring ASCII case, by path and line."""
         return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
 
+    def symbols_named_in(self, name: str, directory: str) -> list[SymbolRow]:
+        """Returns definitions whose name is `name` in the files directly in `directory` ('' for the root), by path and line."""
+        first, end = path_range(directory)
+        return self._symbols(
+            "WHERE s.name = ? COLLATE NOCASE AND s.name = ? AND f.path >= ? AND f.path < ? "
+            f"AND instr(substr(f.path, ?), '/') = 0 ORDER BY {SYMBOL_ORDER}",
+            (name, name, first, end, len(first) + 1),
+        )
+
     def tests_titled(self, words: Sequence[str], limit: int) -> list[SymbolRow]:
         """Returns tests whose titles contain all words, ignoring ASCII case, by path and line. Reads all definitions."""
         kept = [word for word in words if len(word) <= MAX_MATCHED]
@@ -226,6 +237,25 @@ class FactsReader:
             f"ORDER BY {SYMBOL_ORDER} LIMIT ?",
             (first, end, len(first) + 1, limit),
         )
+
+    # uses of names
+
+    def uses(self, file_ids: Iterable[int], name: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
+        """Yields the files among `file_ids` that use `name`, with the uses in each by line; in no order. Reads lazily."""
+        columns = "f.id, f.path, f.language, f.line_count, u.names"
+        for batch in _batches(list(file_ids)):
+            statement = f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_marks(batch)})"
+            for *file, names in self._rows(statement, batch):
+                with facts_guard():
+                    found = unpacked(names, name)
+                if found:
+                    yield IndexedFile(*file), found
+
+    def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
+        """Returns the uses of all names in a file, by name."""
+        rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
+        with facts_guard():
+            return unpacked_all(rows[0][0]) if rows else ()
 
     # imports
 

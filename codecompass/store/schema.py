@@ -10,8 +10,8 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 4
-PARSER_VERSION: Final = 5
+SCHEMA_VERSION: Final = 5
+PARSER_VERSION: Final = 6
 REGISTRY_VERSION: Final = 3
 
 FACTS_TABLES: Final = """
@@ -60,6 +60,10 @@ CREATE TABLE imports (
     tail TEXT NOT NULL,            -- what the target depends on: file or directory names, see imports
     other_tail TEXT NOT NULL,
     target TEXT NOT NULL           -- path of a file, path of a directory with '/' at its end, or '' (outside, unknown)
+);
+CREATE TABLE uses (                -- where a file uses names, see languages/packed_uses.py; no row where it uses none
+    file_id INTEGER PRIMARY KEY,
+    names BLOB NOT NULL
 );
 CREATE TABLE path_tails (tail TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY (tail, file_id)) WITHOUT ROWID;
 CREATE TABLE module_roots (

@@ -97,6 +97,8 @@ class IndexWriter:
         self.epoch.begin()
         documents = self._insert_symbols(entry.id, file.path, file.symbols)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
+        if file.uses:
+            self.epoch.execute("INSERT INTO uses VALUES (?, ?)", (entry.id, file.uses))
         self.epoch.execute(
             "UPDATE files SET symbol_count = ?, is_parsed = 1, reason = ? WHERE id = ?",
             (len(file.symbols), file.reason, entry.id),
@@ -249,6 +251,7 @@ class IndexWriter:
         self.epoch.text().remove(entry.id)
         if entry.symbol_count:
             self.epoch.execute("DELETE FROM symbols WHERE file_id = ?", (entry.id,))
+        self.epoch.execute("DELETE FROM uses WHERE file_id = ?", (entry.id,))
         self._edges.file_removed(entry.id)
         if not keeps_path:
             self.epoch.execute_many(

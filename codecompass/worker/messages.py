@@ -57,12 +57,16 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
 
 
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
-    """The result of parsing a file. `reason` says why it is empty: `no_grammar`, `quarantined` or `parse_failed`."""
+    """The result of parsing a file. `reason` says why it is empty: `no_grammar`, `quarantined` or `parse_failed`.
+
+    `uses` are where it uses names (see `languages.packed_uses`).
+    """
 
     path: str
     content_hash: bytes
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
+    uses: bytes = b""
     reason: str = ""
 
 

@@ -12,6 +12,8 @@ from tree_sitter_language_pack import get_language
 from codecompass.languages import load
 from codecompass.languages.extract import Extraction, extract, parse
 from codecompass.languages.language import Language
+from codecompass.languages.occurrences import occurrences
+from codecompass.languages.packed_uses import packed
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 
@@ -88,10 +90,18 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     try:
         with ending_limit(batch.parse_cpu_seconds):
             extraction = _extract(language, parser, source, text.path)
-    except (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError):
-        # A defect in one language's rules costs this file its symbols, not the job.
+    except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
-    return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports)
+    try:
+        with ending_limit(batch.parse_cpu_seconds):
+            uses = packed(occurrences(text.language, source.decode("utf-8", "surrogatepass"), extraction.symbols))
+    except _DEFECTS:
+        uses = b""
+    return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports, uses)
+
+
+_DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
+"""What a defect in the rules of one language raises: it costs a file its symbols or its uses, not the job."""
 
 
 def _extract(language: Language, parser: tree_sitter.Parser, source: bytes, path: str) -> Extraction:

@@ -36,6 +36,8 @@ async def test_no_socket_of_any_network_is_made_by_the_server_or_its_children(tm
             ("get_file_outline", {"path": "src/auth.rs"}),
             ("get_symbol_hierarchy", {"symbol_name": "validate_token"}),
             ("find_related_symbols", {"symbol_name": "total_price"}),
+            ("find_references", {"symbol_name": "validate_token"}),
+            ("get_call_graph", {"symbol_name": "validate_token"}),
             ("get_code_context", {"query": "price"}),
             ("index_status", {}),
             ("health_check", {}),
@@ -84,6 +86,6 @@ async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loa
     answers = [index for index, call in enumerate(calls) if "write(" in call and "jsonrpc" in call]
     answered = answers[0 if is_modern else 1]
     loaded = [index for index, call in enumerate(calls) if re.search("tantivy|_sqlite3|tree_sitter|_re2", call)]
-    assert len(listed["tools"]) == 5
+    assert len(listed["tools"]) == 6
     assert loaded, "they are loaded in the end"
     assert min(loaded) > answered

@@ -13,10 +13,12 @@ from tests.transport.official import Judge
 
 pytestmark = pytest.mark.blackbox
 
-TEN = [
+TOOLS = [
     "search_code",
     "locate_symbol",
     "get_file_outline",
+    "find_references",
+    "get_call_graph",
     "get_symbol_hierarchy",
     "find_related_symbols",
     "get_code_context",
@@ -42,7 +44,7 @@ async def test_each_answer_is_what_other_programs_say(place, asked, mode):
     assert len(asked) >= 200
     async with connected(mode, place.base, "--workspace", place.root) as (client, frames):
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
-        assert sorted(tool.name for tool in (await client.list_tools()).tools) == sorted(TEN)
+        assert sorted(tool.name for tool in (await client.list_tools()).tools) == sorted(TOOLS)
         for question in asked:
             answer = content_of(await client.call_tool(question.tool, question.arguments))
             question.judge(answer)
@@ -73,7 +75,9 @@ async def test_each_tool_works_and_errors_are_told_apart(place, mode):
         assert content_of(await client.call_tool("index_status", {}))["recent_jobs"][1]["job_id"] == job["job_id"]
         assert content_of(await client.call_tool("health_check", {}))["status"] == "ready"
         related = content_of(await client.call_tool("find_related_symbols", {"symbol_name": "serve_stdio", "scope": "file"}))
-        assert {each["path"] for each in related["related"]} == {related["anchor"]["path"]}
+        assert {each["path"] for each in related["related"] if each["relation"] == "same_file"} == {related["anchor"]["path"]}
+        uses = content_of(await client.call_tool("find_references", {"symbol_name": "serve_stdio"}))
+        assert {"codecompass/cli/serving.py"} <= {each["path"] for each in uses["references"]}
         hits = content_of(await client.call_tool("search_code", {"query": "serve stdio pipes"}))["results"]
         assert "codecompass/transport/stdio.py" in [hit["path"] for hit in hits[:3]]
 
@@ -142,7 +146,7 @@ def test_the_older_client_gets_the_same_answers(place, asked, old_python, tmp_pa
     seen = json.loads(done.stdout)
 
     assert seen["revision"] == "2025-11-25"
-    assert sorted(seen["tools"]) == sorted(TEN)
+    assert sorted(seen["tools"]) == sorted(TOOLS)
     for question, answer in zip(asked, seen["answers"], strict=True):
         assert not answer["is_error"], answer
         assert json.loads(answer["text"]) == answer["structured"]

@@ -105,7 +105,7 @@ async def test_it_answers_before_it_opens_anything_and_tells_what_cannot_be_open
         tools = (await line.result("tools/list"))["tools"]
         answer = await line.tool("search_code", {"query": "order"})
 
-    assert len(tools) == 10
+    assert len(tools) == 12
     assert answer["isError"]
     assert json.loads(answer["content"][0]["text"])["error"]["code"] == "permission_denied"
     assert line.process.returncode == 0
@@ -130,7 +130,7 @@ async def test_options_choose_what_is_listed(tmp_path):
     async with serving(tmp_path, "--tools", "core") as line:
         names = {tool["name"] for tool in (await line.result("tools/list"))["tools"]}
 
-    assert names == {"search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status"}
+    assert names == {"search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"}
 
 
 async def test_port_and_address_are_passed_over_on_stdio(tmp_path):

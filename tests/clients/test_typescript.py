@@ -95,7 +95,7 @@ async def test_a_client_gets_through_everything_that_hosts_do(node, shop, sdk, m
 
     assert seen["server"]["name"] == "codecompass"
     assert set(seen["tools"]) <= {tool.name for tool in TOOLS}
-    assert len(seen["tools"]) == 10
+    assert len(seen["tools"]) == 12
     assert seen["located"]["structuredContent"]["metadata"]["workspace"] == str(shop.root), "by its roots"
     assert seen["located"]["structuredContent"] == json.loads(seen["located"]["content"][0]["text"])
     assert seen["n_roots_asked"] >= 1
@@ -147,7 +147,7 @@ async def test_the_inspector_lists_calls_and_finds_no_fault_with_the_schemas(nod
         failed = await inspect(*call, "locate_symbol", "--tool-arg", "name=Order", "kind=gadget")
 
     assert listed.returncode == 0, listed.stderr.decode()
-    assert len(json.loads(listed.stdout)["tools"]) == 10
+    assert len(json.loads(listed.stdout)["tools"]) == 12
     assert located.returncode == 0, located.stderr.decode()
     result = json.loads(located.stdout)
     assert json.loads(result["content"][0]["text"])["results"][0]["path"] == "src/shop/orders.py"

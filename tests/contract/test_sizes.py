@@ -44,6 +44,8 @@ CALLS = (
     ("get_symbol_hierarchy", {"symbol_name": "handler_of_requests"}),
     ("find_related_symbols", {"symbol_name": "method_7_of_everything"}),
     ("find_related_symbols", {"symbol_name": "handler_of_requests"}),
+    ("find_references", {"symbol_name": "handler_of_requests"}),
+    ("get_call_graph", {"symbol_name": "handler_of_requests"}),
     ("get_code_context", {"query": "how is a request handled"}),
     ("index_status", {}),
     ("health_check", {}),

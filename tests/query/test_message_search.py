@@ -7,8 +7,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codecompass.languages.words import word_set
-from codecompass.protocol.requests import FindRelatedSymbols, GetCodeContext, GetSymbolHierarchy, LocateSymbol, SearchCode
-from codecompass.query import find_related_symbols, get_code_context, get_symbol_hierarchy, locate_symbol, search_code
+from codecompass.protocol.requests import (
+    FindReferences,
+    FindRelatedSymbols,
+    GetCallGraph,
+    GetCodeContext,
+    GetSymbolHierarchy,
+    LocateSymbol,
+    SearchCode,
+)
+from codecompass.query import (
+    find_references,
+    find_related_symbols,
+    get_call_graph,
+    get_code_context,
+    get_symbol_hierarchy,
+    locate_symbol,
+    search_code,
+)
 
 FILES = {
     "src/ledger.py": '''\
@@ -378,6 +394,8 @@ class Left(BaseException):
         (find_related_symbols, FindRelatedSymbols(symbol_name="no_such.name_of_anything")),
         (get_symbol_hierarchy, GetSymbolHierarchy(symbol_name="Ledger", direction="descendants")),
         (find_related_symbols, FindRelatedSymbols(symbol_name="Ledger")),
+        (find_references, FindReferences(symbol_name="Ledger")),
+        (get_call_graph, GetCallGraph(symbol_name="Ledger")),
     ],
 )
 def test_every_kind_of_question_ends_at_once_when_nobody_waits_for_it(bank, state, query, request_):

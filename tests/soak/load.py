@@ -34,6 +34,8 @@ CALLS = [
     ("get_file_outline", {"path": "src/none.py"}),
     ("get_symbol_hierarchy", {"symbol_name": "Order"}),
     ("find_related_symbols", {"symbol_name": "OrderError"}),
+    ("find_references", {"symbol_name": "OrderError"}),
+    ("get_call_graph", {"symbol_name": "validate_token"}),
     ("get_code_context", {"query": "price of an order", "max_tokens": 600}),
     ("index_status", {}),
     ("search_code", {}),

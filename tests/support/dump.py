@@ -24,6 +24,7 @@ TABLES = {
     "module_roots": (
         "SELECT f.path, r.ecosystem, r.prefix, r.directory, r.scope, r.rank FROM module_roots r JOIN files f ON f.id = r.file_id"
     ),
+    "uses": "SELECT f.path, u.names FROM uses u JOIN files f ON f.id = u.file_id",
     "quarantine": "SELECT hex(content_hash), cause FROM quarantine",
 }
 

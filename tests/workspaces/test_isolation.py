@@ -58,6 +58,8 @@ class Inhabited:
                 ),
                 ("get_symbol_hierarchy", {"symbol_name": "Common"}),
                 ("find_related_symbols", {"symbol_name": "shared", "path": "src/main.py"}),
+                ("find_references", {"symbol_name": "shared", "path": "src/main.py", "confidence": "possible"}),
+                ("get_call_graph", {"symbol_name": "shared", "path": "src/main.py", "direction": "impact"}),
                 ("get_code_context", {"query": word, "max_tokens": 2000}),
                 ("index_status", {}),
                 ("index_repo", {"force": rng.random() < 0.2}),

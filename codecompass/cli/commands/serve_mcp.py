@@ -83,7 +83,7 @@ _SETTINGS: Final = {
 @asyncclick.option(
     "--connect", metavar="URL", help="Pass everything on to the server that runs at this address, and share its index."
 )
-@asyncclick.option("--tools", metavar="LIST", help="Tools to list: ten, core, all, or names with commas.")
+@asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names with commas.")
 @asyncclick.option(
     "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."
 )

@@ -8,14 +8,17 @@ from typing import Final, assert_never
 
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import (
+    CallGraphReply,
     CodeContextReply,
     ErrorReply,
     FileOutlineReply,
+    FindReferencesReply,
     LocateSymbolReply,
     RelatedSymbolsReply,
     Reply,
     SearchCodeReply,
     SymbolHierarchyReply,
+    TypeHierarchyReply,
 )
 from codecompass.protocol.requests import MAX_LIMIT
 from codecompass.protocol.state_replies import HealthReply, IndexRepoReply, IndexRepositoryReply, IndexStatusReply, SyncRepoReply
@@ -27,8 +30,10 @@ from codecompass.protocol.text.code import (
     location_lines,
     one_line,
     outline_lines,
+    reference_lines,
     related_lines,
 )
+from codecompass.protocol.text.graphs import graph_lines, type_lines
 from codecompass.protocol.text.state import (
     error_lines,
     health_lines,
@@ -66,6 +71,15 @@ def _lines(reply: Reply) -> Iterator[str]:
                 yield "defines nothing that is listed; search_code finds its text"
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
+        case FindReferencesReply():
+            yield from reference_lines(reply)
+            shown = reply.offset + len(reply.references)
+            if shown < reply.total:
+                yield f"{shown} of {reply.total}; more: offset {shown}"
+        case CallGraphReply():
+            yield from graph_lines(reply)
+        case TypeHierarchyReply():
+            yield from type_lines(reply)
         case RelatedSymbolsReply():
             anchor = reply.anchor
             yield f"near {anchor.kind} {one_line(anchor.name)}, {one_line(anchor.path)}:{anchor.line_start}"

@@ -32,7 +32,7 @@ class StandIn:
     """One for a client. Opens nothing."""
 
     def __init__(self, limits: SessionLimits) -> None:
-        surface = replace(product_surface(DeferredServer(_no_server), "ten", "text"), instructions=WHAT_IT_IS)
+        surface = replace(product_surface(DeferredServer(_no_server), "default", "text"), instructions=WHAT_IT_IS)
         self._session = ClientSession(Core(surface, limits), "stdio")
 
     def can_answer(self, request: Request) -> bool:

@@ -40,7 +40,7 @@ INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": WHAT_IT_IS + _JSON_ANSW
 show no more of it, and one repeats it for each tool."""
 
 
-def product_surface(access: ServerAccess, listing: str = "ten", answers: AnswerForm = "json") -> Surface:
+def product_surface(access: ServerAccess, listing: str = "default", answers: AnswerForm = "json") -> Surface:
     """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),

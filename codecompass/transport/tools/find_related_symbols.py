@@ -1,18 +1,18 @@
-"""`find_related_symbols`: what stands near a symbol, and what its file imports."""
+"""`find_related_symbols`: what a symbol uses, what uses it, and what stands near it."""
 
 from typing import Final
 
 from codecompass.protocol.requests import FindRelatedSymbols
-from codecompass.transport.tools.tool import INTEGER, OBJECT, ROWS, STRING, Tool, answer, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import ROWS, Tool, answer, ask_index, shown_by_hosts
 
 TOOL: Final = Tool(
     request=FindRelatedSymbols,
     title="Find related symbols",
     description=(
-        "Explore around a symbol: others in its file, and with a wider scope those of its directory or package and what its file "
-        "imports. Use it to learn the surroundings of code that you have found. Not a list of callers or references."
+        "Around a symbol: what it uses, what uses it, its tests, then its neighbours in the file or, with a wider scope, in the "
+        "directory or package. For every use of it: find_references."
     ),
-    output=answer(anchor=OBJECT, related=ROWS, scope_used=STRING, total_found=INTEGER),
-    meta=shown_by_hosts("neighbours of a symbol, what a file imports"),
+    output=answer(related=ROWS),
+    meta=shown_by_hosts("neighbours of a symbol"),
     run=ask_index,
 )

@@ -13,8 +13,8 @@ TOOL: Final = Tool(
     request=GetCodeContext,
     title="Gather code",
     description=(
-        "Explore a codebase or an unknown topic: the code that best answers a question within max_tokens, as signatures "
-        "(breadth) or bodies (depth). For one symbol use locate_symbol."
+        "Explore an unknown topic: the code that best answers a question within max_tokens, as signatures "
+        "(breadth) or bodies (depth). For one symbol: locate_symbol."
     ),
     output=answer(context_items=ROWS),
     meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},

@@ -9,8 +9,8 @@ TOOL: Final = Tool(
     request=GetFileOutline,
     title="Outline a file",
     description=(
-        "Outline of a file: its imports and symbols as a tree, with signatures and lines. Use it before reading a large file. "
-        "Not for finding files: search_code takes paths."
+        "Outline of a file before it is read: its imports and symbols as a tree, with their signatures and lines. Not for "
+        "finding files: search_code lists those."
     ),
     output=answer(symbols=ROWS),
     meta=shown_by_hosts("list symbols, table of contents"),

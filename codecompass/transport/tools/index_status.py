@@ -9,8 +9,8 @@ TOOL: Final = Tool(
     request=IndexStatus,
     title="Index status",
     description=(
-        "Whether a repository is indexed and up to date, how far a job is, what was skipped and why; with path, what became of "
-        "that file. For answers that look incomplete, not before a search."
+        "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of that file. For "
+        "answers that look incomplete, not before a search."
     ),
     output=answer(index_status=STRING),
     meta=shown_by_hosts("is the code index fresh"),

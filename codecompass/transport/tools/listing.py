@@ -7,7 +7,9 @@ from codecompass.errors import InvalidInput
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.tools import (
+    find_references,
     find_related_symbols,
+    get_call_graph,
     get_code_context,
     get_file_outline,
     get_symbol_hierarchy,
@@ -25,6 +27,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     search_code.TOOL,
     locate_symbol.TOOL,
     get_file_outline.TOOL,
+    find_references.TOOL,
+    get_call_graph.TOOL,
     get_symbol_hierarchy.TOOL,
     find_related_symbols.TOOL,
     get_code_context.TOOL,
@@ -37,14 +41,21 @@ TOOLS: Final[tuple[Tool, ...]] = (
 """In the order in which they are listed: what agents need most comes first."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "ten": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
-    "core": ("search_code", "locate_symbol", "get_file_outline", "get_code_context", "index_status"),
+    "default": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
+    "ten": tuple(tool.name for tool in TOOLS if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL)),
+    "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NOT_FOR_MODELS: Final = frozenset({"ref", "compact", "freshness_policy", "ranking_explain_level"})
-"""Arguments that `core` does not list, so that it states the bounds of all others in 5 kB. They are taken all the same."""
+NOT_LISTED: Final = frozenset({"ref"})
+"""Arguments that no listing shows, so that the default one has the bounds of all others in 12 kB. They are taken all the same."""
+
+NOT_IN_CORE: Final = NOT_LISTED | {
+    "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
+    "ranking_explain_level", "strategy", "timeout_ms", "why_not",
+}  # fmt: skip
+"""Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
 
 
 def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
@@ -54,8 +65,8 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
-    left_out = NOT_FOR_MODELS if groups == {"core"} else frozenset()
-    return tuple(_describe(tool, answers, left_out) for tool in TOOLS if tool.name in names)
+    left_out = NOT_IN_CORE if groups == {"core"} else NOT_LISTED
+    return tuple(_describe(tool, answers, left_out, is_core=groups == {"core"}) for tool in TOOLS if tool.name in names)
 
 
 def listed_names(listing: str) -> frozenset[str]:
@@ -79,13 +90,13 @@ def listed_names(listing: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str]) -> ToolDescription:
+def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], *, is_core: bool) -> ToolDescription:
     schema = tool.arguments
     properties = cast("Mapping[str, object]", schema["properties"])
     listed = {name: argument for name, argument in properties.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,
-        title=tool.title,
+        title="" if is_core else tool.title,
         description=tool.description,
         input_schema={**schema, "properties": listed},
         output_schema=tool.output if answers == "json" else {},

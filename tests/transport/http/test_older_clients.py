@@ -39,7 +39,7 @@ async def test_it_does_all_that_a_host_does(tmp_path, python, kind, address):
     assert done.returncode == 0, done.stdout.decode()
     seen = json.loads(done.stdout.decode().splitlines()[-1])
     assert seen["revision"] == "2025-11-25"
-    assert (seen["tools"][0], len(seen["tools"])) == ("search_code", 10)
+    assert (seen["tools"][0], len(seen["tools"])) == ("search_code", 12)
     assert seen["indexed"][0] is False, seen["indexed"]
     is_error, text, structured = seen["found"]
     assert not is_error, text

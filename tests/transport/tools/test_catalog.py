@@ -10,8 +10,10 @@ import pytest
 
 from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, WorkspaceBusy
 from codecompass.protocol.replies import (
+    CallGraphReply,
     CodeContextReply,
     FileOutlineReply,
+    FindReferencesReply,
     LocateSymbolReply,
     RelatedSymbolsReply,
     SearchCodeReply,
@@ -25,7 +27,7 @@ from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVIS
 from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import GROUPS, NOT_FOR_MODELS, TOOLS, describe, listed_names
+from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, TOOLS, describe, listed_names
 from codecompass.transport.tools.toolkit import Services
 from tests.support.routing import Client, IdleWorkspaces
 from tests.support.serving import answer_of
@@ -48,6 +50,8 @@ REPLIES = {
     "search_code": SearchCodeReply,
     "locate_symbol": LocateSymbolReply,
     "get_file_outline": FileOutlineReply,
+    "find_references": FindReferencesReply,
+    "get_call_graph": CallGraphReply,
     "get_symbol_hierarchy": SymbolHierarchyReply,
     "find_related_symbols": RelatedSymbolsReply,
     "get_code_context": CodeContextReply,
@@ -58,7 +62,7 @@ REPLIES = {
     "index_repository": IndexRepositoryReply,
 }
 
-LARGEST = {"ten": 12_000, "core": 5_000}
+LARGEST = {"default": 12_000, "core": 5_000}
 """Bytes of `tools/list`. Every client pays for it with each conversation."""
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "tools.md"
@@ -89,10 +93,11 @@ def encoded(listing, revision=MODERN_REVISION):
 
 
 def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
+    assert {tool.name for tool in describe("default")} == THE_TEN | {"find_references", "get_call_graph"}
+    assert ServerSettings().tools == "default"
     assert {tool.name for tool in describe("ten")} == THE_TEN
-    assert ServerSettings().tools == "ten"
     assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
-    assert {tool.name for tool in describe("all")} == THE_TEN | {"index_repository"}
+    assert {tool.name for tool in describe("all")} == {*GROUPS["default"], "index_repository"}
     assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
     assert {tool.name for tool in describe("core,index_repository")} == {*GROUPS["core"], "index_repository"}
 
@@ -198,11 +203,11 @@ def test_an_input_schema_is_inline_and_bounded(tool):
 
 
 def test_the_list_for_models_leaves_out_what_only_programs_use():
-    whole = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("ten")}
+    whole = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("default")}
     short = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("core")}
 
-    assert {name: whole[name] - short[name] for name in short} == {name: whole[name] & NOT_FOR_MODELS for name in short}
-    for tool in encoded("core") + encoded("ten"):
+    assert {name: whole[name] - short[name] for name in short} == {name: whole[name] & NOT_IN_CORE for name in short}
+    for tool in encoded("core") + encoded("default"):
         texts = [each for each in tool["inputSchema"]["properties"].values() if each["type"] == "string" and "enum" not in each]
         assert all(each["maxLength"] > 0 for each in texts)
 

@@ -48,6 +48,19 @@ TRANSCRIPTS = {
         {"path": "src/none.py"},
         {"path": "../outside.py"},
     ],
+    "find_references": [
+        {"symbol_name": "validate_token"},
+        {"symbol_name": "OrderError", "role": "construct", "limit": 1},
+        {"symbol_name": "Order", "confidence": "possible", "detail_level": "location"},
+        {"symbol_name": "validate"},
+        {"symbol_name": "nobody"},
+        {"symbol_name": "Order", "role": "eat"},
+    ],
+    "get_call_graph": [
+        {"symbol_name": "validate_token"},
+        {"symbol_name": "OrderError", "direction": "impact"},
+        {"symbol_name": "nobody"},
+    ],
     "get_symbol_hierarchy": [
         {"symbol_name": "validate_token"},
         {"symbol_name": "Order", "direction": "descendants"},
@@ -55,6 +68,7 @@ TRANSCRIPTS = {
         {"symbol_name": "validate", "path": "src/shop/prices.py"},
         {"symbol_name": "nobody"},
         {"symbol_name": "Order", "direction": "sideways"},
+        {"symbol_name": "OrderError", "relation": "supertypes"},
     ],
     "find_related_symbols": [
         {"symbol_name": "OrderError"},

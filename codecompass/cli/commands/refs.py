@@ -1,0 +1,54 @@
+"""`codecompass refs`: the tool `find_references` for people."""
+
+from typing import TYPE_CHECKING, Any
+
+from codecompass.cli import failure
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Example
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.tool_options import given, tool_argument, tool_options
+
+if TYPE_CHECKING:
+    from codecompass.cli.answering import Question
+    from codecompass.protocol.replies import FindReferencesReply
+    from codecompass.protocol.requests import FindReferences
+
+HELP = """
+    List where a definition is used: calls, types, supertypes, imports, reads and writes.
+
+    NAME is a name, a qualified name or the end of one. Uses are resolved by scope, imports and the types that are written
+    down; ~ marks lines that are likely, ? those that fit several definitions. Tests come last. The exit code is 3 where
+    nothing uses it.
+"""
+
+
+@make_command(
+    "refs",
+    text=HELP,
+    examples=(
+        Example("codecompass refs validate_token", "where it is used"),
+        Example("codecompass refs Session.close --role call", "who calls it"),
+        Example("codecompass refs Config -p src/config.py", "which of several, by its file"),
+        Example("codecompass refs close --confidence possible", "also what fits several definitions"),
+        Example("codecompass refs main --json | jq -r '.references[] | \"\\(.path):\\(.line_start)\"'", "for programs"),
+    ),
+)
+@tool_argument("find_references", "symbol_name", metavar="NAME")
+@tool_options("find_references")
+def command(invocation: Invocation, symbol_name: str, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
+    """Lists uses."""
+    from codecompass.cli.answering import answer
+    from codecompass.protocol.encode import encode
+    from codecompass.protocol.requests import FindReferences
+    from codecompass.protocol.text import render
+    from codecompass.query.references import find_references
+
+    def query(request: "FindReferences", question: "Question") -> "FindReferencesReply":
+        return question.marked(find_references(question.snapshot, request, question.state, question.is_expired))
+
+    found = answer(invocation, FindReferences, given({"symbol_name": symbol_name, **arguments}), query)
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(found.reply))
+    else:
+        invocation.terminal.line(render(found.reply))
+    return failure.DONE if found.reply.references else failure.NOT_FOUND

@@ -1,0 +1,78 @@
+"""The uses of names in one file as bytes: what a worker sends and the store keeps.
+
+    zlib( number of bytes of the names | the names, each between line ends | the length of each part | the parts )
+
+A part has the uses of one name. Looking a name up decompresses one file (20 us for 100 kB of source) and decodes one part.
+"""
+
+import struct
+import zlib
+from array import array
+from collections.abc import Sequence
+from typing import Final, get_args
+
+import msgspec
+
+from codecompass.languages.occurrences import NameUses, Usage, Use
+
+_USAGES: Final[tuple[Usage, ...]] = get_args(Usage)
+_CODES: Final = {usage: code for code, usage in enumerate(_USAGES)}
+_LENGTH: Final = struct.Struct("<I")
+_LEVEL: Final = 1
+"""Higher ones cost three times the CPU for a tenth less."""
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_decoder: Final = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, str], ...])
+
+
+class DamagedUses(ValueError):
+    """The bytes are not what `packed` made."""
+
+
+def packed(names: Sequence[NameUses]) -> bytes:
+    """Returns the bytes for the uses of a file; empty for none."""
+    if not names:
+        return b""
+    directory = ("\n" + "\n".join(each.name for each in names) + "\n").encode("utf-8", "surrogatepass")
+    parts = [_encoder.encode([(use.line, _CODES[use.usage], use.arity, use.receiver) for use in each.uses]) for each in names]
+    lengths = array("I", map(len, parts)).tobytes()
+    return zlib.compress(b"".join((_LENGTH.pack(len(directory)), directory, lengths, *parts)), _LEVEL)
+
+
+def unpacked(content: bytes, name: str) -> tuple[Use, ...]:
+    """Returns the uses of one name in the bytes of a file, by line. Raises DamagedUses."""
+    if not content or "\n" in name:  # a line end would find one name and the next
+        return ()
+    try:
+        return _part(zlib.decompress(content), name)
+    except (zlib.error, struct.error, msgspec.DecodeError, IndexError, ValueError) as error:
+        raise DamagedUses(str(error)) from error
+
+
+def _part(data: bytes, name: str) -> tuple[Use, ...]:
+    (size,) = _LENGTH.unpack_from(data)
+    start = _LENGTH.size
+    found = data.find(b"\n" + name.encode("utf-8", "surrogatepass") + b"\n", start, start + size)
+    if found < 0:
+        return ()
+    number = data.count(b"\n", start, found)
+    n_names = data.count(b"\n", start, start + size) - 1
+    lengths = array("I", data[start + size : start + size + 4 * n_names])
+    begin = start + size + 4 * n_names + sum(lengths[:number])
+    return tuple(
+        Use(line, _USAGES[code], receiver, arity)
+        for line, code, arity, receiver in _decoder.decode(data[begin : begin + lengths[number]])
+    )
+
+
+def unpacked_all(content: bytes) -> tuple[NameUses, ...]:
+    """Returns all uses in the bytes of a file, by name. Raises DamagedUses."""
+    if not content:
+        return ()
+    try:
+        data = zlib.decompress(content)
+        (size,) = _LENGTH.unpack_from(data)
+        names = data[_LENGTH.size + 1 : _LENGTH.size + size - 1].decode("utf-8", "surrogatepass").split("\n")
+        return tuple(NameUses(name, _part(data, name)) for name in names)
+    except (zlib.error, struct.error, msgspec.DecodeError, IndexError, ValueError) as error:
+        raise DamagedUses(str(error)) from error

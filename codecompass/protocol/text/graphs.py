@@ -1,0 +1,87 @@
+"""Call graphs and type hierarchies as text: trees, a symbol a line, each expanded once."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.amounts import count
+from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact, TypeHierarchyReply
+from codecompass.protocol.text.code import Name, one_line, short_name
+
+LIKELY: Final = "~"
+MAX_LISTED: Final = 20
+
+
+def graph_lines(reply: CallGraphReply) -> Iterator[str]:
+    """Yields the tree of callers or callees below the symbol asked for: `kind name, path:line`, behind it the lines of the calls.
+
+    `~` stands before what is only likely, `...` behind what has been expanded above. For an impact a summary comes first, then
+    the tests that reach the symbol.
+    """
+    nodes = reply.nodes
+    is_callees = reply.direction == "callees"
+    neighbours: dict[int, list[tuple[int, GraphEdge]]] = {}
+    for each in reply.edges:
+        first, second = (each.caller, each.callee) if is_callees else (each.callee, each.caller)
+        neighbours.setdefault(first, []).append((second, each))
+    yield _symbol(nodes[0])
+    if reply.impact is not None:
+        yield from _impact_lines(reply.impact)
+        tests = [node for node in nodes if node.is_test and node.distance]
+        if tests:
+            yield "tests:"
+            yield from (f"  {_symbol(node)}" for node in tests[:MAX_LISTED])
+            if len(tests) > MAX_LISTED:
+                yield f"  and {len(tests) - MAX_LISTED} more"
+        yield "callers:"
+    if len(nodes) == 1:
+        yield "calls nothing of this repository" if is_callees else "no callers"
+        return
+    shown: set[int] = set()
+    # A stack of its own: a graph of 500 symbols can be one chain.
+    pending: list[tuple[int, int, GraphEdge | None]] = [(0, 0, None)]
+    has_tests = reply.impact is None
+    while pending:
+        number, depth, edge = pending.pop()
+        if edge is not None:
+            lines = ", ".join(map(str, edge.lines))
+            again = " ..." if number in shown and number in neighbours else ""
+            yield f"{'  ' * depth}{LIKELY * (edge.confidence != 'exact')}{_symbol(nodes[number])} (at {lines}){again}"
+        if number in shown:
+            continue
+        shown.add(number)
+        pending += [
+            (neighbour, depth + 1, following)
+            for neighbour, following in reversed(neighbours.get(number, ()))
+            if has_tests or not nodes[neighbour].is_test
+        ]
+
+
+def _symbol(node: GraphNode) -> str:
+    name = Name(node.kind, node.name, node.qualified_name, "", node.path)
+    return f"{node.kind} {one_line(short_name(name))}, {one_line(node.path)}:{node.line_start}"
+
+
+def _impact_lines(impact: Impact) -> Iterator[str]:
+    callers = impact.callers_by_distance
+    parts = [f"{count(callers[0], 'caller') if callers else 'no callers'}"]
+    parts += [f"{number} at distance {distance}" for distance, number in enumerate(callers[1:], 2)]
+    parts.append(count(impact.tests, "test"))
+    parts += [count(len(impact.subtypes), "subtype")] * bool(impact.subtypes)
+    parts += [count(len(impact.overriding), "overriding method")] * bool(impact.overriding)
+    parts.append(count(impact.importing_files, "importing file"))
+    yield f"a change reaches: {', '.join(parts)}"
+    for title, places in (("subtypes", impact.subtypes), ("overriding", impact.overriding), ("imported by", impact.importers)):
+        if places:
+            yield f"{title}:"
+            yield from (f"  {one_line(place)}" for place in places[:MAX_LISTED])
+            if len(places) > MAX_LISTED:
+                yield f"  and {len(places) - MAX_LISTED} more"
+
+
+def type_lines(reply: TypeHierarchyReply) -> Iterator[str]:
+    """Yields the types, a line each, indented by their distance from the one asked for."""
+    for symbol in reply.symbols:
+        at = f", {one_line(symbol.path)}:{symbol.line_start}" if symbol.path else " (not in this repository)"
+        yield f"{'  ' * symbol.depth}{f'{symbol.kind} ' if symbol.kind else ''}{one_line(symbol.name)}{at}"
+    if len(reply.symbols) == 1:
+        yield f"no {reply.relation}"

@@ -1,0 +1,234 @@
+"""`get_call_graph`: who calls a function and what it calls, some steps far, and what a change of a definition reaches."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, get_args
+
+from msgspec import Struct
+
+from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.occurrences import Usage
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
+from codecompass.protocol.requests import Confidence, GetCallGraph
+from codecompass.query.binding import entity
+from codecompass.query.exact_names import symbol_handle
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.options import no_deadline
+from codecompass.query.references import FoundUses, Uses
+from codecompass.query.subtypes import direct_subtypes
+from codecompass.scan.path_roles import PathReader
+from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
+
+CALLING_ROLES: Final = frozenset({"call", "construct", "decorate", "read", "inherit", "type"})
+"""Roles by which the code around a use depends on what it uses. A function that is passed on is called by somebody."""
+
+CALLS: Final[frozenset[Usage]] = frozenset({"call", "decorate"})
+ANY_USAGE: Final[frozenset[Usage]] = frozenset(get_args(Usage))
+
+MAX_LINES_PER_EDGE: Final = 5
+MAX_IMPORTERS: Final = 20
+
+
+class Step(Struct, frozen=True):
+    """An edge of the graph: from the symbol in hand to a neighbour."""
+
+    neighbour: SymbolRow
+    lines: tuple[int, ...]
+    confidence: Confidence
+
+
+class Neighbours:
+    """Callers and callees of symbols, for one question."""
+
+    def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool]) -> None:
+        self._snapshot = snapshot
+        self._paths = PathReader()
+        self.uses: Final = Uses(snapshot, is_expired)
+        self.found: Final[dict[int, FoundUses]] = {}
+
+    def is_test(self, row: SymbolRow) -> bool:
+        """Whether a definition is part of the tests."""
+        return row.kind == "test" or self._paths.role(row.path).is_test
+
+    def callers(self, row: SymbolRow) -> Iterator[Step]:
+        """Yields the functions around the uses of a symbol, product code before tests, by path and line."""
+        found = self.found[row.id] = self.uses.of(row)
+        by_caller: dict[int, Step] = {}
+        for use in found.uses:
+            around = use.enclosing
+            if use.confidence == "possible" or around is None or use.role not in CALLING_ROLES or around.id == row.id:
+                continue
+            if around.parent_id == row.id and around.kind not in FUNCTION_LIKE:
+                continue
+            known = by_caller.get(around.id)
+            lines = (use.line,) if known is None else (*known.lines, use.line)
+            confidence = use.confidence if known is None or known.confidence != "exact" else "exact"
+            by_caller[around.id] = Step(around, lines, confidence)
+        yield from by_caller.values()
+
+    def callees(self, row: SymbolRow, usages: frozenset[Usage] = CALLS) -> Iterator[Step]:
+        """Yields what a definition calls, or uses in one of the `usages`, in the order of its lines."""
+        if row.language not in LEXES:
+            return
+        binder = self.uses.binder
+        file = binder.names_of(row.file_id, row.path, row.language)
+        # Of overloads only one has a body.
+        bodies = [each for each in file.by_name.get(row.name, ()) if entity(each) == entity(row)]
+        by_callee: dict[int, Step] = {}
+        for each in self._snapshot.facts.all_uses(row.file_id):
+            for use in each.uses:
+                if use.usage not in usages:
+                    continue
+                if not any(each.line_start <= use.line <= each.line_end for each in bodies):
+                    continue
+                binding = binder.bind(each.name, use, file)
+                if binding.certainty not in ("exact", "likely") or not binding.symbols:
+                    continue
+                callee = _with_a_body(binding.symbols)
+                if entity(callee) == entity(row) or callee.kind in ("module", "field", "var", "const"):
+                    continue
+                known = by_callee.get(callee.id)
+                lines = (use.line,) if known is None else (*known.lines, use.line)
+                confidence: Confidence = "exact" if binding.certainty == "exact" else "likely"
+                by_callee[callee.id] = Step(callee, lines, confidence)
+        yield from sorted(by_callee.values(), key=lambda step: step.lines[0])
+
+
+class _Graph(Neighbours):
+    """The graph as it grows, breadth first: each symbol once, at its least distance."""
+
+    def __init__(self, snapshot: Snapshot, root: SymbolRow, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
+        super().__init__(snapshot, is_expired)
+        self._request = request
+        self._is_expired = is_expired
+        self.nodes: dict[int, tuple[SymbolRow, int]] = {root.id: (root, 0)}
+        self.edges: list[tuple[int, int, Step]] = []
+        self.is_cut = False
+
+    def grow(self) -> None:
+        """Adds the neighbours of what is there, level by level."""
+        is_callees = self._request.direction == "callees"
+        level = [row for row, _ in self.nodes.values()]
+        for distance in range(1, self._request.depth + 1):
+            following: list[SymbolRow] = []
+            for row in level:
+                if distance > 1 and self._is_expired():
+                    self.is_cut = True
+                    return
+                for step in self.callees(row) if is_callees else self.callers(row):
+                    self.is_cut = self.is_cut or (row.id in self.found and self.found[row.id].is_cut)
+                    neighbour = step.neighbour
+                    if not self._request.include_tests and self.is_test(neighbour):
+                        continue
+                    if neighbour.id not in self.nodes:
+                        if len(self.nodes) > self._request.limit:
+                            self.is_cut = True
+                            continue
+                        self.nodes[neighbour.id] = (neighbour, distance)
+                        following.append(neighbour)
+                    ends = (row.id, neighbour.id) if is_callees else (neighbour.id, row.id)
+                    self.edges.append((*ends, step))
+            level = following
+
+
+def _with_a_body(symbols: Iterable[SymbolRow]) -> SymbolRow:
+    """Returns the definition among declarations of one function: the longest."""
+    return max(symbols, key=lambda row: (row.line_end - row.line_start, -row.id))
+
+
+def get_call_graph(
+    snapshot: Snapshot,
+    request: GetCallGraph,
+    state: AnswerState,
+    is_expired: Callable[[], bool] = no_deadline,
+) -> CallGraphReply:
+    """Returns callers or callees by distance, nearest first, each symbol once; with `impact` callers and all else that a change
+    of the symbol reaches. At most `limit` symbols besides the one asked for.
+
+    Raises SymbolNotFound or AmbiguousSymbol.
+    """
+    root = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    graph = _Graph(snapshot, root, request, is_expired)
+    graph.grow()
+    impact = _impact(graph, root) if request.direction == "impact" else None
+    numbers = {row_id: number for number, row_id in enumerate(graph.nodes)}
+    nodes = tuple(_node(snapshot, graph, row, numbers[row.id], distance) for row, distance in graph.nodes.values())
+    edges = tuple(
+        GraphEdge(
+            caller=numbers[caller],
+            callee=numbers[callee],
+            lines=tuple(dict.fromkeys(step.lines))[:MAX_LINES_PER_EDGE],
+            confidence=step.confidence,
+        )
+        for caller, callee, step in graph.edges
+    )
+    warnings = (f"only {len(nodes) - 1} symbols are shown; raise limit, or ask for one of them",) * graph.is_cut
+    return CallGraphReply(
+        direction=request.direction,
+        nodes=nodes,
+        edges=edges,
+        impact=impact,
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=graph.is_cut),
+    )
+
+
+def _impact(graph: _Graph, root: SymbolRow) -> Impact:
+    """Returns what else a change reaches, and how much there is of everything."""
+    binder = graph.uses.binder
+    found = graph.found.get(root.id)
+    subtypes: list[SymbolRow] = []
+    overriding: list[SymbolRow] = []
+    if root.kind in CLASS_LIKE:
+        subtypes = _all_subtypes(graph, root)
+    elif root.kind == "method" or root.parent_kind in CLASS_LIKE:
+        for type_ in binder.types_of(root):
+            for subtype in _all_subtypes(graph, type_):
+                overriding += [row for row in binder.named(root.name) if row.parent_id == subtype.id]
+    importing = sorted({use.file.path for use in found.uses if use.role == "import"}) if found is not None else []
+    callers = [(row, distance) for row, distance in graph.nodes.values() if distance]
+    distances = Counter(distance for row, distance in callers if not graph.is_test(row))
+    return Impact(
+        callers_by_distance=tuple(distances[distance] for distance in range(1, max(distances, default=0) + 1)),
+        tests=sum(graph.is_test(row) for row, _ in callers),
+        subtypes=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in subtypes),
+        overriding=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in overriding),
+        importing_files=len(importing),
+        importers=tuple(importing[:MAX_IMPORTERS]),
+    )
+
+
+def _all_subtypes(graph: _Graph, type_: SymbolRow) -> list[SymbolRow]:
+    """Returns the types that inherit from a type, near ones first."""
+    binder = graph.uses.binder
+    found: dict[int, SymbolRow] = {}
+    pending = [type_]
+    while pending:
+        current = pending.pop(0)
+        used = (
+            (binder.names_of(file.id, file.path, file.language), uses)
+            for file, uses in graph.uses.named(current.name, current.language)
+        )
+        for row in direct_subtypes(binder, current, used):
+            if row.id not in found and row.id != type_.id and len(found) < 500:
+                found[row.id] = row
+                pending.append(row)
+    return list(found.values())
+
+
+def _node(snapshot: Snapshot, graph: _Graph, row: SymbolRow, number: int, distance: int) -> GraphNode:
+    return GraphNode(
+        id=number,
+        symbol_id=symbol_handle(snapshot, row),
+        path=row.path,
+        line_start=row.line_start,
+        line_end=row.line_end,
+        kind=row.kind,
+        name=row.name,
+        qualified_name=row.qualified_name,
+        distance=distance,
+        is_test=graph.is_test(row),
+    )

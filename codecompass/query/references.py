@@ -1,0 +1,253 @@
+"""`find_references`: where a definition is used, how sure that is, and what each use does."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.occurrences import Use
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import (
+    Enclosing,
+    FindReferencesReply,
+    Reference,
+    ReferenceCounts,
+    ReferenceDefinition,
+)
+from codecompass.protocol.requests import Confidence, FindReferences, ReferenceRole
+from codecompass.query.binding import Binder, FileNames, entity
+from codecompass.query.exact_names import symbol_handle
+from codecompass.query.excerpts import shortened
+from codecompass.query.metadata import answer_metadata
+from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.options import no_deadline
+from codecompass.query.regex_terms import regex_terms
+from codecompass.query.source_lines import lines_of
+from codecompass.scan.path_roles import PathReader
+from codecompass.store.index import Snapshot
+from codecompass.store.rows import IndexedFile, SymbolRow
+
+CONFIDENCES: Final[tuple[Confidence, ...]] = ("exact", "likely", "possible")
+
+MAX_LINE_CHARACTERS: Final = 240
+"""Of a line of code in an answer; a longer one is cut around the name."""
+
+FILES_BETWEEN_CHECKS: Final = 20
+
+_TYPE_KINDS: Final = CLASS_LIKE | {"type"}
+
+
+class FoundUse(Struct, frozen=True):
+    """A use of a definition."""
+
+    file: FileNames
+    line: int
+    role: ReferenceRole
+    confidence: Confidence
+    enclosing: SymbolRow | None
+    is_test: bool
+
+
+class FoundUses(Struct, frozen=True):
+    """The uses of a definition: product code before tests, by path and line.
+
+    `n_elsewhere` counts the uses of the name that mean something else; `is_cut` says that the time was up before all files
+    were looked at.
+    """
+
+    uses: tuple[FoundUse, ...]
+    n_elsewhere: int
+    is_cut: bool
+
+
+class Uses:
+    """Finds uses for one question, which may ask for several definitions."""
+
+    def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool] = no_deadline) -> None:
+        self.binder: Final = Binder(snapshot.facts)
+        self._snapshot = snapshot
+        self._is_expired = is_expired
+        self._paths = PathReader()
+
+    def of(self, target: SymbolRow) -> FoundUses:
+        """Returns the uses of a definition, those under an alias included."""
+        wanted = self.entities(target)
+        found: list[FoundUse] = []
+        n_elsewhere, is_cut = 0, False
+        if self._is_expired():
+            return FoundUses((), 0, is_cut=True)
+        for number, (file, uses) in enumerate(self.named(target.name, target.language)):
+            if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
+                is_cut = True
+                break
+            names = self.binder.names_of(file.id, file.path, file.language)
+            before = len(found)
+            found += self._meant(target, target.name, uses, names, wanted)
+            n_elsewhere += len(uses) - (len(found) - before)
+            for alias in self._aliases(target.name, names):
+                for _, aliased in self._snapshot.facts.uses([file.id], alias):
+                    found += self._meant(target, alias, aliased, names, wanted)
+        found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
+        return FoundUses(tuple(_once(found)), n_elsewhere, is_cut)
+
+    def entities(self, target: SymbolRow) -> frozenset[tuple[str, str]]:
+        """Returns what a use must mean to be one of `target`."""
+        return frozenset({entity(target)})
+
+    def named(self, name: str, language: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
+        """Yields the files of the language's family that use a name, with the uses, by path."""
+        family = LEXES[language].family if language in LEXES else ""
+        plain = name.strip("$?!'@")
+        pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
+        narrowing = regex_terms(pattern or ".")
+        held = self._snapshot.text.chunks_holding(narrowing)
+        found = [
+            (file, uses)
+            for file, uses in self._snapshot.facts.uses(sorted(held.file_ids), name)
+            if file.language in LEXES and LEXES[file.language].family == family
+        ]
+        found.sort(key=lambda item: item[0].path)
+        yield from found
+
+    def _aliases(self, name: str, file: FileNames) -> list[str]:
+        return [
+            local for local, rows in file.imports.items() if local != name and any(row.name == name and row.alias for row in rows)
+        ]
+
+    def _meant(
+        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: frozenset[tuple[str, str]]
+    ) -> Iterator[FoundUse]:
+        is_test = self._paths.role(file.path).is_test
+        imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
+        for use in uses:
+            binding = self.binder.bind(name, use, file)
+            if binding.certainty == "elsewhere" or wanted.isdisjoint(map(entity, binding.symbols)):
+                continue
+            is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
+            around = self.binder.enclosing(file, use.line)
+            functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
+            yield FoundUse(
+                file,
+                use.line,
+                "import" if is_import else _role(use, target),
+                binding.certainty,
+                functions[-1] if functions else around[-1] if around else None,
+                is_test or any(row.kind == "test" for row in around),
+            )
+
+
+def _once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
+    """Yields each line once for each role, with the surest of its uses."""
+    best: dict[tuple[int, int, str], FoundUse] = {}
+    for use in uses:
+        key = (use.file.file_id, use.line, use.role)
+        known = best.get(key)
+        if known is None or CONFIDENCES.index(use.confidence) < CONFIDENCES.index(known.confidence):
+            best[key] = use
+    yield from best.values()
+
+
+def _role(use: Use, target: SymbolRow) -> ReferenceRole:
+    is_type = target.kind in _TYPE_KINDS
+    match use.usage:
+        case "call":
+            return "construct" if is_type else "call"
+        case "inherit":
+            return "inherit"
+        case "decorate":
+            return "decorate"
+        case "write" | "key":
+            return "write" if not is_type else "type"
+        case "read":
+            return "type" if is_type else "read"
+
+
+def find_references(
+    snapshot: Snapshot,
+    request: FindReferences,
+    state: AnswerState,
+    is_expired: Callable[[], bool] = no_deadline,
+) -> FindReferencesReply:
+    """Returns the uses of a definition, product code before tests, by path and line; the counts are of all of them.
+
+    Raises SymbolNotFound or AmbiguousSymbol.
+    """
+    target = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    found = Uses(snapshot, is_expired).of(target)
+    least = CONFIDENCES.index(request.confidence)
+    wanted = [
+        use
+        for use in found.uses
+        if CONFIDENCES.index(use.confidence) <= least
+        and (request.role is None or use.role == request.role)
+        and (request.include_tests or not use.is_test)
+    ]
+    page = wanted[request.offset : request.offset + request.limit]
+    shown = tuple(_reference(snapshot, use, target, has_text=request.detail_level == "line") for use in page)
+    warnings = ("the time was up before all files were looked at; the counts are those of the files that were",) * found.is_cut
+    return FindReferencesReply(
+        definition=ReferenceDefinition(
+            symbol_id=symbol_handle(snapshot, target),
+            path=target.path,
+            line_start=target.line_start,
+            line_end=target.line_end,
+            kind=target.kind,
+            name=target.name,
+            qualified_name=target.qualified_name,
+            signature=target.signature,
+        ),
+        references=shown,
+        counts=_counts(found),
+        total=len(wanted),
+        offset=request.offset,
+        metadata=answer_metadata(
+            snapshot,
+            state,
+            warnings=warnings,
+            is_truncated=request.offset + len(shown) < len(wanted),
+            is_partial=found.is_cut,
+        ),
+    )
+
+
+def _counts(found: FoundUses) -> ReferenceCounts:
+    by_confidence = Counter(use.confidence for use in found.uses)
+    by_role = Counter(use.role for use in found.uses if use.confidence != "possible")
+    return ReferenceCounts(
+        exact=by_confidence["exact"],
+        likely=by_confidence["likely"],
+        possible=by_confidence["possible"],
+        elsewhere=found.n_elsewhere,
+        tests=sum(use.is_test for use in found.uses if use.confidence != "possible"),
+        roles=dict(sorted(by_role.items())),
+    )
+
+
+def _reference(snapshot: Snapshot, use: FoundUse, target: SymbolRow, *, has_text: bool) -> Reference:
+    around = use.enclosing
+    lines = lines_of(snapshot, use.file.file_id, use.line, use.line) if has_text else []
+    text = lines[0] if lines else ""
+    if len(text) > MAX_LINE_CHARACTERS:
+        text = shortened(text, text.find(target.name))
+    return Reference(
+        path=use.file.path,
+        line_start=use.line,
+        line_end=use.line,
+        role=use.role,
+        confidence=use.confidence,
+        enclosing=None
+        if around is None
+        else Enclosing(
+            kind=around.kind,
+            name=around.name,
+            qualified_name=around.qualified_name,
+            line_start=around.line_start,
+            line_end=around.line_end,
+        ),
+        is_test=use.is_test,
+        text=text,
+    )

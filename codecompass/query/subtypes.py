@@ -1,0 +1,61 @@
+"""What inherits from a type, directly: by the heads of types, and by the methods that a type has where a language asks for no
+more than that (Go)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from codecompass.languages.language import CLASS_LIKE
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.occurrences import Use
+from codecompass.query.binding import Binder, FileNames, entity, owner_name
+from codecompass.store.rows import SymbolRow
+
+MAX_METHODS: Final = 200
+
+
+def direct_subtypes(binder: Binder, type_: SymbolRow, used: Iterable[tuple[FileNames, Sequence[Use]]]) -> list[SymbolRow]:
+    """Returns the types that inherit from `type_`, by path and line. `used` are the uses of its name, file by file."""
+    if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
+        return _with_the_methods_of(binder, type_)
+    found: dict[int, SymbolRow] = {}
+    for names, uses in used:
+        for use in uses:
+            if use.usage != "inherit" or not any(
+                entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols
+            ):
+                continue
+            heads = [row for row in names.symbols if row.kind in CLASS_LIKE and row.line_start <= use.line <= row.line_end]
+            for subtype in _implementing(binder, heads[-1]) if heads else ():
+                found[subtype.id] = subtype
+    return sorted(found.values(), key=lambda row: (row.path, row.line_start, row.id))
+
+
+def _implementing(binder: Binder, row: SymbolRow) -> Sequence[SymbolRow]:
+    """Returns the type that an `impl` is for; of any other type itself."""
+    if row.kind != "impl":
+        return (row,)
+    file = binder.names_of(row.file_id, row.path, row.language)
+    types = [
+        thing
+        for thing in binder.type_named(row.name, file)
+        if isinstance(thing, SymbolRow) and thing.kind in CLASS_LIKE and thing.kind not in ("impl", "trait")
+    ]
+    return types[:1]
+
+
+def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
+    """Returns the types of Go that have all methods of an interface, their own or those of what they embed."""
+    wanted = binder.method_names(interface)
+    if not wanted or len(wanted) > MAX_METHODS:
+        return []
+    candidates: dict[tuple[str, str], SymbolRow] = {}
+    # A type may have some of them from what it embeds, so the owner of any of them can be one.
+    for method in (row for name in sorted(wanted) for row in binder.named(name)):
+        if method.language != "go" or method.kind != "method" or method.parent_id is not None:
+            continue
+        directory = method.path.rpartition("/")[0]
+        for row in binder.named(owner_name(method)):
+            if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
+                candidates[directory, row.name] = row
+    found = [row for row in candidates.values() if wanted <= binder.method_names(row)]
+    return sorted(found, key=lambda row: (row.path, row.line_start, row.id))

@@ -1,0 +1,220 @@
+"""What the head of a definition says about types: what a class inherits from, what a function returns, what a field holds."""
+
+import re
+from typing import Final
+
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.words import word_set
+from codecompass.store.rows import SymbolRow
+
+MAX_ALTERNATIVES: Final = 4
+
+_WRAPPERS: Final = word_set(
+    "Optional Annotated Final ClassVar Type type Awaitable Promise Partial Readonly Required Option Box Rc Arc RefCell Mutex Ref "
+    "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const"
+)
+"""Generic types that are used as the type in them is."""
+
+_NOT_TYPES: Final = word_set(
+    "None null undefined nil void bool int str float bytes string number boolean any unknown never mut dyn impl const ref static "
+    "final readonly struct union enum auto var let pub crate in out"
+)
+_MODIFIER: Final = re.compile(
+    r"^(?:[&*]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
+)
+_HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
+
+
+def type_names(written: str) -> list[str]:
+    """Returns the names of the types that a value may have, at most MAX_ALTERNATIVES.
+
+    Both of `A | B`; `Session` of `Optional[Session]` and of `&mut Session`. Types of parts (a tuple, a list) are left out.
+    """
+    names: list[str] = []
+    pending = [written.strip().strip("\"'")]
+    while pending and len(names) < MAX_ALTERNATIVES:
+        text = pending.pop(0).strip().strip("\"'").strip()
+        parts = _split_at(text, "|")
+        if len(parts) > 1:
+            pending = parts + pending
+            continue
+        while (shorter := _MODIFIER.sub("", text)) != text:
+            text = shorter
+        if text.startswith(("(", "[")):
+            continue
+        head = _HEAD.match(text)
+        if head is None:
+            continue
+        name = head[0]
+        last = re.split(r"\.|::", name)[-1]
+        rest = text[head.end() :].lstrip()
+        if rest.startswith("[]"):
+            continue
+        if last in _WRAPPERS and rest[:1] in ("[", "<"):
+            inner = _split_at(rest[1:].rstrip("]>*& ") if rest[-1:] in "]>*& " else rest[1:], ",")
+            pending = inner[:1] + pending
+            continue
+        if last == "Union" and rest[:1] == "[":
+            pending = _split_at(rest[1:-1], ",") + pending
+            continue
+        if name not in _NOT_TYPES:
+            names.append(name)
+    return names
+
+
+def _split_at(text: str, separator: str) -> list[str]:
+    parts: list[str] = []
+    depth, start = 0, 0
+    for index, character in enumerate(text):
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}>":
+            depth -= 1
+        elif character == separator and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return [part for part in parts if part.strip()]
+
+
+def declared_type(row: SymbolRow) -> str:
+    """Returns the written type of a field or variable, or that of what a function returns; `=` and a value where only that is
+    written; '' where nothing is."""
+    signature, name = row.signature, row.name
+    family = LEXES[row.language].family if row.language in LEXES else ""
+    if row.kind == "type":
+        _, _, value = signature.partition("=")
+        if family == "go":
+            return signature.partition(name)[2].strip(" =")
+        if family == "c" and signature.startswith("typedef"):
+            return signature.removeprefix("typedef").rpartition(name)[0].strip()
+        return value.strip()
+    if row.kind in ("fn", "method", "macro"):
+        return _returned(signature, name, family)
+    at = signature.find(name)
+    before, after = signature[:at], signature[at + len(name) :]
+    match family:
+        case "python" | "ecmascript" | "rust" | "swift" | "zig":
+            after = after.lstrip("?! ")
+            if after.startswith(":"):
+                return _split_at(after[1:], "=")[0].strip() if after[1:].strip() else ""
+            return "=" + after[1:] if after.startswith("=") and not after.startswith("==") else ""
+        case "go":
+            after = after.strip()
+            if after.startswith("="):
+                return "=" + after[1:]
+            return after.partition("=")[0].strip()
+        case "jvm" if row.language in ("kotlin", "scala"):
+            after = after.lstrip()
+            if after.startswith(":"):
+                return after[1:].partition("=")[0].strip()
+            return "=" + after[1:] if after.startswith("=") else ""
+        case "c" | "jvm" | "csharp" | "php":
+            words = re.sub(
+                r"\b(?:public|private|protected|static|final|const|volatile|transient|extern|inline|mutable|readonly)\b|@\w+",
+                " ",
+                before,
+            )
+            return " ".join(words.split())
+    return ""
+
+
+def _returned(signature: str, name: str, family: str) -> str:
+    match family:
+        case "python":
+            _, arrow, type_ = signature.rpartition("->")
+            return type_.strip() if arrow else ""
+        case "rust" | "swift" | "zig":
+            _, arrow, type_ = signature.rpartition("->")
+            return type_.partition(" where ")[0].strip() if arrow else ""
+        case "ecmascript":
+            found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
+            if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
+                found = re.search(r":\s*(?P<type>.+)$", signature)
+            return found["type"].strip() if found is not None else ""
+        case "go":
+            depth = 0
+            text = signature
+            at = text.find(name)
+            at = text.find("(", at)
+            for index in range(at, len(text)):
+                depth += (text[index] == "(") - (text[index] == ")")
+                if depth == 0:
+                    rest = text[index + 1 :].strip()
+                    return rest.lstrip("(").split(",")[0].split()[-1].rstrip(")") if rest else ""
+            return ""
+        case "jvm" if ":" in signature.rpartition(")")[2]:
+            return signature.rpartition(")")[2].partition(":")[2].partition("=")[0].strip()
+        case "c" | "jvm" | "csharp":
+            before = signature[: max(signature.find(name + "("), 0)]
+            before = re.sub(r"\b(?:[\w~]+::)+$", "", before)
+            words = re.sub(
+                r"\b(?:public|private|protected|static|final|virtual|inline|constexpr|explicit|abstract|synchronized|extern|override|async|sealed|default|native)\b|@\w+(?:\([^)]*\))?|^\s*<[^>]*>|\btemplate\s*<[^>]*>",
+                " ",
+                before,
+            )
+            return " ".join(words.split())
+        case "php":
+            return signature.rpartition("):")[2].strip() if "):" in signature else ""
+    return ""
+
+
+_GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+
+
+def base_names(row: SymbolRow) -> list[str]:
+    """Returns the names of what a type inherits from or implements, as they are written in its head, without type arguments."""
+    signature = row.signature
+    family = LEXES[row.language].family if row.language in LEXES else ""
+    match family:
+        case "python":
+            at = signature.find("(")
+            if at < 0:
+                return []
+            inside = signature[at + 1 :].rpartition(")")[0] or signature[at + 1 :]
+            return [name for part in _split_at(inside, ",") if "=" not in part and (name := _bare(part))]
+        case "rust":
+            if row.kind == "impl":
+                found = re.search(r"^(?:unsafe )?impl\b(?:<.*?>)?\s+!?(?P<trait>.+?)\s+for\s", _without_arguments(signature))
+                return [_bare(found["trait"])] if found is not None else []
+            if row.kind == "trait":
+                _, colon, bounds = _without_arguments(signature).replace("::", "\0").partition(":")
+                bounds = bounds.partition(" where ")[0].replace("\0", "::")
+                return (
+                    [name for part in bounds.split("+") if (name := _bare(part)) and not part.strip().startswith(("'", "?"))]
+                    if colon
+                    else []
+                )
+            return []
+    text = _without_arguments(signature)
+    if family in ("ecmascript", "php") or row.language in ("java", "scala"):
+        names: list[str] = []
+        for clause in re.findall(
+            r"\b(?:extends|implements|with)\s+([^{]*?)(?=\b(?:extends|implements|with|permits)\b|$|\{)", text
+        ):
+            names += [name for part in clause.split(",") if (name := _bare(part))]
+        return names
+    if row.language == "ruby":
+        _, less, base = text.partition("<")
+        return [_bare(base)] if less and not base.startswith("<") else []
+    if family in ("c", "csharp", "swift") or row.language == "kotlin":
+        masked = text.replace("::", "\0")
+        head = re.sub(r"\([^()]*\)", "", masked)
+        _, colon, bases = head.partition(":")
+        bases = bases.partition(" where ")[0].replace("\0", "::")
+        if not colon:
+            return []
+        parts = [re.sub(r"\b(?:public|private|protected|virtual)\b|\bby\b.*", "", part) for part in bases.split(",")]
+        return [name for part in parts if (name := _bare(part))]
+    return []
+
+
+def _without_arguments(text: str) -> str:
+    while (shorter := _GENERIC.sub("", text)) != text:
+        text = shorter
+    return text.replace("…", "")
+
+
+def _bare(part: str) -> str:
+    found = _HEAD.search(part)
+    return found[0] if found is not None else ""

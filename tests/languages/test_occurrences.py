@@ -1,0 +1,381 @@
+"""Where names are used in a text, and what stands before them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tree_sitter_language_pack import get_parser
+
+from codecompass import languages
+from codecompass.languages.extract import extract, parse
+from codecompass.languages.lexis import LEXES, words
+from codecompass.languages.occurrences import occurrences, readable
+from codecompass.languages.records import Symbol
+from codecompass.worker.parsing import interrupting_limit
+
+NAMES = sorted(LEXES)
+LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript")]
+"""Without those whose words are the same as another's."""
+
+HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")
+"""Those whose types name their supertypes."""
+
+CPU_SECONDS = 3
+"""Several times what the worst text below takes; one whose cost grows with the square takes minutes."""
+
+
+def symbols_of(language, text):
+    grammar = languages.load(language)
+    source = text.encode("utf-8", "surrogatepass")
+    return extract(grammar, parse(grammar, get_parser(grammar.grammar), source).root_node, source, "a").symbols
+
+
+def uses(language, text):
+    """Returns `name line usage receiver arity` of all uses; without an arity that is not known."""
+    return {
+        f"{each.name} {use.line} {use.usage} {use.receiver}{f' {use.arity}' if use.arity >= 0 else ''}".rstrip()
+        for each in occurrences(language, text, symbols_of(language, text))
+        for use in each.uses
+    }
+
+
+def names(language, text):
+    return {each.name for each in occurrences(language, text, symbols_of(language, text))}
+
+
+def test_every_language_with_symbols_has_its_words():
+    assert set(LEXES) == set(languages.SYMBOL_LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("bash", "# in_it\ncalled 'in_it' \"in_it\"\n"),
+        ("c", "// in_it\n/* in_it\nin_it */\nint a = called('i', \"in_it\");\n"),
+        ("cpp", '// in_it\nauto a = called("in_it", R"x(in_it")x");\n'),
+        ("csharp", '// in_it\nvar a = called("in_it", @"in_it\\", """in_it" """);\n'),
+        ("elixir", '# in_it\ncalled("in_it")\n"""\nin_it\n"""\n'),
+        ("go", "// in_it\nvar _ = called(`in_it\nin_it`, \"in_it\", 'i')\n"),
+        ("haskell", '-- in_it\n{- in_it -}\nf = called "in_it"\n'),
+        ("java", '// in_it\n/** in_it */\nvoid f() { called("in_it", """\nin_it "" """); }\n'),
+        ("javascript", "// in_it\ncalled('in_it', \"in_it\", `in_it`, /in_it[/]in_it/)\n"),
+        ("kotlin", '// in_it\nval a = called("in_it", """in_it""")\n'),
+        ("lua", "-- in_it\n--[[ in_it\nin_it ]]\ncalled('in_it', \"in_it\", [==[in_it]]\n]==])\n"),
+        ("php", "<?php\n// in_it\n# in_it\ncalled('in_it', \"in_it\");\n"),
+        ("python", "# in_it\ncalled('in_it', \"in_it\", '''in_it\n''', rb'in_it', f'in_it')\n"),
+        ("ruby", "=begin\nin_it\n=end\n# in_it\ncalled('in_it', \"in_it\")\n=begin\nin_it\n=end\n"),
+        ("rust", '// in_it\n/* in_it */\nfn f() { called("in_it", r#"in_it" in_it"#, b\'i\', br"in_it"); }\n'),
+        ("scala", '// in_it\nval a = called("in_it", """in_it""", s"in_it")\n'),
+        ("sql", "-- in_it\ncalled('in_it')\n"),
+        ("swift", '// in_it\nlet a = called("in_it", """\nin_it\n""")\n'),
+        ("tsx", "// in_it\ncalled('in_it')\n"),
+        ("typescript", "// in_it\ncalled('in_it', `in_it`)\n"),
+        ("zig", '// in_it\ntest { called("in_it");\n\\\\in_it\n}\n'),
+    ],
+)
+def test_names_in_comments_and_strings_are_no_uses(language, text):
+    found = names(language, text)
+
+    assert "called" in found
+    assert not {name for name in found if "in" in name}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("bash", 'echo "no $(used) no"\n'),
+        ("csharp", 'var a = $"no {used} {{no}}";\n'),
+        ("elixir", 'a = "no #{used} no"\n'),
+        ("javascript", "a = `no ${used} ${ {a: 'no'} } no`\n"),
+        ("kotlin", 'val a = "no $used no"\n'),
+        ("kotlin", 'val a = """no ${used} no"""\n'),
+        ("python", "a = f'no {used} {{no}}'\n"),
+        ("python", "a = rf'''no\n{used['no']} no'''\n"),
+        ("ruby", 'a = "no #{used} no"\n'),
+        ("scala", 'val a = s"no ${used} no"\n'),
+        ("swift", 'let a = "no \\(used) no"\n'),
+        ("typescript", "a = `no ${used} no`\n"),
+    ],
+)
+def test_names_in_the_code_of_a_string_are_uses(language, text):
+    found = names(language, text)
+
+    assert "used" in found
+    assert "no" not in found
+
+
+def test_attributes_of_php_are_no_comments():
+    assert "Route 2 call  1" in uses("php", "<?php\n#[Route('a')]\nfunction f() {}\n")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("bash", "f() {\n  g\n}\n"),
+        ("c", "int f(int p) {\n  int v = p;\n  return g(v, p);\n}\n"),
+        ("cpp", "int f(int p) {\n  auto v = p;\n  return g(v, p);\n}\n"),
+        ("csharp", "class A {\n int f(int p) {\n  var v = p;\n  return g(v, p);\n }\n}\n"),
+        ("elixir", "defmodule A do\n def f(p) do\n  v = p\n  g(v, p)\n end\nend\n"),
+        ("go", "func f(p int) int {\n\tv := p\n\treturn g(v, p)\n}\n"),
+        ("haskell", "f x = do\n  v <- g\n  h v\n"),
+        ("java", "class A {\n int f(int p) {\n  int v = p;\n  return g(v, p);\n }\n}\n"),
+        ("javascript", "function f(p) {\n  const v = p\n  return g(v, p)\n}\n"),
+        ("kotlin", "fun f(p: Int): Int {\n  val v = p\n  return g(v, p)\n}\n"),
+        ("lua", "function f(p)\n  local v = p\n  return g(v, p)\nend\n"),
+        ("php", "<?php\nfunction f($p) {\n  $v = $p;\n  return g($v, $p);\n}\n"),
+        ("python", "def f(p):\n  v = p\n  return g(v, p)\n"),
+        ("ruby", "def f(p)\n  v = p\n  g(v, p)\nend\n"),
+        ("rust", "fn f(p: i32) -> i32 {\n  let v = p;\n  g(v, p)\n}\n"),
+        ("scala", "def f(p: Int): Int = {\n  val v = p\n  g(v, p)\n}\n"),
+        ("swift", "func f(p: Int) -> Int {\n  let v = p\n  return g(v, p)\n}\n"),
+        ("tsx", "function f(p: number) {\n  const v = p\n  return g(v, p)\n}\n"),
+        ("typescript", "function f(p: number) {\n  const v = p\n  return g(v, p)\n}\n"),
+        ("zig", "fn f(p: i32) i32 {\n  const v = p;\n  return g(v, p);\n}\n"),
+    ],
+)
+def test_variables_of_functions_and_the_names_of_definitions_are_no_uses(language, text):
+    found = names(language, text)
+
+    assert "g" in found
+    assert not found & {"f", "p", "v", "$p", "$v"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "f(1, 2)\n", "f 1 call  2"),
+        ("python", "a.b.f()\n", "f 1 call a.b 0"),
+        ("python", "a(1).b[2].f(g(1))\n", "f 1 call a().b[]"),
+        ("python", "a.f = 1\n", "f 1 write a"),
+        ("python", "a.f += 1\n", "f 1 write a"),
+        ("python", "a.f == 1\n", "f 1 read a"),
+        ("python", "@f\ndef g(): pass\n", "f 1 decorate"),
+        ("python", "''.f()\n", 'f 1 call "" 0'),
+        ("python", "(a + b).f\n", "f 1 read ?"),
+        ("python", "a(f=1)\n", "f 1 key <a>"),
+        ("python", "def g(a: A):\n  a.f()\n", "f 2 call <A> 0"),
+        ("python", "def g():\n  a: A = h()\n  a.f()\n", "f 3 call <A> 0"),
+        ("python", "def g():\n  a = h(1).i\n  a.f()\n", "f 3 call h().i 0"),
+        ("python", "class A:\n  def g(self):\n    self.f()\n", "f 3 call self 0"),
+        ("python", "class A:\n  def g(self):\n    super().f()\n", "f 3 call super() 0"),
+        ("python", "def g():\n  for a in b:\n    a.f\n", "f 3 read ?"),
+        ("python", "class A(B, c.D, metaclass=E): pass\n", "D 1 inherit c"),
+        ("javascript", "a?.b().f\n", "f 1 read a.b()"),
+        ("javascript", "a({f: 1})\n", "f 1 key"),
+        ("javascript", "class A extends B {}\n", "B 1 inherit"),
+        ("typescript", "function g(a: A) {\n  a.f()\n}\n", "f 2 call <A> 0"),
+        ("typescript", "function g() {\n  const a: A = h()\n  a.f()\n}\n", "f 3 call <A> 0"),
+        ("typescript", "const g = (a: A) => a.f<B>(1)\n", "f 1 call <A>"),
+        ("typescript", "function g() {\n  const a = new A(1)\n  a.f()\n}\n", "f 3 call <A> 0"),
+        ("typescript", "interface A extends B<C>, D {}\n", "D 1 inherit"),
+        ("tsx", "@f\nclass A {}\n", "f 1 decorate"),
+        ("go", "package p\nfunc (a *A) g() {\n\ta.f()\n}\n", "f 3 call <*A> 0"),
+        ("go", "package p\nfunc g() {\n\ta := &A{}\n\ta.f()\n}\n", "f 4 call <A> 0"),
+        ("go", "package p\nvar a = []p.T{{f: 1}}\n", "f 2 key <p.T>"),
+        ("go", "package p\ntype A struct {\n\tB\n}\n", "B 3 inherit"),
+        ("rust", "fn g() {\n  A::f(1);\n}\n", "f 2 call A 1"),
+        ("rust", "fn g() {\n  a::<B>().f::<C>();\n}\n", "f 2 call a()"),
+        ("rust", "fn g() {\n  let a: A = h();\n  a.f();\n}\n", "f 3 call <A> 0"),
+        ("rust", "fn g() {\n  let a = A { f: 1 };\n  a.h();\n}\n", "f 2 key <A>"),
+        ("rust", "impl B for A {}\n", "B 1 inherit"),
+        ("rust", "trait A: B {}\n", "B 1 inherit"),
+        ("rust", "fn g() {\n  f!(1);\n}\n", "f 2 call  1"),
+        ("c", "void g(struct A *a) {\n  a->f = 1;\n}\n", "f 2 write <A *>"),
+        ("c", "int f(int a) {\n  return f(a);\n}\n", "f 2 call  1"),
+        ("cpp", "class A : public B {};\n", "B 1 inherit"),
+        ("cpp", "void g() {\n  A a(1);\n  a.f<B>();\n}\n", "f 3 call <A>"),
+        ("cpp", "void g() {\n  n::A::f();\n}\n", "f 2 call n.A 0"),
+        ("csharp", "class A : B, C {}\n", "C 1 inherit"),
+        ("csharp", "class A {\n void g() {\n  var a = new B();\n  a.f();\n }\n}\n", "f 4 call <B> 0"),
+        ("csharp", "class A {\n void g() { base.f(); }\n}\n", "f 2 call super 0"),
+        ("java", "class A extends B implements C {}\n", "C 1 inherit"),
+        ("java", "class A {\n void g(B b) {\n  b.f();\n }\n}\n", "f 3 call <B> 0"),
+        ("java", "class A {\n int f(int a) {\n  return f(a);\n }\n}\n", "f 3 call  1"),
+        ("java", "class A {\n @f void g() {}\n}\n", "f 2 decorate"),
+        ("java", "class A {\n void g() { h(a -> a.f); }\n}\n", "f 2 read ?"),
+        ("kotlin", "class A(a: Int) : B(a), C\n", "C 1 inherit"),
+        ("kotlin", "fun g(a: A) {\n  a!!.f()\n}\n", "f 2 call <A> 0"),
+        ("kotlin", "fun g() {\n  val a: A\n  a.f()\n}\n", "f 3 call <A> 0"),
+        ("scala", "class A extends B with C\n", "B 1 inherit"),
+        ("scala", "def g(a: A) = {\n  a.f()\n}\n", "f 2 call <A> 0"),
+        ("swift", "class A: B {}\n", "B 1 inherit"),
+        ("swift", "func g(of a: A) {\n  a.f()\n}\n", "f 2 call <A> 0"),
+        ("php", "<?php\nclass A extends B {}\n", "B 2 inherit"),
+        ("php", "<?php\nfunction g(A $a) {\n  $a->f();\n}\n", "f 3 call <A> 0"),
+        ("ruby", "class A < B\nend\n", "B 1 inherit"),
+        ("ruby", "def g\n  @a.f(1)\nend\n", "f 2 call self.a 1"),
+        ("ruby", "a.f? 1\n", "f? 1 read a"),
+        ("ruby", "a(f: 1)\n", "f 1 key"),
+        ("lua", "a.b:f(1)\n", "f 1 call a.b 1"),
+        ("lua", "local function g()\n  local a = h()\n  a.f()\nend\n", "f 3 call h() 0"),
+        ("elixir", "A.B.f(1)\n", "f 1 call A.B 1"),
+        ("haskell", "g = A.f 1\n", "f 1 read A"),
+        ("bash", "f 1\n", "f 1 read"),
+        ("sql", "select f(1);\n", "f 1 call  1"),
+        ("zig", "fn g() void {\n  const a = h();\n  a.f();\n}\n", "f 3 call h() 0"),
+        ("zig", "const a = A{ .b = 1 };\nconst c = a.f(1, 2);\n", "f 2 call a 2"),
+    ],
+)
+def test_a_use_has_its_usage_and_what_stands_before_it(language, text, expected):
+    assert expected in uses(language, text)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "absent"),
+    [
+        ("python", "x = a\nclass A(B(C), D[E]): pass\n", {"C", "E"}),
+        ("typescript", "interface A extends B<C> {}\n", {"C"}),
+        ("java", "class A<T extends X> extends B<C> {}\n", {"C"}),
+        ("cpp", "class A : B<C> {};\n", {"C"}),
+    ],
+)
+def test_arguments_of_a_supertype_are_no_supertypes(language, text, absent):
+    inherited = {each.name for each in occurrences(language, text, symbols_of(language, text)) if each.uses[0].usage == "inherit"}
+
+    assert "B" in inherited
+    assert not inherited & absent
+
+
+@pytest.mark.parametrize("language", NAMES)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_lines_are_counted_from_one_to_a_last_line_without_an_end(language, line_end):
+    found = {
+        each.name: [use.line for use in each.uses] for each in occurrences(language, line_end.join([" a1", "", " b1", " a1"]), ())
+    }
+
+    assert found == {"a1": [1, 4], "b1": [3]}
+
+
+@pytest.mark.parametrize(
+    ("language", "string"),
+    [
+        ("python", '"""\n\n"""'),
+        ("javascript", "`\n\n`"),
+        ("go", "`\n\n`"),
+        ("lua", "[[\n\n]]"),
+        ("rust", 'r"\n\n"'),
+        ("kotlin", '"""\n\n"""'),
+    ],
+)
+def test_a_string_of_several_lines_does_not_shift_the_lines_behind_it(language, string):
+    found = {each.name: [use.line for use in each.uses] for each in occurrences(language, f"x1({string}, y1)\nz1", ())}
+
+    assert found == {"x1": [1], "y1": [3], "z1": [4]}
+
+
+def test_a_language_without_words_has_no_uses():
+    assert occurrences("text", "a b", ()) == ()
+
+
+PIECES = st.sampled_from(
+    [
+        *sorted(
+            words('" \' ` \\ / // /* */ # -- --[[ [[ ]] {- -} ( ) [ ] { } < > << -> => := = == : :: . .. ? ! ?. @ $ ${ #{ f"{')
+        ),
+        *sorted(
+            words(
+                "case lambda for in let const var val class extends implements impl fn def function local self this new as with"
+            )
+        ),
+        *("\n", "\r\n", "\r", " ", "\t", "a", "b1", "é", "\x00", "\ud800", "\u2028"),
+        *('"""', "'''", 'R"(', 'r#"', "=begin\n", "=end"),
+    ]
+)
+TEXTS = st.one_of(st.lists(PIECES, max_size=60).map("".join), st.lists(PIECES, max_size=40).map(" ".join), st.text(max_size=60))
+
+
+def enclosing(text, name="a"):
+    """Returns symbols that cover the whole text: a function, and types of all kinds in its first line."""
+    lines = text.count("\n") + 1
+    function = Symbol(name, "fn", name, 1, lines, f"{name}({' '.join(text.split())})"[:240])
+    return [
+        function,
+        *(Symbol(name, kind, name, line, line, name, parent=0) for kind in ("class", "impl", "field") for line in (1, lines)),
+    ]
+
+
+@pytest.mark.parametrize("language", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS)
+def test_no_text_is_refused_and_lines_are_within_it(language, text):
+    found = occurrences(language, text, enclosing(text))
+
+    assert [each.name for each in found] == sorted({each.name for each in found})
+    assert all(1 <= use.line <= text.count("\n") + 1 for each in found for use in each.uses)
+
+
+@pytest.mark.parametrize("language", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS)
+def test_what_is_not_read_becomes_blanks_in_place(language, text):
+    left = readable(LEXES[language], text)
+
+    assert len(left) == len(text)
+    assert [at for at, character in enumerate(left) if character == "\n"] == [
+        at for at, character in enumerate(text) if character == "\n"
+    ]
+
+
+SHAPES = (
+    *(
+        '"',
+        "'",
+        "`",
+        "/",
+        "(",
+        ")",
+        "<",
+        "a.",
+        ").a",
+        "a=",
+        "{",
+        'f"{',
+        "/*",
+        "x:",
+        "{x:",
+        ",a",
+        "[[",
+        "a",
+        " ",
+        "\n",
+        "\n ",
+        "a<b,",
+    ),
+    *("lambda ", "let (", "val a:", "with ", "for a, ", "rescue ", "function ", "impl<", "impl < > ", "class A(", "class A<>(>("),
+    *("class A extends ", "case ", 'R"(', 'r#"', "{-", "=/[", "{[", "(a ", "x: ", "{a ", "a->"),
+)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_cost_of_repeated_openings_grows_with_their_length_alone(language):
+    """Each of these began a match at every repetition, and looked to the end of the text for what closes it."""
+    for shape in SHAPES:
+        text = shape * (60_000 // len(shape))
+
+        with interrupting_limit(CPU_SECONDS):
+            occurrences(language, text, enclosing(text, "A"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_thousands_of_definitions_on_one_line_are_read_in_bounded_time(language):
+    for kind in ("class", "impl", "field", "fn"):
+        for shape in ("class A ", "class A(", "class A : b, ", "impl A<> ", "class A<>("):
+            text = shape * 3_000
+            symbols = [Symbol("A", kind, "A", 1, 1, "class A(a, b)") for _ in range(600)]
+
+            with interrupting_limit(CPU_SECONDS):
+                occurrences(language, text, symbols)
+
+
+def test_thousands_of_heads_that_nothing_ends_are_read_in_bounded_time():
+    """The heads of types reach into what follows, up to a limit."""
+    for language, shape, kind in (
+        *((language, "class A<>(>(\n", "class") for language in HEADS),
+        *((language, "class A extends \n", "class") for language in HEADS),
+        *((language, "class A : B, \n", "class") for language in HEADS),
+        ("rust", "impl < > \n", "impl"),
+    ):
+        lines = 40_000 // len(shape)
+        symbols = [Symbol("A", kind, "A", line, line) for line in range(1, lines + 1)]
+
+        with interrupting_limit(CPU_SECONDS):
+            occurrences(language, shape * lines, symbols)

@@ -1,0 +1,200 @@
+"""`get_call_graph` and the relations of `get_symbol_hierarchy`: trees that are bounded and show each symbol once."""
+
+import pytest
+
+from codecompass.protocol import text
+from codecompass.protocol.requests import GetCallGraph, GetSymbolHierarchy
+from codecompass.query import get_call_graph, get_symbol_hierarchy
+
+FILES = {
+    "app/core.py": (
+        "class Handler:\n"
+        "    def handle(self): ...\n"
+        "\n"
+        "class Upload(Handler):\n"
+        "    def handle(self):\n"
+        "        return check(1)\n"
+        "\n"
+        "class Large(Upload):\n"
+        "    def handle(self): ...\n"
+        "\n"
+        "def check(n):\n"
+        "    return n and check(n - 1)\n"
+        "\n"
+        "def first():\n"
+        "    second()\n"
+        "    check(2)\n"
+        "    check(3)\n"
+        "\n"
+        "def second():\n"
+        "    first()\n"
+    ),
+    "app/main.py": "from app.core import first, Handler\n\ndef main():\n    first()\n    Handler().handle()\n",
+    "tests/test_core.py": "from app.core import check\n\ndef test_check():\n    check(4)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(index_of):
+    return index_of(FILES)
+
+
+@pytest.fixture(scope="module")
+def graph_of(project, state):
+    def asked(symbol_name, **arguments):
+        return get_call_graph(project, GetCallGraph(symbol_name=symbol_name, **arguments), state)
+
+    return asked
+
+
+def names(reply):
+    return [(node.name, node.distance) for node in reply.nodes]
+
+
+def edges(reply):
+    return [(reply.nodes[edge.caller].name, reply.nodes[edge.callee].name, edge.lines) for edge in reply.edges]
+
+
+def test_callers_come_by_distance_each_once_with_the_lines_of_their_calls(graph_of):
+    reply = graph_of("check", depth=3)
+
+    assert names(reply) == [("check", 0), ("handle", 1), ("first", 1), ("test_check", 1), ("second", 2), ("main", 2)]
+    assert edges(reply) == [
+        ("handle", "check", (6,)),
+        ("first", "check", (16, 17)),
+        ("test_check", "check", (4,)),
+        ("second", "first", (20,)),
+        ("main", "first", (4,)),
+        ("first", "second", (15,)),
+    ]
+    assert [node.is_test for node in reply.nodes] == [False, False, False, True, False, False]
+
+
+def test_a_cycle_is_shown_once_in_the_tree(graph_of):
+    assert text.render(graph_of("check", depth=3)).splitlines() == [
+        "fn check, app/core.py:11",
+        "  method Upload.handle, app/core.py:5 (at 6)",
+        "  fn first, app/core.py:14 (at 16, 17)",
+        "    fn second, app/core.py:19 (at 20)",
+        "      fn first, app/core.py:14 (at 15) ...",
+        "    fn main, app/main.py:3 (at 4)",
+        "  fn test_check, tests/test_core.py:3 (at 4)",
+    ]
+
+
+def test_callees_are_what_is_called_inside(graph_of):
+    reply = graph_of("first", direction="callees", depth=1)
+
+    assert edges(reply) == [("first", "second", (15,)), ("first", "check", (16, 17))]
+
+
+def test_without_tests_none_is_there(graph_of):
+    assert "test_check" not in dict(names(graph_of("check", include_tests=False)))
+
+
+def test_the_limit_bounds_the_symbols_and_the_answer_says_so(graph_of):
+    reply = graph_of("check", depth=3, limit=2)
+
+    assert len(reply.nodes) == 3
+    assert reply.metadata.result_completeness == "truncated"
+    assert "only 2 symbols are shown" in reply.metadata.warnings[0]
+
+
+def test_an_impact_counts_callers_tests_and_importers(graph_of):
+    reply = graph_of("check", direction="impact", depth=3)
+
+    impact = reply.impact
+    assert (impact.callers_by_distance, impact.tests) == ((2, 2), 1)
+    assert (impact.importing_files, impact.importers) == (1, ("tests/test_core.py",))
+    lines = text.render(reply).splitlines()
+    assert lines[1] == "a change reaches: 2 callers, 2 at distance 2, 1 test, 1 importing file"
+    assert lines.index("tests:") < lines.index("callers:")
+
+
+def test_an_impact_has_subtypes_of_a_class_and_overriding_methods_of_a_method(graph_of):
+    assert graph_of("Handler", direction="impact").impact.subtypes == (
+        "app/core.py:4 app.core.Upload",
+        "app/core.py:8 app.core.Large",
+    )
+    assert graph_of("Handler.handle", direction="impact").impact.overriding == (
+        "app/core.py:5 app.core.Upload.handle",
+        "app/core.py:9 app.core.Large.handle",
+    )
+
+
+def test_no_callers_are_said_to_be_none(graph_of):
+    assert text.render(graph_of("main")).splitlines() == ["fn main, app/main.py:3", "no callers"]
+
+
+@pytest.mark.parametrize(
+    ("relation", "name", "expected"),
+    [
+        ("subtypes", "Handler", [("Handler", 0), ("Upload", 1), ("Large", 2)]),
+        ("supertypes", "Large", [("Large", 0), ("Upload", 1), ("Handler", 2)]),
+        ("subtypes", "Large", [("Large", 0)]),
+    ],
+)
+def test_types_that_inherit_are_found_to_any_depth(relation, name, expected, project, state):
+    reply = get_symbol_hierarchy(project, GetSymbolHierarchy(symbol_name=name, relation=relation), state)
+
+    assert [(symbol.name, symbol.depth) for symbol in reply.symbols] == expected
+    assert reply.total == len(expected) - 1
+
+
+SUBTYPES = {
+    "go": (
+        {
+            "go.mod": "module example.com/x\n",
+            "a.go": (
+                "package x\n\ntype Reader interface {\n\tRead() int\n\tClose()\n}\n\n"
+                "type Base struct{}\n\nfunc (b Base) Close() {}\n\n"
+                "type File struct{ Base }\n\nfunc (f *File) Read() int { return 1 }\n\n"
+                "type Half struct{}\n\nfunc (h Half) Read() int { return 2 }\n"
+            ),
+        },
+        "Reader",
+        ["File"],
+    ),
+    "rust": (
+        {
+            "src/lib.rs": "pub mod a;\npub trait Run { fn run(&self); }\n",
+            "src/a.rs": (
+                "use crate::Run;\npub struct Fast;\nimpl Run for Fast { fn run(&self) {} }\n"
+                "pub struct Slow;\nimpl Clone for Slow {}\n"
+            ),
+        },
+        "Run",
+        ["Fast"],
+    ),
+    "typescript": (
+        {
+            "a.ts": (
+                "export interface A<T extends object> { x: T }\n"
+                "interface B extends\n  A<{ y: 1 }>,\n  Other {}\nclass C implements B {}\n"
+            ),
+        },
+        "A",
+        ["B", "C"],
+    ),
+    "java": ({"A.java": "interface A {}\nclass B implements A {}\nclass C extends B {}\nclass D {}\n"}, "A", ["B", "C"]),
+    "cpp": (
+        {"a.h": "class A { public: A(); };\nclass B : public A {};\ntemplate <class T> class C : private B {};\n"},
+        "A",
+        ["B", "C"],
+    ),
+    "csharp": ({"a.cs": "interface IA {}\nclass B : IA {}\nclass C : B, System.IDisposable {}\n"}, "IA", ["B", "C"]),
+    "kotlin": ({"a.kt": "interface A\nopen class B(val n: Int) : A\nclass C : B(1)\n"}, "A", ["B", "C"]),
+    "ruby": ({"a.rb": "class A\nend\nclass B < A\nend\n"}, "A", ["B"]),
+    "php": ({"a.php": "<?php\ninterface A {}\nclass B implements A {}\nclass C extends B {}\n"}, "A", ["B", "C"]),
+    "swift": ({"a.swift": "protocol A {}\nclass B: A {}\nstruct C: A, Codable {}\n"}, "A", ["B", "C"]),
+    "scala": ({"a.scala": "trait A\nclass B extends A\nclass C extends B with Serializable\n"}, "A", ["B", "C"]),
+}
+
+
+@pytest.mark.parametrize("case", SUBTYPES, ids=str)
+def test_subtypes_are_found_in_every_language_with_types(case, index_of, state):
+    files, name, expected = SUBTYPES[case]
+
+    reply = get_symbol_hierarchy(index_of(files), GetSymbolHierarchy(symbol_name=name, relation="subtypes"), state)
+
+    assert [symbol.name for symbol in reply.symbols][1:] == expected
