@@ -8,7 +8,7 @@ could begin another match. Most begin with a literal, which `re` finds ten times
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -97,33 +97,37 @@ _LIST: Final = r"\w++(?:[ \t]*+,[ \t]*+\*?\w++)*+"
 
 _COMMON: Final = "true false null if else for while do return break continue switch case default try catch finally throw new this"
 
-_PYTHON: Final = Lexis(
-    family="python",
-    unread=_any(
-        rf"(?i:\b(?:(?P<code>(?:fr?|rf)(?:{_TRIPLE}|{_TRIPLE_SINGLE}|{_DOUBLE}|{_SINGLE}))|(?:br?|rb?|u)(?=[\"'])))",
-        *(_TRIPLE, _TRIPLE_SINGLE, _HASH, _DOUBLE, _SINGLE),
-    ),
-    interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
-    name=_NAME,
-    keywords=words(
-        "False None True and as assert async await break class continue def del elif else except finally for from global if "
-        "import in is lambda nonlocal not or pass raise return try while with yield"
-    ),
-    own=frozenset({"self", "cls"}),
-    declarations=(
-        _declared(
-            rf"\n[ \t]*+(?P<names>{_LIST})(?:[ \t]*+:[ \t]*+(?P<type>[^=\n]++)(?<=[ \t])|[ \t]++)=(?!=)[ \t]*+(?P<value>[^\n]*+)"
+
+def _python() -> Lexis:
+    return Lexis(
+        family="python",
+        unread=_any(
+            rf"(?i:\b(?:(?P<code>(?:fr?|rf)(?:{_TRIPLE}|{_TRIPLE_SINGLE}|{_DOUBLE}|{_SINGLE}))|(?:br?|rb?|u)(?=[\"'])))",
+            *(_TRIPLE, _TRIPLE_SINGLE, _HASH, _DOUBLE, _SINGLE),
         ),
-        _declared(r"\n[ \t]*+(?P<names>\w++)=(?!=)(?P<value>[^\n]*+)(?<!,)$"),
-        _declared(r"\n[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[\w.\[\], |\"']+)$"),
-        _declared(_after("for") + r"\s++(?P<names>[\w,\s()*]{1,200}?)\s++in\b"),
-        _declared(_after("with except") + r"(?P<value>[^\n]{0,200}?)\bas[ \t]++(?P<names>\w++)"),
-        _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+:=(?P<value>[^\n]*+)", ":="),
-        _declared(_after("lambda") + r"\s++(?P<names>[\w,\s*]{1,200}):"),
-    ),
-    is_strict=True,
-    keyword_argument=re.compile(r"=(?!=)\S"),
-)
+        interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
+        name=_NAME,
+        keywords=words(
+            "False None True and as assert async await break class continue def del elif else except finally for from global if "
+            "import in is lambda nonlocal not or pass raise return try while with yield"
+        ),
+        own=frozenset({"self", "cls"}),
+        declarations=(
+            _declared(
+                rf"\n[ \t]*+(?P<names>{_LIST})"
+                rf"(?:[ \t]*+:[ \t]*+(?P<type>[^=\n]++)(?<=[ \t])|[ \t]++)=(?!=)[ \t]*+(?P<value>[^\n]*+)"
+            ),
+            _declared(r"\n[ \t]*+(?P<names>\w++)=(?!=)(?P<value>[^\n]*+)(?<!,)$"),
+            _declared(r"\n[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[\w.\[\], |\"']+)$"),
+            _declared(_after("for") + r"\s++(?P<names>[\w,\s()*]{1,200}?)\s++in\b"),
+            _declared(_after("with except") + r"(?P<value>[^\n]{0,200}?)\bas[ \t]++(?P<names>\w++)"),
+            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+:=(?P<value>[^\n]*+)", ":="),
+            _declared(_after("lambda") + r"\s++(?P<names>[\w,\s*]{1,200}):"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r"=(?!=)\S"),
+    )
+
 
 # A slash begins a regular expression after an operator or a line end; what stands there may be up to 40 blanks before it.
 _REGEX_LITERAL: Final = (
@@ -131,80 +135,89 @@ _REGEX_LITERAL: Final = (
     r"(?:\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\]|[^/\\\n\[])++/"
 )
 
-_ECMASCRIPT: Final = Lexis(
-    family="ecmascript",
-    unread=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
-    interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
-    name=_DOLLAR_NAME,
-    keywords=words(
-        _COMMON,
-        "var let const function class extends implements interface type enum import export from as async await yield of in "
-        "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
-        "keyof infer is satisfies string number boolean any unknown never object symbol bigint",
-    ),
-    own=frozenset({"this"}),
-    declarations=(
-        _declared(
-            _after("const let var") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
-            r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!>)\s*+(?P<value>[^\n;]*+))?"
-        ),
-        _declared(r"\((?P<parameters>[^()]*+)\)(?:\s*+:[^=\n(]*+)?\s*+=>"),
-        _declared(r"(?<![.\w$])(?P<names>[\w$]++)\s*+=>", "=>"),
-        _declared(_after("catch") + r"\s*+\((?P<names>[\w$]++)"),
-        _declared(_after("function") + r"\s*+[\w$]*+\s*+(?:<[^<>()]*+>)?\((?P<parameters>[^()]*+)\)"),
-    ),
-    is_strict=True,
-    keyword_argument=re.compile(r":(?!:)"),
-)
 
-_GO: Final = Lexis(
-    family="go",
-    unread=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
-    name=_NAME,
-    keywords=words(
-        "break case chan const continue default defer else fallthrough for func go goto if import interface map package range "
-        "return select struct switch type var nil true false iota"
-    ),
-    own=frozenset(),
-    declarations=(
-        _declared(rf"(?<!\w)(?P<names>{_LIST})[ \t]*+:=[ \t]*+(?P<value>[^\n]*+)", ":="),
-        _declared(_after("var") + rf"[ \t]++(?P<names>{_LIST})[ \t]++(?P<type>[\w.*\[\]]+)"),
-        _declared(_after("var") + r"[ \t]++(?P<names>\w++)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)"),
-        _declared(_after("func") + r"\((?P<parameters>[^()]*+)\)"),
-    ),
-    parameters="go",
-    is_strict=True,
-    keyword_argument=re.compile(r":(?!=)"),
-)
-
-_RUST: Final = Lexis(
-    family="rust",
-    unread=_any(
-        _SLASHES,
-        _BLOCK,
-        r'br(?<=\bbr)(?P<marks>#*+)".*?(?:"(?P=marks)|\Z)',
-        r'r(?<=\br)(?P<hashes>#*+)".*?(?:"(?P=hashes)|\Z)',
-        *(_DOUBLE_LINES, "b" + _CHARACTER, _CHARACTER, r"'\w++"),
-    ),
-    name=_NAME,
-    keywords=words(
-        "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut "
-        "pub ref return static struct super trait true type unsafe use where while bool char str u8 u16 u32 u64 u128 usize i8 "
-        "i16 i32 i64 i128 isize f32 f64"
-    ),
-    own=frozenset({"self", "Self"}),
-    above=frozenset(),
-    declarations=(
-        _declared(
-            _after("let") + r"\s++(?:mut\s++)?(?P<names>\w++|\([^()]*+\)|\w++\([^()]*+\))"
-            r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
+def _ecmascript() -> Lexis:
+    return Lexis(
+        family="ecmascript",
+        unread=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
+        interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
+        name=_DOLLAR_NAME,
+        keywords=words(
+            _COMMON,
+            "var let const function class extends implements interface type enum import export from as async await yield of in "
+            "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
+            "keyof infer is satisfies string number boolean any unknown never object symbol bigint",
         ),
-        _declared(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b"),
-        _declared(r"\|(?P<parameters>[^|\n]*+)\|"),
-    ),
-    is_strict=True,
-    keyword_argument=re.compile(r":(?!:)"),
-)
+        own=frozenset({"this"}),
+        declarations=(
+            _declared(
+                _after("const let var") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
+                r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!>)\s*+(?P<value>[^\n;]*+))?"
+            ),
+            _declared(r"\((?P<parameters>[^()]*+)\)(?:\s*+:[^=\n(]*+)?\s*+=>"),
+            _declared(r"(?<![.\w$])(?P<names>[\w$]++)\s*+=>", "=>"),
+            _declared(_after("catch") + r"\s*+\((?P<names>[\w$]++)"),
+            _declared(_after("function") + r"\s*+[\w$]*+\s*+(?:<[^<>()]*+>)?\((?P<parameters>[^()]*+)\)"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
+
+def _go() -> Lexis:
+    return Lexis(
+        family="go",
+        unread=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
+        name=_NAME,
+        keywords=words(
+            "break case chan const continue default defer else fallthrough for func go goto if import "
+            "interface map package range "
+            "return select struct switch type var nil true false iota"
+        ),
+        own=frozenset(),
+        declarations=(
+            _declared(rf"(?<!\w)(?P<names>{_LIST})[ \t]*+:=[ \t]*+(?P<value>[^\n]*+)", ":="),
+            _declared(_after("var") + rf"[ \t]++(?P<names>{_LIST})[ \t]++(?P<type>[\w.*\[\]]+)"),
+            _declared(_after("var") + r"[ \t]++(?P<names>\w++)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)"),
+            _declared(_after("func") + r"\((?P<parameters>[^()]*+)\)"),
+        ),
+        parameters="go",
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!=)"),
+    )
+
+
+def _rust() -> Lexis:
+    return Lexis(
+        family="rust",
+        unread=_any(
+            _SLASHES,
+            _BLOCK,
+            r'br(?<=\bbr)(?P<marks>#*+)".*?(?:"(?P=marks)|\Z)',
+            r'r(?<=\br)(?P<hashes>#*+)".*?(?:"(?P=hashes)|\Z)',
+            *(_DOUBLE_LINES, "b" + _CHARACTER, _CHARACTER, r"'\w++"),
+        ),
+        name=_NAME,
+        keywords=words(
+            "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut "
+            "pub ref return static struct super trait true type unsafe use where while bool char str "
+            "u8 u16 u32 u64 u128 usize i8 "
+            "i16 i32 i64 i128 isize f32 f64"
+        ),
+        own=frozenset({"self", "Self"}),
+        above=frozenset(),
+        declarations=(
+            _declared(
+                _after("let") + r"\s++(?:mut\s++)?(?P<names>\w++|\([^()]*+\)|\w++\([^()]*+\))"
+                r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
+            ),
+            _declared(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b"),
+            _declared(r"\|(?P<parameters>[^|\n]*+)\|"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
 
 _C_TYPES: Final = (
     "void char short int long float double signed unsigned bool size_t ssize_t auto const volatile static extern register inline "
@@ -218,316 +231,378 @@ _C_DECLARATION: Final = _declared(
     r"(?P<names>[^\W\d]\w*+)\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|(?=[;,){:\[(]))"
 )
 
-_C: Final = Lexis(
-    family="c",
-    unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
-    name=_NAME,
-    keywords=words(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
-    own=frozenset(),
-    above=frozenset(),
-    declarations=(_C_DECLARATION,),
-    parameters="type_first",
-)
 
-_CPP: Final = Lexis(
-    family="c",
-    unread=_any(_SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        _C_TYPES,
-        "define include ifdef ifndef endif elif undef pragma error defined class template typename using namespace public "
-        "private protected virtual override final noexcept explicit friend operator constexpr consteval constinit decltype "
-        "nullptr delete const_cast static_cast dynamic_cast reinterpret_cast mutable requires concept co_await co_return",
-    ),
-    own=frozenset({"this"}),
-    above=frozenset(),
-    declarations=(_C_DECLARATION,),
-    parameters="type_first",
-    has_implicit_members=True,
-)
+def _c() -> Lexis:
+    return Lexis(
+        family="c",
+        unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
+        name=_NAME,
+        keywords=words(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
+        own=frozenset(),
+        above=frozenset(),
+        declarations=(_C_DECLARATION,),
+        parameters="type_first",
+    )
 
-_JAVA: Final = Lexis(
-    family="jvm",
-    unread=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        "abstract assert boolean byte char class const double enum extends final float goto implements import instanceof int "
-        "interface long native package private protected public short static strictfp super synchronized throws transient "
-        "void volatile var record sealed permits yield",
-    ),
-    own=frozenset({"this"}),
-    declarations=(
-        _C_DECLARATION,
-        _declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
-        _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+->", "->"),
-        _declared(_after("catch") + r"\s*+\((?:final\s++)?[\w.| ]+\s(?P<names>\w++)"),
-    ),
-    parameters="type_first",
-    has_implicit_members=True,
-    is_strict=True,
-)
 
-_CSHARP: Final = Lexis(
-    family="csharp",
-    unread=_any(
-        _SLASHES,
-        _BLOCK,
-        r'@"(?:[^"]++|"")*+"?',
-        _RAW_TRIPLE,
-        rf"\$(?P<code>@?{_DOUBLE})",
-        *(_DOUBLE, _CHARACTER),
-    ),
-    interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        "abstract as base bool byte char checked class const decimal delegate double enum event explicit extern fixed float "
-        "foreach goto implicit in int interface internal is lock long namespace object operator out override params private "
-        "protected public readonly ref sbyte sealed short sizeof stackalloc static string struct typeof uint ulong unchecked "
-        "unsafe ushort using virtual void volatile var async await record get set init where yield",
-    ),
-    own=frozenset({"this"}),
-    above=frozenset({"base"}),
-    declarations=(
-        _C_DECLARATION,
-        _declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
-        _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+=>", "=>"),
-    ),
-    parameters="type_first",
-    has_implicit_members=True,
-)
+def _cpp() -> Lexis:
+    return Lexis(
+        family="c",
+        unread=_any(_SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            _C_TYPES,
+            "define include ifdef ifndef endif elif undef pragma error defined class template typename using namespace public "
+            "private protected virtual override final noexcept explicit friend operator constexpr consteval constinit decltype "
+            "nullptr delete const_cast static_cast dynamic_cast reinterpret_cast mutable requires concept co_await co_return",
+        ),
+        own=frozenset({"this"}),
+        above=frozenset(),
+        declarations=(_C_DECLARATION,),
+        parameters="type_first",
+        has_implicit_members=True,
+    )
+
+
+def _java() -> Lexis:
+    return Lexis(
+        family="jvm",
+        unread=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            "abstract assert boolean byte char class const double enum extends final float goto implements import instanceof int "
+            "interface long native package private protected public short static strictfp super synchronized throws transient "
+            "void volatile var record sealed permits yield",
+        ),
+        own=frozenset({"this"}),
+        declarations=(
+            _C_DECLARATION,
+            _declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
+            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+->", "->"),
+            _declared(_after("catch") + r"\s*+\((?:final\s++)?[\w.| ]+\s(?P<names>\w++)"),
+        ),
+        parameters="type_first",
+        has_implicit_members=True,
+        is_strict=True,
+    )
+
+
+def _csharp() -> Lexis:
+    return Lexis(
+        family="csharp",
+        unread=_any(
+            _SLASHES,
+            _BLOCK,
+            r'@"(?:[^"]++|"")*+"?',
+            _RAW_TRIPLE,
+            rf"\$(?P<code>@?{_DOUBLE})",
+            *(_DOUBLE, _CHARACTER),
+        ),
+        interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            "abstract as base bool byte char checked class const decimal delegate double enum event explicit extern fixed float "
+            "foreach goto implicit in int interface internal is lock long namespace object operator out override params private "
+            "protected public readonly ref sbyte sealed short sizeof stackalloc static string struct typeof uint ulong unchecked "
+            "unsafe ushort using virtual void volatile var async await record get set init where yield",
+        ),
+        own=frozenset({"this"}),
+        above=frozenset({"base"}),
+        declarations=(
+            _C_DECLARATION,
+            _declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
+            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+=>", "=>"),
+        ),
+        parameters="type_first",
+        has_implicit_members=True,
+    )
+
 
 _VALUES: Final = _declared(
     _after("val var let") + r"\s++(?P<names>\w++|\([^()]*+\))(?:\s*+:\s*+(?P<type>[^=\n{]{1,200}+))?"
     r"[ \t]*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|$)"
 )
 
-_KOTLIN: Final = Lexis(
-    family="jvm",
-    unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
-    interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        "as class companion const constructor data enum external fun import in infix init inline inner interface internal is "
-        "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
-        "typealias val var vararg when where by get set",
-    ),
-    own=frozenset({"this"}),
-    declarations=(
-        _VALUES,
-        _declared(r"\{\s*+(?P<names>[\w\s,:]+)->"),
-        _declared(_after("for") + r"\s*+\((?P<names>\w++)"),
-    ),
-    has_implicit_members=True,
-)
 
-_SCALA: Final = Lexis(
-    family="jvm",
-    unread=_any(
-        rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
-        *(_SLASHES, _BLOCK, _RAW_TRIPLE, _DOUBLE, _CHARACTER),
-    ),
-    interpolation=re.compile(r"\$\{([^{}]*+)\}"),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        "abstract class def extends final forSome implicit import lazy match object override package private protected sealed "
-        "super trait type val var with yield given using then enum",
-    ),
-    own=frozenset({"this"}),
-    declarations=(
-        _VALUES,
-        _declared(r"(?<!\w)(?P<names>\w++)\)?[ \t]*+=>", "=>"),
-        _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+<-", "<-"),
-    ),
-    has_implicit_members=True,
-)
-
-_SWIFT: Final = Lexis(
-    family="swift",
-    unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
-    interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
-    name=_NAME,
-    keywords=words(
-        _COMMON,
-        "associatedtype class deinit enum extension fileprivate func import init inout internal let open operator private "
-        "precedencegroup protocol public rethrows static struct subscript typealias var defer fallthrough guard in repeat "
-        "where as is nil super throws async await some any weak unowned lazy mutating override required convenience final",
-    ),
-    own=frozenset({"self", "Self"}),
-    declarations=(
-        _VALUES,
-        _declared(r"\{\s*+(?:\[[^\[\]{}]*+\]\s*+)?\(?(?P<names>[\w\s,]{1,200})\)?\s++in\b"),
-        _declared(_after("for") + r"\s++(?P<names>\w++)\s++in\b"),
-    ),
-    has_implicit_members=True,
-)
-
-_RUBY: Final = Lexis(
-    family="ruby",
-    unread=_any(
-        r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
-        *(_HASH, rf'"(?P<code>{_DOUBLE_LINES[1:]})', _SINGLE_LINES),
-    ),
-    interpolation=re.compile(r"#\{([^{}]*+)\}"),
-    name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
-    keywords=words(
-        "BEGIN END alias and begin break case class def defined? do else elsif end ensure false for if in module next nil not "
-        "or redo rescue retry return self super then true undef unless until when while yield require require_relative "
-        "include extend attr_accessor attr_reader attr_writer private public protected"
-    ),
-    declarations=(
-        _declared(
-            r"\n[ \t]*+(?P<names>[a-z_]\w*+(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*+)[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"
+def _kotlin() -> Lexis:
+    return Lexis(
+        family="jvm",
+        unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
+        interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            "as class companion const constructor data enum external fun import in infix init inline inner interface internal is "
+            "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
+            "typealias val var vararg when where by get set",
         ),
-        _declared(r"\|(?P<names>[^|\n]*+)\|"),
-        _declared(_after("rescue") + r"[^\n]{0,200}?=>[ \t]*+(?P<names>\w++)"),
-    ),
-    has_implicit_members=True,
-    keyword_argument=re.compile(r":(?!:)"),
-)
-
-_PHP: Final = Lexis(
-    family="php",
-    unread=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
-    name=_DOLLAR_NAME,
-    keywords=words(
-        _COMMON,
-        "abstract and array as callable class clone const declare echo elseif empty enddeclare endfor endforeach endif "
-        "endswitch endwhile enum extends final fn foreach function global goto implements include include_once instanceof "
-        "insteadof interface isset list match namespace or print private protected public readonly require require_once "
-        "static trait unset use var xor yield int float string bool void mixed parent",
-    ),
-    own=frozenset({"$this", "self", "static"}),
-    above=frozenset({"parent"}),
-    declarations=(
-        _declared(r"(?P<names>\$\w++)[ \t]*+=(?![=>])[ \t]*+(?P<value>[^\n;]*+)"),
-        _declared(_after("as") + r"\s++(?:\$\w++\s*+=>\s*+)?(?P<names>\$\w++)"),
-    ),
-    parameters="type_first",
-)
-
-_LUA: Final = Lexis(
-    family="lua",
-    unread=_any(
-        r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
-        r"\[(?P<text>=*+)\[.*?(?:\](?P=text)\]|\Z)",
-        *(_DASHES, _DOUBLE, _SINGLE),
-    ),
-    name=_NAME,
-    keywords=words(
-        "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
-    ),
-    declarations=(
-        _declared(_after("local") + r"\s++(?P<names>\w++(?:\s*+,\s*+\w++)*+)(?:\s*+=\s*+(?P<value>[^\n]*+))?"),
-        _declared(_after("for") + r"\s++(?P<names>[\w\s,]{1,200}?)(?:=|\bin\b)"),
-        _declared(_after("function") + r"[\w.:\s]{0,200}+\((?P<names>[^()]*+)\)"),
-    ),
-)
-
-_ELIXIR: Final = Lexis(
-    family="elixir",
-    unread=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
-    interpolation=re.compile(r"#\{([^{}]*+)\}"),
-    name=re.compile(r"[^\W\d]\w*+[?!]?"),
-    keywords=words(
-        "after and case catch cond do else end false fn for if in nil not or quote raise receive rescue true try unless "
-        "unquote when with alias import require use def defp defmodule defmacro defstruct"
-    ),
-    own=frozenset({"__MODULE__"}),
-    declarations=(
-        _declared(r"\n[ \t]*+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])"),
-        _declared(r"(?<!\w)(?P<names>[a-z_]\w*+)[ \t]*+<-", "<-"),
-        _declared(_after("fn") + r"\s++(?P<names>[\w\s,]{1,200})->"),
-    ),
-    keyword_argument=re.compile(r":(?!:)"),
-)
-
-_HASKELL: Final = Lexis(
-    family="haskell",
-    defines_at_line_start=True,
-    unread=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
-    name=re.compile(r"[^\W\d][\w']*+"),
-    keywords=words(
-        "case class data default deriving do else foreign forall if import in infix infixl infixr instance let module newtype "
-        "of then type where qualified hiding as"
-    ),
-    own=frozenset(),
-    declarations=(
-        _declared(r"(?<![\w'])(?P<names>[a-z_][\w']*+)[ \t]*+<-", "<-"),
-        _declared(r"\\(?P<names>[a-z_][\w' ]*+)\s*+->"),
-    ),
-)
-
-_BASH: Final = Lexis(
-    family="bash",
-    unread=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
-    interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
-    name=re.compile(r"[^\W\d][\w-]*+"),
-    keywords=words(
-        "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
-    ),
-    own=frozenset(),
-    declarations=(_declared(_after("local") + r"\s++(?:-\w++\s++)?(?P<names>\w++)"),),
-)
-
-_ZIG: Final = Lexis(
-    family="zig",
-    unread=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
-    name=_NAME,
-    keywords=words(
-        "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
-        "errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub "
-        "resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while true "
-        "false null undefined void"
-    ),
-    own=frozenset(),
-    declarations=(
-        _declared(
-            _after("const var") + r"\s++(?P<names>\w++)(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+=\s*+(?P<value>[^\n;]*+)"
+        own=frozenset({"this"}),
+        declarations=(
+            _VALUES,
+            _declared(r"\{\s*+(?P<names>[\w\s,:]+)->"),
+            _declared(_after("for") + r"\s*+\((?P<names>\w++)"),
         ),
-        _declared(r"\|(?P<names>[^|\n]*+)\|"),
-    ),
-    is_strict=True,
-    keyword_argument=re.compile(r":(?!:)"),
-)
+        has_implicit_members=True,
+    )
 
-_SQL: Final = Lexis(
-    family="sql",
-    unread=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
-    name=_NAME,
-    keywords=words(
-        "select from where and or not in is null as on join left right inner outer group by order insert into values update "
-        "set delete create table view index function procedure begin end if then else case when primary key references "
-        "foreign constraint default unique int integer text varchar boolean timestamp"
-    ),
-    own=frozenset(),
-)
 
-LEXES: Final[Mapping[str, Lexis]] = {
-    "bash": _BASH,
-    "c": _C,
-    "cpp": _CPP,
-    "csharp": _CSHARP,
-    "elixir": _ELIXIR,
-    "go": _GO,
-    "haskell": _HASKELL,
-    "java": _JAVA,
-    "javascript": _ECMASCRIPT,
-    "kotlin": _KOTLIN,
-    "lua": _LUA,
-    "php": _PHP,
-    "python": _PYTHON,
-    "ruby": _RUBY,
-    "rust": _RUST,
-    "scala": _SCALA,
-    "sql": _SQL,
-    "swift": _SWIFT,
-    "tsx": _ECMASCRIPT,
-    "typescript": _ECMASCRIPT,
-    "zig": _ZIG,
+def _scala() -> Lexis:
+    return Lexis(
+        family="jvm",
+        unread=_any(
+            rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
+            *(_SLASHES, _BLOCK, _RAW_TRIPLE, _DOUBLE, _CHARACTER),
+        ),
+        interpolation=re.compile(r"\$\{([^{}]*+)\}"),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            "abstract class def extends final forSome implicit import lazy match object override "
+            "package private protected sealed "
+            "super trait type val var with yield given using then enum",
+        ),
+        own=frozenset({"this"}),
+        declarations=(
+            _VALUES,
+            _declared(r"(?<!\w)(?P<names>\w++)\)?[ \t]*+=>", "=>"),
+            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+<-", "<-"),
+        ),
+        has_implicit_members=True,
+    )
+
+
+def _swift() -> Lexis:
+    return Lexis(
+        family="swift",
+        unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
+        interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
+        name=_NAME,
+        keywords=words(
+            _COMMON,
+            "associatedtype class deinit enum extension fileprivate func import init inout internal let open operator private "
+            "precedencegroup protocol public rethrows static struct subscript typealias var defer fallthrough guard in repeat "
+            "where as is nil super throws async await some any weak unowned lazy mutating override required convenience final",
+        ),
+        own=frozenset({"self", "Self"}),
+        declarations=(
+            _VALUES,
+            _declared(r"\{\s*+(?:\[[^\[\]{}]*+\]\s*+)?\(?(?P<names>[\w\s,]{1,200})\)?\s++in\b"),
+            _declared(_after("for") + r"\s++(?P<names>\w++)\s++in\b"),
+        ),
+        has_implicit_members=True,
+    )
+
+
+def _ruby() -> Lexis:
+    return Lexis(
+        family="ruby",
+        unread=_any(
+            r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
+            *(_HASH, rf'"(?P<code>{_DOUBLE_LINES[1:]})', _SINGLE_LINES),
+        ),
+        interpolation=re.compile(r"#\{([^{}]*+)\}"),
+        name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
+        keywords=words(
+            "BEGIN END alias and begin break case class def defined? do else elsif end ensure false "
+            "for if in module next nil not "
+            "or redo rescue retry return self super then true undef unless until when while yield require require_relative "
+            "include extend attr_accessor attr_reader attr_writer private public protected"
+        ),
+        declarations=(
+            _declared(
+                r"\n[ \t]*+(?P<names>[a-z_]\w*+(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*+)"
+                r"[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"
+            ),
+            _declared(r"\|(?P<names>[^|\n]*+)\|"),
+            _declared(_after("rescue") + r"[^\n]{0,200}?=>[ \t]*+(?P<names>\w++)"),
+        ),
+        has_implicit_members=True,
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
+
+def _php() -> Lexis:
+    return Lexis(
+        family="php",
+        unread=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
+        name=_DOLLAR_NAME,
+        keywords=words(
+            _COMMON,
+            "abstract and array as callable class clone const declare echo elseif empty enddeclare endfor endforeach endif "
+            "endswitch endwhile enum extends final fn foreach function global goto implements include include_once instanceof "
+            "insteadof interface isset list match namespace or print private protected public readonly require require_once "
+            "static trait unset use var xor yield int float string bool void mixed parent",
+        ),
+        own=frozenset({"$this", "self", "static"}),
+        above=frozenset({"parent"}),
+        declarations=(
+            _declared(r"(?P<names>\$\w++)[ \t]*+=(?![=>])[ \t]*+(?P<value>[^\n;]*+)"),
+            _declared(_after("as") + r"\s++(?:\$\w++\s*+=>\s*+)?(?P<names>\$\w++)"),
+        ),
+        parameters="type_first",
+    )
+
+
+def _lua() -> Lexis:
+    return Lexis(
+        family="lua",
+        unread=_any(
+            r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
+            r"\[(?P<text>=*+)\[.*?(?:\](?P=text)\]|\Z)",
+            *(_DASHES, _DOUBLE, _SINGLE),
+        ),
+        name=_NAME,
+        keywords=words(
+            "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
+        ),
+        declarations=(
+            _declared(_after("local") + r"\s++(?P<names>\w++(?:\s*+,\s*+\w++)*+)(?:\s*+=\s*+(?P<value>[^\n]*+))?"),
+            _declared(_after("for") + r"\s++(?P<names>[\w\s,]{1,200}?)(?:=|\bin\b)"),
+            _declared(_after("function") + r"[\w.:\s]{0,200}+\((?P<names>[^()]*+)\)"),
+        ),
+    )
+
+
+def _elixir() -> Lexis:
+    return Lexis(
+        family="elixir",
+        unread=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
+        interpolation=re.compile(r"#\{([^{}]*+)\}"),
+        name=re.compile(r"[^\W\d]\w*+[?!]?"),
+        keywords=words(
+            "after and case catch cond do else end false fn for if in nil not or quote raise receive rescue true try unless "
+            "unquote when with alias import require use def defp defmodule defmacro defstruct"
+        ),
+        own=frozenset({"__MODULE__"}),
+        declarations=(
+            _declared(r"\n[ \t]*+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])"),
+            _declared(r"(?<!\w)(?P<names>[a-z_]\w*+)[ \t]*+<-", "<-"),
+            _declared(_after("fn") + r"\s++(?P<names>[\w\s,]{1,200})->"),
+        ),
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
+
+def _haskell() -> Lexis:
+    return Lexis(
+        family="haskell",
+        defines_at_line_start=True,
+        unread=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
+        name=re.compile(r"[^\W\d][\w']*+"),
+        keywords=words(
+            "case class data default deriving do else foreign forall if import in infix infixl infixr "
+            "instance let module newtype "
+            "of then type where qualified hiding as"
+        ),
+        own=frozenset(),
+        declarations=(
+            _declared(r"(?<![\w'])(?P<names>[a-z_][\w']*+)[ \t]*+<-", "<-"),
+            _declared(r"\\(?P<names>[a-z_][\w' ]*+)\s*+->"),
+        ),
+    )
+
+
+def _bash() -> Lexis:
+    return Lexis(
+        family="bash",
+        unread=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
+        interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
+        name=re.compile(r"[^\W\d][\w-]*+"),
+        keywords=words(
+            "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
+        ),
+        own=frozenset(),
+        declarations=(_declared(_after("local") + r"\s++(?:-\w++\s++)?(?P<names>\w++)"),),
+    )
+
+
+def _zig() -> Lexis:
+    return Lexis(
+        family="zig",
+        unread=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
+        name=_NAME,
+        keywords=words(
+            "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
+            "errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub "
+            "resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while true "
+            "false null undefined void"
+        ),
+        own=frozenset(),
+        declarations=(
+            _declared(
+                _after("const var") + r"\s++(?P<names>\w++)(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+=\s*+(?P<value>[^\n;]*+)"
+            ),
+            _declared(r"\|(?P<names>[^|\n]*+)\|"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
+
+def _sql() -> Lexis:
+    return Lexis(
+        family="sql",
+        unread=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
+        name=_NAME,
+        keywords=words(
+            "select from where and or not in is null as on join left right inner outer group by order insert into values update "
+            "set delete create table view index function procedure begin end if then else case when primary key references "
+            "foreign constraint default unique int integer text varchar boolean timestamp"
+        ),
+        own=frozenset(),
+    )
+
+
+_BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
+    "bash": _bash,
+    "c": _c,
+    "cpp": _cpp,
+    "csharp": _csharp,
+    "elixir": _elixir,
+    "go": _go,
+    "haskell": _haskell,
+    "java": _java,
+    "javascript": _ecmascript,
+    "kotlin": _kotlin,
+    "lua": _lua,
+    "php": _php,
+    "python": _python,
+    "ruby": _ruby,
+    "rust": _rust,
+    "scala": _scala,
+    "sql": _sql,
+    "swift": _swift,
+    "tsx": _ecmascript,
+    "typescript": _ecmascript,
+    "zig": _zig,
 }
+
+
+class _Lexes(Mapping[str, Lexis]):
+    """The descriptions by the language's name, each made when it is first asked for: all take 50 ms."""
+
+    def __init__(self) -> None:
+        self._made: dict[Callable[[], Lexis], Lexis] = {}
+
+    def __getitem__(self, language: str) -> Lexis:
+        builder = _BUILDERS[language]
+        lexis = self._made.get(builder)
+        if lexis is None:
+            lexis = self._made[builder] = builder()
+        return lexis
+
+    def __contains__(self, language: object) -> bool:
+        return language in _BUILDERS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_BUILDERS)
+
+    def __len__(self) -> int:
+        return len(_BUILDERS)
+
+
+LEXES: Final[Mapping[str, Lexis]] = _Lexes()
 """By the language's name."""

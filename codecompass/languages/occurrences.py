@@ -17,17 +17,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, islice
-from typing import Final, Literal
-
-from msgspec import Struct
+from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES, Declaration, Lexis, words
-from codecompass.languages.records import Symbol
-
-Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]
-"""`inherit` is the name of a supertype in the head of a type. `key` is the name of an argument or of a member in a literal:
-`f(name=1)`, `T{name: 1}`."""
+from codecompass.languages.records import NameUses, Symbol, Usage, Use
 
 UNKNOWN: Final = "?"
 LITERAL: Final = '""'
@@ -51,22 +45,6 @@ MAX_PARAMETER: Final = 400
 """Characters of one parameter with its type and default; a longer one is not read."""
 
 MAX_USES_PER_FILE: Final = 200_000
-
-
-class Use(Struct, frozen=True, array_like=True):
-    """One use of a name. `receiver` is empty where nothing stands before the name; `arity` is -1 where it is not known."""
-
-    line: int
-    usage: Usage
-    receiver: str = ""
-    arity: int = -1
-
-
-class NameUses(Struct, frozen=True, array_like=True):
-    """The uses of a name in one file, by line."""
-
-    name: str
-    uses: tuple[Use, ...]
 
 
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:

@@ -13,7 +13,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from codecompass.languages.occurrences import NameUses, Usage, Use
+from codecompass.languages.records import NameUses, Usage, Use
 
 _USAGES: Final[tuple[Usage, ...]] = get_args(Usage)
 _CODES: Final = {usage: code for code, usage in enumerate(_USAGES)}

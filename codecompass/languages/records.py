@@ -85,3 +85,24 @@ class Chunk(Struct, frozen=True, array_like=True):
     text: str
     parts: str = ""
     names: str = ""
+
+
+Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]
+"""`inherit` is the name of a supertype in the head of a type. `key` is the name of an argument or of a member in a literal:
+`f(name=1)`, `T{name: 1}`."""
+
+
+class Use(Struct, frozen=True, array_like=True):
+    """One use of a name. `receiver` is empty where nothing stands before the name; `arity` is -1 where it is not known."""
+
+    line: int
+    usage: Usage
+    receiver: str = ""
+    arity: int = -1
+
+
+class NameUses(Struct, frozen=True, array_like=True):
+    """The uses of a name in one file, by line."""
+
+    name: str
+    uses: tuple[Use, ...]

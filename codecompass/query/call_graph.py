@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
-from codecompass.languages.occurrences import Usage
+from codecompass.languages.records import Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph

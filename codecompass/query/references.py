@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
-from codecompass.languages.occurrences import Use
+from codecompass.languages.records import Use
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     Enclosing,

@@ -6,7 +6,7 @@ from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexis import LEXES
-from codecompass.languages.occurrences import Use
+from codecompass.languages.records import Use
 from codecompass.query.binding import Binder, FileNames, entity, owner_name
 from codecompass.store.rows import SymbolRow
 

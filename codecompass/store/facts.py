@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from codecompass.errors import REBUILD, IndexDamaged
-from codecompass.languages.occurrences import NameUses, Use
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.records import NameUses, SymbolKind, Use
 from codecompass.store.rows import FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
 
 SQLITE_VARIABLES: Final = 500

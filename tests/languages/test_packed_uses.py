@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codecompass.languages.occurrences import NameUses, Use
+from codecompass.languages.records import NameUses, Use
 from codecompass.languages.packed_uses import DamagedUses, packed, unpacked, unpacked_all
 
 USES = (
