@@ -82,9 +82,13 @@ async def test_a_request_for_a_job_that_runs_already_joins_it(impatient):
 
 @pytest.mark.parametrize(("tool", "code"), [("index_repo", "index_in_progress"), ("sync_repo", "sync_in_progress")])
 async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatient, repository, tool, code):
-    await impatient.call("index_repo", wait_seconds=50)
-    repository.write({f"src/n{n}.py": "x = 1\n" * 50 for n in range(200)})
+    end = await impatient.call("index_repo", wait_seconds=50)
+    # A second look follows the first index: the job that is asked for below must not be that one.
+    (project,) = await impatient.registry.run(Registry.projects)
+    await impatient.wait_watched(project.project_id)
+    assert end["status"] == "published"
     with held_workers():
+        repository.write({f"src/n{n}.py": "x = 1\n" * 50 for n in range(200)})
         running = await impatient.call("sync_repo")
         refused = await impatient.refusal(tool, force=True)
 
