@@ -98,15 +98,19 @@ _LIST: Final = r"\w++(?:[ \t]*+,[ \t]*+\*?\w++)*+"
 _COMMON: Final = "true false null if else for while do return break continue switch case default try catch finally throw new this"
 
 
+# One character class first, which `re` finds five times faster than one of several beginnings.
+_PYTHON_STRINGS: Final = (
+    r"[\"'](?:(?P<code>(?<=\b[fF].)|(?<=\b[fF][rR].)|(?<=\b[rR][fF].)))?"
+    rf"(?:(?<=\")(?:{_TRIPLE[1:]}|{_DOUBLE[1:]})|(?<=')(?:{_TRIPLE_SINGLE[1:]}|{_SINGLE[1:]}))"
+)
+
+
 def _python() -> Lexis:
     return Lexis(
         family="python",
-        unread=_any(
-            rf"(?i:\b(?:(?P<code>(?:fr?|rf)(?:{_TRIPLE}|{_TRIPLE_SINGLE}|{_DOUBLE}|{_SINGLE}))|(?:br?|rb?|u)(?=[\"'])))",
-            *(_TRIPLE, _TRIPLE_SINGLE, _HASH, _DOUBLE, _SINGLE),
-        ),
+        unread=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
-        name=_NAME,
+        name=re.compile(r"[^\W\d]\w*+(?![\"'])"),
         keywords=words(
             "False None True and as assert async await break class continue def del elif else except finally for from global if "
             "import in is lambda nonlocal not or pass raise return try while with yield"

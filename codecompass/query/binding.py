@@ -17,9 +17,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES, Lexis
-from codecompass.languages.occurrences import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.records import Use
 from codecompass.languages.words import word_set
 from codecompass.query.written_types import base_names, declared_type, type_names

@@ -1,0 +1,206 @@
+"""What stands before a member in a text, read backwards: the receiver of `pool.get().close`, the type of `Session(timeout=1)`.
+
+Files are hostile: whatever looks from a name to its surroundings is bounded in characters, or found once for the whole file.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass.languages.expressions import LITERAL, MAX_PIECES, MAX_RECEIVER, UNKNOWN
+from codecompass.languages.lexis import Lexis
+
+MAX_LOOK_BACK: Final = 2_000
+"""Characters between two brackets that belong together."""
+
+_TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
+_DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
+_PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
+_OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
+_BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
+_BRACKET: Final = re.compile(r"[()\[\]{}]")
+_BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
+"""What stands before a name that is a whole expression."""
+
+
+class Receivers:
+    """The receivers in one file. `text` has no comments and no insides of strings, and begins and ends with a line end."""
+
+    def __init__(self, lexis: Lexis, text: str) -> None:
+        self._lexis = lexis
+        self._text = text
+        self._pairs: dict[str, dict[int, int]] = {}
+        self._open_brackets: list[int] = []
+        self._seen_brackets = 0
+        """Where brackets are read to."""
+
+    def before(self, start: int, previous: re.Match[str] | None) -> str:
+        """Returns the expression before the member at `start`: '' where none is, UNKNOWN where it is of another form.
+
+        `previous` is the last name before it.
+        """
+        text = self._text
+        if (
+            previous is not None and text[start - 1] == "." and previous.end() == start - 1
+        ):  # `name.member`: what `_ending_at` would find, sooner
+            name = previous[0]
+            if text[previous.start() - 1] in _BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
+                return name if name not in self._lexis.keywords or self._is_receiver(name) else UNKNOWN
+        at = self._before_operator(start)
+        return self._ending_at(at) if at >= 0 else ""
+
+    def literal_type(self, start: int) -> str:
+        """Returns the type whose literal has the key at `start`, as a receiver: UNKNOWN where it is not written, '' for none.
+
+        Keys are asked for in the order of the text.
+        """
+        text, family = self._text, self._lexis.family
+        if family not in _TYPED_LITERALS:
+            return ""
+        if family == "python":
+            return self._called_type(start)
+        for at in self._brackets_around(start):
+            if text[at] != "{" or start - at > MAX_LOOK_BACK:
+                break
+            name = self._name_before(at)
+            if name:
+                name = name.replace("::", ".")
+                return f"<{name}>" if name.rpartition(".")[2] not in self._lexis.keywords else UNKNOWN
+            if not text[max(at - MAX_RECEIVER, 0) : at].rstrip().endswith(("{", ",")):
+                break
+        return UNKNOWN
+
+    def _called_type(self, start: int) -> str:
+        text = self._text
+        at = text.rfind("(", max(start - MAX_LOOK_BACK, 0), start)
+        if at >= 0 and _BRACKET.search(text, at + 1, start) is not None:
+            at = next(self._brackets_around(start), -1)
+        if at < 0 or text[at] != "(" or start - at > MAX_LOOK_BACK:
+            return UNKNOWN
+        name = self._name_before(at)
+        return f"<{name}>" if name else UNKNOWN
+
+    def _name_before(self, end: int) -> str:
+        """Returns the dotted name that ends before `end`, one blank aside; '' for none."""
+        text = self._text
+        if text[end - 1] in " \t":
+            end -= 1
+        begin, limit = end, max(end - MAX_RECEIVER, 0)
+        while begin > limit and (text[begin - 1].isalnum() or text[begin - 1] in "_.:"):
+            begin -= 1
+        found = _DOTTED_NAME.search(text, begin, end)
+        return found[0] if found is not None else ""
+
+    def _brackets_around(self, at: int) -> Iterator[int]:
+        """Gives the indexes of the brackets that are open before `at`, innermost first. Any bracket closes any other."""
+        text, open_brackets = self._text, self._open_brackets
+        for match in _BRACKETS.finditer(text, self._seen_brackets, at):
+            start = match.start()
+            if match.end() - start > 1:  # both of a pair
+                continue
+            if text[start] in "([{":
+                open_brackets.append(start)
+            elif open_brackets:
+                open_brackets.pop()
+        self._seen_brackets = at
+        return reversed(open_brackets)
+
+    def _is_receiver(self, keyword: str, is_called: bool = False) -> bool:
+        """Whether a keyword can stand before a member, or before a call or subscript whose member is used."""
+        lexis = self._lexis
+        return keyword in lexis.own or keyword in lexis.above or (keyword in _PATH_ROOTS and not is_called)
+
+    def _before_operator(self, start: int) -> int:
+        """Returns the index of the last character before the member operator that ends at `start`, -1 where there is none."""
+        text = self._text
+        match text[start - 1]:
+            case ".":
+                if start > 1 and text[start - 2] == ".":
+                    return -1
+                return start - 2
+            case ">":
+                return start - 3 if text[start - 2 : start] == "->" else -1
+            case ":":
+                if text[start - 2 : start] == "::":
+                    return start - 3
+                return start - 2 if self._lexis.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
+        return -1
+
+    def _ending_at(self, at: int) -> str:
+        """Returns the expression whose last character is at `at`, UNKNOWN where it is of another form than a receiver."""
+        text, lexis = self._text, self._lexis
+        pieces: list[str] = []
+        for _ in range(MAX_PIECES):
+            while at > 0 and text[at] in " \t\n\r?!&":
+                at -= 1
+            character = text[at]
+            if character in ")]":
+                at = self._opening(at) - 1
+                if at < 0:
+                    return UNKNOWN
+                pieces.append("()" if character == ")" else "[]")
+                if text[at] == ">":
+                    at = self._before_type_arguments(at) or at
+                continue
+            if character == ">" and not pieces:
+                at = self._before_type_arguments(at)
+                if not at:
+                    return UNKNOWN
+                continue
+            if character in "\"'`":
+                pieces.append(LITERAL)
+                break
+            stop = at
+            while text[at].isalnum() or text[at] in "_$":
+                at -= 1
+            if at == stop:  # A parenthesis without a name before it holds an expression.
+                return UNKNOWN
+            name = text[at + 1 : stop + 1]
+            if name in lexis.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
+                return UNKNOWN
+            pieces.append(name)
+            if lexis.family == "ruby" and text[at] == "@":
+                pieces[-1] = "self." + name
+                break
+            before = self._before_operator(at + 1) if text[at] in ".>:" else -1
+            if before < 0:
+                break
+            at = before
+        else:
+            return UNKNOWN
+        whole = ""
+        for piece in reversed(pieces):
+            whole += piece if not whole or piece in ("()", "[]") else "." + piece
+        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+
+    def _before_type_arguments(self, at: int) -> int:
+        """Returns the index before the type arguments that end at `at`, 0 where they do not begin nearby."""
+        opened = self._opening(at)
+        if opened < 0:
+            return 0
+        return opened - 3 if self._text[opened - 2 : opened] == "::" else opened - 1
+
+    def _opening(self, at: int) -> int:
+        """Returns the index of the bracket that the one at `at` closes, -1 where it is too far away."""
+        text = self._text
+        closing = text[at]
+        opening = _OPENINGS[closing]
+        found = text.rfind(opening, max(at - MAX_LOOK_BACK + 1, 0), at)
+        if found < 0 or text.find(closing, found, at) < 0:
+            return found
+        if closing not in self._pairs:
+            self._pairs[closing] = _pairs(text, opening, closing)
+        found = self._pairs[closing].get(at, -1)
+        return found if at - found < MAX_LOOK_BACK else -1
+
+
+def _pairs(text: str, opening: str, closing: str) -> dict[int, int]:
+    """Returns from the indexes of closing brackets to those of the opening ones."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for match in re.finditer(f"[{re.escape(opening + closing)}]", text):
+        if match[0] == opening:
+            opened.append(match.start())
+        elif opened:
+            pairs[match.start()] = opened.pop()
+    return pairs

@@ -1,0 +1,90 @@
+"""Where the heads of types name their supertypes: `class A(B)`, `class A extends B`, `impl B for A`, an embedded field."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import islice
+from typing import Final
+
+from codecompass.languages.language import CLASS_LIKE
+from codecompass.languages.lexis import Lexis
+from codecompass.languages.records import Symbol
+
+MAX_HEAD: Final = 2_000
+"""Characters of the head of a type."""
+
+MAX_HEAD_NAMES: Final = 100
+"""Names and brackets that are read in the head of a type."""
+
+# The heads of thousands of types may overlap: from each place that a pattern tries, only one way on may be long.
+_EXTENDS: Final = re.compile(r"[\w$]++(?:\s++|\s*+<.*?\s)(?:extends|implements|with)\b(?P<bases>[^{;]*+)", re.DOTALL)
+_AFTER_COLON: Final = re.compile(
+    r"\w++(?:\s*+<[^{;()]*?>)?(?:\s++final)?(?:\s*+\([^{;]*?\))?\s*+:(?!:)(?P<bases>[^{;\n]*(?:[,:]\s*\n[^{;\n]*)*)"
+)
+_BASES: Final = {
+    "c": _AFTER_COLON,
+    "csharp": _AFTER_COLON,
+    "ecmascript": _EXTENDS,
+    "jvm": re.compile(f"{_EXTENDS.pattern}|{_AFTER_COLON.pattern.replace('bases', 'more')}", re.DOTALL),
+    "php": _EXTENDS,
+    "python": re.compile(r"\w++(?:\[[^\]]*+\])?\s*+\((?P<bases>[^()]*+(?:\([^()]*+\)[^()]*+)*+)"),
+    "ruby": re.compile(r"[\w:]++\s*+<(?!<)(?P<bases>[^\n;]*+)"),
+    "rust": re.compile(r"\w++(?:\s*+<[^{;]*?>)?\s*+:(?!:)(?P<bases>[^{;]*?)(?=\bwhere\b|[{;])"),
+    "swift": _AFTER_COLON,
+}
+"""From the name of a type to the supertypes that its head names, by family."""
+
+_FLAT_PARAMETERS: Final = r"<(?:[^<>{;=-]++|[-=]>?)*+>"
+_NESTED_PARAMETERS: Final = rf"<(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*+>"
+_IMPL: Final = re.compile(
+    rf"[ \t]*+(?:unsafe\s++)?impl\b(?:\s*+<(?:[^<>{{;=-]++|[-=]>?|{_NESTED_PARAMETERS})*+>)?+\s++!?(?P<bases>[^{{;]*?)\sfor\s"
+)
+
+
+@cache
+def _brackets_and_names(name: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(r"[<>\[\](){}]|" + name.pattern)
+
+
+def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> frozenset[int]:
+    """Returns where the names of supertypes begin in `text`, whose lines begin at `starts`."""
+    clause = _BASES.get(lexis.family)
+    found: set[int] = set()
+    heads: set[tuple[int, bool]] = set()
+    for symbol in symbols:
+        is_impl = symbol.kind == "impl"
+        if clause is not None and (is_impl or symbol.kind in CLASS_LIKE):
+            begin = starts[min(symbol.line_start, len(starts)) - 1]
+            limit = begin + MAX_HEAD
+            at = begin if is_impl else text.find(symbol.name, begin, limit)
+            if at < 0 or (at, is_impl) in heads:
+                continue
+            heads.add((at, is_impl))
+            head = (_IMPL if is_impl else clause).match(text, at, limit)
+            if head is not None:
+                for group in ("bases", "more"):
+                    if group in head.re.groupindex and head[group] is not None:
+                        found.update(_names_outside_brackets(lexis, text, *head.span(group)))
+        elif lexis.family == "go" and symbol.kind == "field":
+            written = symbol.signature.lstrip("*").partition("[")[0]
+            if written.rpartition(".")[2] == symbol.name:
+                begin = starts[min(symbol.line_start, len(starts)) - 1] + len(written) - len(symbol.name)
+                found.add(text.find(symbol.name, begin, begin + MAX_HEAD))
+    return frozenset(found)
+
+
+def _names_outside_brackets(lexis: Lexis, text: str, start: int, end: int) -> list[int]:
+    """Returns where names begin between `start` and `end` that stand in no bracket, which may close one that is not there."""
+    found: list[int] = []
+    depth = 0
+    for match in islice(_brackets_and_names(lexis.name).finditer(text, start, end), MAX_HEAD_NAMES):
+        character = match[0]
+        if character in "<[({":
+            depth += 1
+        elif character in ">])}":
+            depth -= character != ">" or text[match.start() - 1] not in "-="
+            if depth < 0:  # it began in the parameters of the type
+                depth, found = 0, []
+        elif depth == 0 and character not in lexis.keywords and text[match.end()] not in ".:\\=":
+            found.append(match.start())
+    return found
