@@ -199,7 +199,7 @@ class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `role`: what it does with it. `confidence`: `exact` (scope, an import or a written type leads there), `likely` (one definition
     fits), `possible` (several fit). `enclosing` is the function around the line, else the innermost definition. `text` is the
-    line, without it at the level `location`.
+    line, without it at the level `location`. `stale` as in `Result`.
     """
 
     path: str
@@ -210,6 +210,7 @@ class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     enclosing: Enclosing | None = None
     is_test: bool = False
     text: str = ""
+    stale: bool = False
 
 
 class ReferenceCounts(Struct, frozen=True, kw_only=True):
@@ -237,9 +238,9 @@ class FindReferencesReply(Struct, frozen=True, kw_only=True):
     metadata: Metadata
 
 
-class GraphNode(Struct, frozen=True, kw_only=True):
+class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A symbol of a call graph. `id` is its place among the nodes; `distance` counts calls from the symbol asked for, which is
-    node 0."""
+    node 0. `stale` as in `Result`."""
 
     id: int
     symbol_id: str
@@ -251,6 +252,7 @@ class GraphNode(Struct, frozen=True, kw_only=True):
     qualified_name: str
     distance: int
     is_test: bool
+    stale: bool = False
 
 
 class GraphEdge(Struct, frozen=True, kw_only=True):
@@ -284,9 +286,9 @@ class CallGraphReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
 
-class RelatedType(Struct, frozen=True, kw_only=True):
+class RelatedType(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A type of a type hierarchy; `depth` counts from the type asked for, which is 0. `path` is empty where it is defined
-    outside of the repository."""
+    outside of the repository. `stale` as in `Result`."""
 
     path: str
     line_start: int
@@ -295,6 +297,7 @@ class RelatedType(Struct, frozen=True, kw_only=True):
     kind: str
     depth: int
     confidence: str
+    stale: bool = False
 
 
 class TypeHierarchyReply(Struct, frozen=True, kw_only=True):

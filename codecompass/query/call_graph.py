@@ -18,8 +18,7 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
 from codecompass.query.references import FoundUses, Uses
-from codecompass.query.subtypes import direct_subtypes
-from codecompass.scan.path_roles import PathReader
+from codecompass.query.type_hierarchy import TypeTree
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
 
@@ -46,13 +45,8 @@ class Neighbours:
 
     def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
-        self._paths = PathReader()
         self.uses: Final = Uses(snapshot, is_expired)
         self.found: Final[dict[int, FoundUses]] = {}
-
-    def is_test(self, row: SymbolRow) -> bool:
-        """Whether a definition is part of the tests."""
-        return row.kind == "test" or self._paths.role(row.path).is_test
 
     def callers(self, row: SymbolRow) -> Iterator[Step]:
         """Yields the functions around the uses of a symbol, product code before tests, by path and line."""
@@ -104,7 +98,7 @@ class _Graph(Neighbours):
     def __init__(self, snapshot: Snapshot, root: SymbolRow, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
         super().__init__(snapshot, is_expired)
         self._request = request
-        self._is_expired = is_expired
+        self.is_expired: Final = is_expired
         self.nodes: dict[int, tuple[SymbolRow, int]] = {root.id: (root, 0)}
         self.edges: list[tuple[int, int, Step]] = []
         self.is_cut = False
@@ -116,13 +110,13 @@ class _Graph(Neighbours):
         for distance in range(1, self._request.depth + 1):
             following: list[SymbolRow] = []
             for row in level:
-                if distance > 1 and self._is_expired():
+                if distance > 1 and self.is_expired():
                     self.is_cut = True
                     return
                 for step in self.callees(row) if is_callees else self.callers(row):
                     self.is_cut = self.is_cut or (row.id in self.found and self.found[row.id].is_cut)
                     neighbour = step.neighbour
-                    if not self._request.include_tests and self.is_test(neighbour):
+                    if not self._request.include_tests and self.uses.is_test(neighbour):
                         continue
                     if neighbour.id not in self.nodes:
                         if len(self.nodes) > self._request.limit:
@@ -190,10 +184,10 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
                 overriding += [row for row in binder.named(root.name) if row.parent_id == subtype.id]
     importing = sorted({use.file.path for use in found.uses if use.role == "import"}) if found is not None else []
     callers = [(row, distance) for row, distance in graph.nodes.values() if distance]
-    distances = Counter(distance for row, distance in callers if not graph.is_test(row))
+    distances = Counter(distance for row, distance in callers if not graph.uses.is_test(row))
     return Impact(
         callers_by_distance=tuple(distances[distance] for distance in range(1, max(distances, default=0) + 1)),
-        tests=sum(graph.is_test(row) for row, _ in callers),
+        tests=sum(graph.uses.is_test(row) for row, _ in callers),
         subtypes=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in subtypes),
         overriding=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in overriding),
         importing_files=len(importing),
@@ -203,20 +197,8 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
 
 def _all_subtypes(graph: _Graph, type_: SymbolRow) -> list[SymbolRow]:
     """Returns the types that inherit from a type, near ones first."""
-    binder = graph.uses.binder
-    found: dict[int, SymbolRow] = {}
-    pending = [type_]
-    while pending:
-        current = pending.pop(0)
-        used = (
-            (binder.names_of(file.id, file.path, file.language), uses)
-            for file, uses in graph.uses.named(current.name, current.language)
-        )
-        for row in direct_subtypes(binder, current, used):
-            if row.id not in found and row.id != type_.id and len(found) < 500:
-                found[row.id] = row
-                pending.append(row)
-    return list(found.values())
+    tree = TypeTree(graph.uses, "subtypes", graph.is_expired)
+    return [row for row, _ in sorted(tree.below(type_), key=lambda found: found[1]) if isinstance(row, SymbolRow)]
 
 
 def _node(snapshot: Snapshot, graph: _Graph, row: SymbolRow, number: int, distance: int) -> GraphNode:
@@ -230,5 +212,5 @@ def _node(snapshot: Snapshot, graph: _Graph, row: SymbolRow, number: int, distan
         name=row.name,
         qualified_name=row.qualified_name,
         distance=distance,
-        is_test=graph.is_test(row),
+        is_test=graph.uses.is_test(row),
     )

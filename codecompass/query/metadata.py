@@ -8,7 +8,19 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
-from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, SearchCodeReply
+from codecompass.protocol.replies import (
+    CallGraphReply,
+    CodeContextReply,
+    ContextItem,
+    FindReferencesReply,
+    GraphNode,
+    LocateSymbolReply,
+    Reference,
+    RelatedType,
+    Result,
+    SearchCodeReply,
+    TypeHierarchyReply,
+)
 from codecompass.query.token_budget import item_tokens
 from codecompass.store.index import Snapshot
 
@@ -85,14 +97,25 @@ def cannot_update(error: CodeCompassError) -> str:
 
 def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:
     """Returns the reply with the hits in `changed` files marked. To stay within `max_tokens` it loses items."""
-    if isinstance(reply, SearchCodeReply | LocateSymbolReply):
-        results = tuple(
-            msgspec.structs.replace(result, stale=True) if result.path in changed else result for result in reply.results
-        )
-        return msgspec.structs.replace(reply, results=results)
-    if isinstance(reply, CodeContextReply):
-        return _marked_context(reply, changed, max_tokens)
+    match reply:
+        case SearchCodeReply() | LocateSymbolReply():
+            return msgspec.structs.replace(reply, results=_marked(reply.results, changed))
+        case FindReferencesReply():
+            return msgspec.structs.replace(reply, references=_marked(reply.references, changed))
+        case CallGraphReply():
+            return msgspec.structs.replace(reply, nodes=_marked(reply.nodes, changed))
+        case TypeHierarchyReply():
+            return msgspec.structs.replace(reply, symbols=_marked(reply.symbols, changed))
+        case CodeContextReply():
+            return _marked_context(reply, changed, max_tokens)
     return reply
+
+
+PlaceT = TypeVar("PlaceT", Result, Reference, GraphNode, RelatedType)
+
+
+def _marked(places: Sequence[PlaceT], changed: Collection[str]) -> tuple[PlaceT, ...]:
+    return tuple(msgspec.structs.replace(place, stale=True) if place.path in changed else place for place in places)
 
 
 def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: int | None) -> ContextReplyT:

@@ -75,7 +75,7 @@ class Uses:
 
     def of(self, target: SymbolRow) -> FoundUses:
         """Returns the uses of a definition, those under an alias included."""
-        wanted = self.entities(target)
+        wanted = entity(target)
         found: list[FoundUse] = []
         n_elsewhere, is_cut = 0, False
         if self._is_expired():
@@ -94,9 +94,9 @@ class Uses:
         found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
         return FoundUses(tuple(_once(found)), n_elsewhere, is_cut)
 
-    def entities(self, target: SymbolRow) -> frozenset[tuple[str, str]]:
-        """Returns what a use must mean to be one of `target`."""
-        return frozenset({entity(target)})
+    def is_test(self, row: SymbolRow) -> bool:
+        """Whether a definition is part of the tests."""
+        return row.kind == "test" or self._paths.role(row.path).is_test
 
     def named(self, name: str, language: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
         """Yields the files of the language's family that use a name, with the uses, by path."""
@@ -113,19 +113,26 @@ class Uses:
         found.sort(key=lambda item: item[0].path)
         yield from found
 
+    def heads(self, type_: SymbolRow) -> Iterator[tuple[FileNames, list[Use]]]:
+        """Yields the files in which heads of types name a type of this name as a supertype, with these uses, by path."""
+        for file, uses in self.named(type_.name, type_.language):
+            inherited = [use for use in uses if use.usage == "inherit"]
+            if inherited:
+                yield self.binder.names_of(file.id, file.path, file.language), inherited
+
     def _aliases(self, name: str, file: FileNames) -> list[str]:
         return [
             local for local, rows in file.imports.items() if local != name and any(row.name == name and row.alias for row in rows)
         ]
 
     def _meant(
-        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: frozenset[tuple[str, str]]
+        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: tuple[str, str]
     ) -> Iterator[FoundUse]:
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
         for use in uses:
             binding = self.binder.bind(name, use, file)
-            if binding.certainty == "elsewhere" or wanted.isdisjoint(map(entity, binding.symbols)):
+            if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
                 continue
             is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
             around = self.binder.enclosing(file, use.line)

@@ -90,8 +90,8 @@ def _relations(
     neighbours = Neighbours(snapshot, is_expired)
     yield "uses", [step.neighbour for step in neighbours.callees(anchor, ANY_USAGE)]
     callers = [step.neighbour for step in neighbours.callers(anchor)]
-    yield "used_by", [row for row in callers if not neighbours.is_test(row)]
-    yield "test", [row for row in callers if neighbours.is_test(row)]
+    yield "used_by", [row for row in callers if not neighbours.uses.is_test(row)]
+    yield "test", [row for row in callers if neighbours.uses.is_test(row)]
     yield "same_file", [row for row in snapshot.facts.symbols_in_file(anchor.file_id) if row.parent_id == anchor.parent_id]
     directory = anchor.path.rpartition("/")[0]
     if scope in ("module", "package"):

@@ -98,10 +98,7 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
 
 
 def _subtypes(uses: Uses, row: SymbolRow) -> Iterator[RankedPlace]:
-    used = (
-        (uses.binder.names_of(file.id, file.path, file.language), found) for file, found in uses.named(row.name, row.language)
-    )
-    for subtype in direct_subtypes(uses.binder, row, used):
+    for subtype in direct_subtypes(uses, row):
         yield definition_place(subtype, 0.0)
 
 

@@ -1,31 +1,30 @@
 """What inherits from a type, directly: by the heads of types, and by the methods that a type has where a language asks for no
 more than that (Go)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexis import LEXES
-from codecompass.languages.records import Use
-from codecompass.query.binding import Binder, FileNames, entity, owner_name
+from codecompass.query.binding import Binder, entity, owner_name
+from codecompass.query.references import Uses
 from codecompass.store.rows import SymbolRow
 
 MAX_METHODS: Final = 200
 
 
-def direct_subtypes(binder: Binder, type_: SymbolRow, used: Iterable[tuple[FileNames, Sequence[Use]]]) -> list[SymbolRow]:
-    """Returns the types that inherit from `type_`, by path and line. `used` are the uses of its name, file by file."""
+def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[SymbolRow]:
+    """Returns the types that inherit from `type_`, by path and line."""
+    binder = uses.binder
     if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
         return _with_the_methods_of(binder, type_)
     found: dict[int, SymbolRow] = {}
-    for names, uses in used:
-        for use in uses:
-            if use.usage != "inherit" or not any(
-                entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols
-            ):
+    for names, heads in uses.heads(type_):
+        for use in heads:
+            if not any(entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols):
                 continue
-            heads = [row for row in names.symbols if row.kind in CLASS_LIKE and row.line_start <= use.line <= row.line_end]
-            for subtype in _implementing(binder, heads[-1]) if heads else ():
+            around = [row for row in binder.enclosing(names, use.line) if row.kind in CLASS_LIKE]
+            for subtype in _implementing(binder, around[-1]) if around else ():
                 found[subtype.id] = subtype
     return sorted(found.values(), key=lambda row: (row.path, row.line_start, row.id))
 

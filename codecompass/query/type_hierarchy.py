@@ -21,8 +21,8 @@ def type_hierarchy(
     snapshot: Snapshot, type_: SymbolRow, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
 ) -> TypeHierarchyReply:
     """Returns supertypes or subtypes, transitive, each once; those of one type directly behind it."""
-    tree = _Tree(Uses(snapshot, is_expired), relation, is_expired)
-    found = [_related(type_, 0), *tree.below(type_, 1)]
+    tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
+    found = [_related(type_, 0), *(_related(related, depth) for related, depth in tree.below(type_))]
     return TypeHierarchyReply(
         relation=relation,
         symbols=tuple(found),
@@ -31,7 +31,9 @@ def type_hierarchy(
     )
 
 
-class _Tree:
+class TypeTree:
+    """The types around a type in one direction, each once, near the first type that leads there."""
+
     def __init__(self, uses: Uses, relation: Relation, is_expired: Callable[[], bool]) -> None:
         self._uses = uses
         self._relation = relation
@@ -39,42 +41,42 @@ class _Tree:
         self._seen: set[int] = set()
         self.is_cut = False
 
-    def below(self, type_: SymbolRow, depth: int) -> Iterator[RelatedType]:
-        """Yields what is related to a type, and behind each what is related to that."""
+    def below(self, type_: SymbolRow, depth: int = 1) -> Iterator[tuple[SymbolRow | str, int]]:
+        """Yields what is related to a type, with its depth, and behind each what is related to that.
+
+        A type that is defined outside of the repository is the name by which it is called.
+        """
         self._seen.add(type_.id)
         if depth > MAX_DEPTH or len(self._seen) > MAX_TYPES or self._is_expired():
             self.is_cut = True
             return
-        binder = self._uses.binder
         if self._relation == "subtypes":
-            used = (
-                (binder.names_of(file.id, file.path, file.language), uses)
-                for file, uses in self._uses.named(type_.name, type_.language)
-            )
-            rows = direct_subtypes(binder, type_, used)
+            rows = direct_subtypes(self._uses, type_)
         else:
-            things = binder.supertypes(type_)
-            rows = [thing for thing in things if isinstance(thing, SymbolRow)]
+            rows = [thing for thing in self._uses.binder.supertypes(type_) if isinstance(thing, SymbolRow)]
             known = {row.name for row in rows}
-            for name in base_names(type_):
-                last = name.replace("::", ".").rpartition(".")[2]
-                if last not in known:
-                    yield RelatedType(
-                        path="", line_start=0, name=last, qualified_name=name, kind="", depth=depth, confidence="exact"
-                    )
+            yield from ((name, depth) for name in base_names(type_) if _last_part(name) not in known)
         for row in rows:
             if row.id not in self._seen:
-                yield _related(row, depth)
+                yield row, depth
                 yield from self.below(row, depth + 1)
 
 
-def _related(row: SymbolRow, depth: int) -> RelatedType:
+def _last_part(name: str) -> str:
+    return name.replace("::", ".").rpartition(".")[2]
+
+
+def _related(type_: SymbolRow | str, depth: int) -> RelatedType:
+    if isinstance(type_, str):
+        return RelatedType(
+            path="", line_start=0, name=_last_part(type_), qualified_name=type_, kind="", depth=depth, confidence="exact"
+        )
     return RelatedType(
-        path=row.path,
-        line_start=row.line_start,
-        name=row.name,
-        qualified_name=row.qualified_name,
-        kind=row.kind,
+        path=type_.path,
+        line_start=type_.line_start,
+        name=type_.name,
+        qualified_name=type_.qualified_name,
+        kind=type_.kind,
         depth=depth,
         confidence="exact",
     )

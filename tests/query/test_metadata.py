@@ -4,9 +4,24 @@ import pytest
 
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import Metadata
-from codecompass.protocol.replies import CodeContextReply, ContextItem, LocateSymbolReply, Result
+from codecompass.protocol.replies import (
+    CallGraphReply,
+    CodeContextReply,
+    ContextItem,
+    FindReferencesReply,
+    GraphNode,
+    LocateSymbolReply,
+    Reference,
+    ReferenceCounts,
+    ReferenceDefinition,
+    RelatedType,
+    Result,
+    TypeHierarchyReply,
+)
 from codecompass.query.metadata import mark_stale, stale_warning
 from codecompass.query.token_budget import estimate_tokens
+
+PATHS = ("a.py", "b.py")
 
 METADATA = Metadata(
     codecompass_protocol_version="1.0",
@@ -42,6 +57,31 @@ def test_hits_in_changed_files_are_marked_and_the_others_are_as_they_were():
 
     assert [result.stale for result in marked.results] == [False, True]
     assert b'"stale"' not in encode(marked.results[0])
+
+
+def test_uses_symbols_and_types_in_changed_files_are_marked():
+    counts = ReferenceCounts(exact=2, likely=0, possible=0, elsewhere=0, tests=0, roles={})
+    symbol = {"path": "a.py", "line_start": 1, "line_end": 2, "kind": "fn", "name": "f", "qualified_name": "f", "symbol_id": "1"}
+    uses = FindReferencesReply(
+        definition=ReferenceDefinition(signature="", **symbol),
+        references=tuple(Reference(path=path, line_start=1, line_end=1, role="call", confidence="exact") for path in PATHS),
+        counts=counts,
+        total=2,
+        offset=0,
+        metadata=METADATA,
+    )
+    nodes = tuple(GraphNode(id=n, distance=n, is_test=False, **symbol | {"path": path}) for n, path in enumerate(PATHS))
+    graph = CallGraphReply(direction="callers", nodes=nodes, edges=(), metadata=METADATA)
+    one = {"line_start": 1, "name": "A", "qualified_name": "A", "kind": "class", "depth": 0, "confidence": "exact"}
+    types = TypeHierarchyReply(
+        relation="subtypes", symbols=tuple(RelatedType(path=path, **one) for path in PATHS), total=2, metadata=METADATA
+    )
+
+    for reply, places in ((uses, "references"), (graph, "nodes"), (types, "symbols")):
+        marked = getattr(mark_stale(reply, {"b.py"}), places)
+
+        assert [place.stale for place in marked] == [False, True]
+        assert b'"stale"' not in encode(marked[0])
 
 
 @pytest.mark.parametrize("spare_tokens", [0, 5, 30, 1000])

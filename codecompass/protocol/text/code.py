@@ -167,10 +167,12 @@ def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
     yield ", ".join(parts)
     for path, uses in groupby(reply.references, key=lambda reference: reference.path):
         together = list(uses)
-        if len(together) == 1:
+        if len(together) == 1 and not together[0].stale:
             yield f"{one_line(path)}:{_reference(together[0], is_alone=True)}"
             continue
         yield one_line(path)
+        if together[0].stale:
+            yield STALE
         around = ""
         for reference in together:
             function = _around(reference)

@@ -8,6 +8,7 @@ from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, I
 from codecompass.protocol.text.code import Name, one_line, short_name
 
 LIKELY: Final = "~"
+CHANGED: Final = " (changed since it was indexed)"
 MAX_LISTED: Final = 20
 
 
@@ -58,7 +59,7 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
 
 def _symbol(node: GraphNode) -> str:
     name = Name(node.kind, node.name, node.qualified_name, "", node.path)
-    return f"{node.kind} {one_line(short_name(name))}, {one_line(node.path)}:{node.line_start}"
+    return f"{node.kind} {one_line(short_name(name))}, {one_line(node.path)}:{node.line_start}{CHANGED * node.stale}"
 
 
 def _impact_lines(impact: Impact) -> Iterator[str]:
@@ -82,6 +83,7 @@ def type_lines(reply: TypeHierarchyReply) -> Iterator[str]:
     """Yields the types, a line each, indented by their distance from the one asked for."""
     for symbol in reply.symbols:
         at = f", {one_line(symbol.path)}:{symbol.line_start}" if symbol.path else " (not in this repository)"
-        yield f"{'  ' * symbol.depth}{f'{symbol.kind} ' if symbol.kind else ''}{one_line(symbol.name)}{at}"
+        kind = f"{symbol.kind} " if symbol.kind else ""
+        yield f"{'  ' * symbol.depth}{kind}{one_line(symbol.name)}{at}{CHANGED * symbol.stale}"
     if len(reply.symbols) == 1:
         yield f"no {reply.relation}"
