@@ -1,7 +1,7 @@
 """`get_call_graph`: who calls a function and what it calls, some steps far, and what a change of a definition reaches."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, get_args
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from codecompass.languages.records import Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
-from codecompass.query.binding import entity
+from codecompass.query.binding import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
@@ -68,28 +68,32 @@ class Neighbours:
         """Yields what a definition calls, or uses in one of the `usages`, in the order of its lines."""
         if row.language not in LEXES:
             return
-        binder = self.uses.binder
-        file = binder.names_of(row.file_id, row.path, row.language)
+        file = self.uses.binder.names_of(row.file_id, row.path, row.language)
         # Of overloads only one has a body.
         bodies = [each for each in file.by_name.get(row.name, ()) if entity(each) == entity(row)]
-        by_callee: dict[int, Step] = {}
-        for each in self._snapshot.facts.all_uses(row.file_id):
+        for step in self.used_in(file, [(each.line_start, each.line_end) for each in bodies], usages):
+            if entity(step.neighbour) != entity(row) and step.neighbour.kind not in ("module", "field", "var", "const"):
+                yield step
+
+    def used_in(self, file: FileNames, spans: Sequence[tuple[int, int]], usages: frozenset[Usage]) -> Iterator[Step]:
+        """Yields what lines of a file use in one of the `usages`, by the first line that does.
+
+        `spans` are first and last lines.
+        """
+        by_definition: dict[int, Step] = {}
+        for each in self._snapshot.facts.all_uses(file.file_id):
             for use in each.uses:
-                if use.usage not in usages:
+                if use.usage not in usages or not any(first <= use.line <= last for first, last in spans):
                     continue
-                if not any(each.line_start <= use.line <= each.line_end for each in bodies):
-                    continue
-                binding = binder.bind(each.name, use, file)
+                binding = self.uses.binder.bind(each.name, use, file)
                 if binding.certainty not in ("exact", "likely") or not binding.symbols:
                     continue
-                callee = _with_a_body(binding.symbols)
-                if entity(callee) == entity(row) or callee.kind in ("module", "field", "var", "const"):
-                    continue
-                known = by_callee.get(callee.id)
+                definition = _with_a_body(binding.symbols)
+                known = by_definition.get(definition.id)
                 lines = (use.line,) if known is None else (*known.lines, use.line)
                 confidence: Confidence = "exact" if binding.certainty == "exact" else "likely"
-                by_callee[callee.id] = Step(callee, lines, confidence)
-        yield from sorted(by_callee.values(), key=lambda step: step.lines[0])
+                by_definition[definition.id] = Step(definition, lines, confidence)
+        yield from sorted(by_definition.values(), key=lambda step: step.lines[0])
 
 
 class _Graph(Neighbours):

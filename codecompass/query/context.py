@@ -15,11 +15,11 @@ from codecompass.protocol.text import render
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.related import needed_definitions
 from codecompass.query.search import find
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.shaping import result_handle, stable_handle
 from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
+from codecompass.query.surroundings import surroundings
 from codecompass.query.token_budget import estimate_tokens, item_tokens
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.index import Snapshot
@@ -27,17 +27,16 @@ from codecompass.store.rows import IndexedFile, SymbolRow
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
-"""The most hits that come first and whose needed definitions are looked up."""
+"""The most hits that come first and whose surroundings are looked up."""
 
 BEST_SHARE: Final = 0.5
 """Share of the best hit's score from which a hit is one of them."""
 
-MAX_NEEDS: Final = 10
-NEEDS_SHARE: Final = 0.2
-"""Share of the budget that is reserved for what the best hits need; it gets no more."""
+NEEDS_SHARE: Final = 0.25
+"""Share of the budget that is reserved for what belongs to the best hits; it gets no more."""
 
 NEED_SCALE: Final = 0.5
-"""Factor from the score of a hit to that of a definition that it needs."""
+"""Factor from the score of a hit to that of a definition that belongs to it."""
 
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
@@ -56,8 +55,8 @@ def get_code_context(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> CodeContextReply:
-    """Returns signatures (`breadth`) or bodies (`depth`): the best hits, the signatures of what they need, the other hits. An
-    item that does not fit is skipped. `detail_level` overrides the strategy.
+    """Returns signatures (`breadth`) or bodies (`depth`): the best hits; the signatures of what they use, of what uses
+    them and of their tests; the other hits. An item that does not fit is skipped. `detail_level` overrides the strategy.
 
     The whole encoded answer stays within `max_tokens` as `token_budget` counts them. Where no item fits, the best one that
     fits as a location alone is returned.
@@ -69,7 +68,7 @@ def get_code_context(
     search = SearchCode(query=request.query, language=request.language)
     hits = find(snapshot, search, CANDIDATES, options, is_expired, root=state.workspace)
     make = _text_item if options.answers == "text" else _item
-    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, with_body=detail == "body")
+    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, is_expired, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: an answer that left something out, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
@@ -113,7 +112,9 @@ class _ItemMaker(Protocol):
     def __call__(self, snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem: ...
 
 
-def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, *, with_body: bool) -> _Groups:
+def _groups(
+    snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, is_expired: Callable[[], bool], *, with_body: bool
+) -> _Groups:
     paths = PathReader()
     enough = BEST_SHARE * places[0].final_score if places else 0.0
     product = [place for place in places if place.final_score >= enough and paths.role(place.file.path).rank == 0]
@@ -121,7 +122,7 @@ def _groups(snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker,
     others = [place for place in places if place not in best]
     needs = [
         msgspec.structs.replace(make(snapshot, _needed(row, by), with_body=False), score=round(NEED_SCALE * by.final_score, 4))
-        for row, by in needed_definitions(snapshot, best)[:MAX_NEEDS]
+        for row, by in surroundings(snapshot, best, is_expired)
     ]
     items = {
         _identity(item): item
@@ -214,7 +215,7 @@ def _reply(
 
 
 def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
-    """A definition that a hit needs, as a place of its own."""
+    """A definition that belongs to a hit, as a place of its own."""
     return RankedPlace(
         file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",

@@ -101,17 +101,22 @@ class Uses:
     def named(self, name: str, language: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
         """Yields the files of the language's family that use a name, with the uses, by path."""
         family = LEXES[language].family if language in LEXES else ""
-        plain = name.strip("$?!'@")
-        pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
-        narrowing = regex_terms(pattern or ".")
-        held = self._snapshot.text.chunks_holding(narrowing)
         found = [
             (file, uses)
-            for file, uses in self._snapshot.facts.uses(sorted(held.file_ids), name)
+            for file, uses in self._snapshot.facts.uses(self._files_with(name), name)
             if file.language in LEXES and LEXES[file.language].family == family
         ]
         found.sort(key=lambda item: item[0].path)
         yield from found
+
+    def n_files(self, name: str) -> int:
+        """Returns how many files may use a name: what finding its uses costs."""
+        return len(self._files_with(name))
+
+    def _files_with(self, name: str) -> list[int]:
+        plain = name.strip("$?!'@")
+        pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
+        return sorted(self._snapshot.text.chunks_holding(regex_terms(pattern or ".")).file_ids)
 
     def heads(self, type_: SymbolRow) -> Iterator[tuple[FileNames, list[Use]]]:
         """Yields the files in which heads of types name a type of this name as a supertype, with these uses, by path."""
