@@ -12,7 +12,7 @@ from codecompass.languages.records import Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
-from codecompass.query.binding import FileNames, entity
+from codecompass.query.definitions import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
@@ -68,7 +68,7 @@ class Neighbours:
         """Yields what a definition calls, or uses in one of the `usages`, in the order of its lines."""
         if row.language not in LEXES:
             return
-        file = self.uses.binder.names_of(row.file_id, row.path, row.language)
+        file = self.uses.binder.definitions.names_of(row.file_id, row.path, row.language)
         # Of overloads only one has a body.
         bodies = [each for each in file.by_name.get(row.name, ()) if entity(each) == entity(row)]
         for step in self.used_in(file, [(each.line_start, each.line_end) for each in bodies], usages):
@@ -183,9 +183,9 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
     if root.kind in CLASS_LIKE:
         subtypes = _all_subtypes(graph, root)
     elif root.kind == "method" or root.parent_kind in CLASS_LIKE:
-        for type_ in binder.types_of(root):
+        for type_ in binder.types.of_member(root):
             for subtype in _all_subtypes(graph, type_):
-                overriding += [row for row in binder.named(root.name) if row.parent_id == subtype.id]
+                overriding += [row for row in binder.definitions.named(root.name) if row.parent_id == subtype.id]
     importing = sorted({use.file.path for use in found.uses if use.role == "import"}) if found is not None else []
     callers = [(row, distance) for row, distance in graph.nodes.values() if distance]
     distances = Counter(distance for row, distance in callers if not graph.uses.is_test(row))

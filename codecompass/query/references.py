@@ -19,7 +19,8 @@ from codecompass.protocol.replies import (
     ReferenceDefinition,
 )
 from codecompass.protocol.requests import Confidence, FindReferences, ReferenceRole
-from codecompass.query.binding import Binder, FileNames, entity
+from codecompass.query.binding import Binder
+from codecompass.query.definitions import FileNames, enclosing, entity
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import shortened
 from codecompass.query.metadata import answer_metadata
@@ -84,7 +85,7 @@ class Uses:
             if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
                 is_cut = True
                 break
-            names = self.binder.names_of(file.id, file.path, file.language)
+            names = self.binder.definitions.names_of(file.id, file.path, file.language)
             before = len(found)
             found += self._meant(target, target.name, uses, names, wanted)
             n_elsewhere += len(uses) - (len(found) - before)
@@ -123,7 +124,7 @@ class Uses:
         for file, uses in self.named(type_.name, type_.language):
             inherited = [use for use in uses if use.usage == "inherit"]
             if inherited:
-                yield self.binder.names_of(file.id, file.path, file.language), inherited
+                yield self.binder.definitions.names_of(file.id, file.path, file.language), inherited
 
     def _aliases(self, name: str, file: FileNames) -> list[str]:
         return [
@@ -140,7 +141,7 @@ class Uses:
             if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
                 continue
             is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
-            around = self.binder.enclosing(file, use.line)
+            around = enclosing(file, use.line)
             functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
             yield FoundUse(
                 file,

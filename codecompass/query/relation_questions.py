@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.lexis import LEXES
-from codecompass.query.binding import entity
+from codecompass.query.definitions import entity
 from codecompass.query.exact_names import find_exactly, without_declarations
 from codecompass.query.named_definitions import definition_place
 from codecompass.query.references import FoundUse, Uses

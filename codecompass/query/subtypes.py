@@ -6,7 +6,8 @@ from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexis import LEXES
-from codecompass.query.binding import Binder, entity, owner_name
+from codecompass.query.binding import Binder
+from codecompass.query.definitions import enclosing, entity, owner_name
 from codecompass.query.references import Uses
 from codecompass.store.rows import SymbolRow
 
@@ -23,7 +24,7 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[SymbolRow]:
         for use in heads:
             if not any(entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols):
                 continue
-            around = [row for row in binder.enclosing(names, use.line) if row.kind in CLASS_LIKE]
+            around = [row for row in enclosing(names, use.line) if row.kind in CLASS_LIKE]
             for subtype in _implementing(binder, around[-1]) if around else ():
                 found[subtype.id] = subtype
     return sorted(found.values(), key=lambda row: (row.path, row.line_start, row.id))
@@ -33,10 +34,10 @@ def _implementing(binder: Binder, row: SymbolRow) -> Sequence[SymbolRow]:
     """Returns the type that an `impl` is for; of any other type itself."""
     if row.kind != "impl":
         return (row,)
-    file = binder.names_of(row.file_id, row.path, row.language)
+    file = binder.definitions.names_of(row.file_id, row.path, row.language)
     types = [
         thing
-        for thing in binder.type_named(row.name, file)
+        for thing in binder.types.type_named(row.name, file)
         if isinstance(thing, SymbolRow) and thing.kind in CLASS_LIKE and thing.kind not in ("impl", "trait")
     ]
     return types[:1]
@@ -44,17 +45,17 @@ def _implementing(binder: Binder, row: SymbolRow) -> Sequence[SymbolRow]:
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
     """Returns the types of Go that have all methods of an interface, their own or those of what they embed."""
-    wanted = binder.method_names(interface)
+    wanted = binder.types.method_names(interface)
     if not wanted or len(wanted) > MAX_METHODS:
         return []
     candidates: dict[tuple[str, str], SymbolRow] = {}
     # A type may have some of them from what it embeds, so the owner of any of them can be one.
-    for method in (row for name in sorted(wanted) for row in binder.named(name)):
+    for method in (row for name in sorted(wanted) for row in binder.definitions.named(name)):
         if method.language != "go" or method.kind != "method" or method.parent_id is not None:
             continue
         directory = method.path.rpartition("/")[0]
-        for row in binder.named(owner_name(method)):
+        for row in binder.definitions.named(owner_name(method)):
             if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
                 candidates[directory, row.name] = row
-    found = [row for row in candidates.values() if wanted <= binder.method_names(row)]
+    found = [row for row in candidates.values() if wanted <= binder.types.method_names(row)]
     return sorted(found, key=lambda row: (row.path, row.line_start, row.id))

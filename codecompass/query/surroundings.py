@@ -70,7 +70,7 @@ def surroundings(
 def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
     if place.file.language not in LEXES:
         return
-    file = neighbours.uses.binder.names_of(place.file.id, place.file.path, place.file.language)
+    file = neighbours.uses.binder.definitions.names_of(place.file.id, place.file.path, place.file.language)
     last = min(place.line_end, place.line_start + MAX_LINES)
     for step in neighbours.used_in(file, [(place.line_start, last)], ANY_USAGE):
         name = step.neighbour.name

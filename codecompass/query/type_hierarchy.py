@@ -53,7 +53,7 @@ class TypeTree:
         if self._relation == "subtypes":
             rows = direct_subtypes(self._uses, type_)
         else:
-            rows = [thing for thing in self._uses.binder.supertypes(type_) if isinstance(thing, SymbolRow)]
+            rows = [thing for thing in self._uses.binder.types.supertypes(type_) if isinstance(thing, SymbolRow)]
             known = {row.name for row in rows}
             yield from ((name, depth) for name in base_names(type_) if _last_part(name) not in known)
         for row in rows:

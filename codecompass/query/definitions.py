@@ -1,0 +1,250 @@
+"""The definitions of a snapshot by name, file, module and package, as code can see them; read once for one question."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass.languages.language import CLASS_LIKE
+from codecompass.languages.lexis import LEXES, Lexis
+from codecompass.store.facts import FactsReader
+from codecompass.store.rows import ImportRow, SymbolRow
+
+MAX_NAMESAKES: Final = 2_000
+MAX_MODULES: Final = 12
+"""Modules in a row that only pass a name on."""
+
+MANY_DIRECTORIES: Final = 3
+"""From so many directories on in which definitions of a name are looked for, all are read at once."""
+
+MEMBER_KINDS: Final = frozenset({"method", "field"})
+TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
+
+
+Certainty = Literal["exact", "likely", "possible", "elsewhere"]
+
+
+class Binding(Struct, frozen=True):
+    """The definitions that a use may mean. `elsewhere` has none."""
+
+    certainty: Certainty
+    symbols: tuple[SymbolRow, ...] = ()
+
+
+ELSEWHERE: Final = Binding("elsewhere")
+
+
+class FileNames(Struct, frozen=True):
+    """What a file knows: its definitions and its imports, by the names that they have in it."""
+
+    file_id: int
+    path: str
+    language: str
+    symbols: tuple[SymbolRow, ...]
+    by_name: dict[str, list[SymbolRow]]
+    imports: dict[str, list[ImportRow]]
+    everything_from: tuple[ImportRow, ...]
+
+    @property
+    def lexis(self) -> Lexis:
+        """The words of its language."""
+        return LEXES[self.language]
+
+    @property
+    def directory(self) -> str:
+        """The directory of the file, '' for the root."""
+        return self.path.rpartition("/")[0]
+
+
+def is_member(symbol: SymbolRow) -> bool:
+    """Whether a definition belongs to a type: it is used after a dot, not by its name alone."""
+    return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
+
+
+SEPARATORS: Final = re.compile(r"::|[.#/]")
+_POINTER: Final = re.compile(r"[()*\s]")
+
+
+def owner_name(symbol: SymbolRow) -> str:
+    """Returns the name of the type or module that a definition belongs to, '' where it belongs to none."""
+    qualified = symbol.qualified_name
+    qualified = qualified.removesuffix(symbol.name)
+    parts = [part for part in SEPARATORS.split(_POINTER.sub("", qualified)) if part]
+    return parts[-1] if parts else ""
+
+
+def enclosing(file: FileNames, line: int) -> list[SymbolRow]:
+    """Returns the definitions around a line, outermost first."""
+    return [row for row in file.symbols if row.line_start <= line <= row.line_end]
+
+
+def entity(row: SymbolRow) -> tuple[str, str]:
+    """Returns what overloads, and a declaration and its definition, have in common."""
+    qualified = _POINTER.sub("", row.qualified_name)
+    return LEXES[row.language].family if row.language in LEXES else row.language, qualified
+
+
+def last_part(spec: str, language: str) -> str:
+    parts = [part for part in SEPARATORS.split(spec.replace("\\", "/")) if part]
+    if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
+        return parts[-2]
+    return parts[-1] if parts else ""
+
+
+def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    return list({row.id: row for row in rows}.values())
+
+
+def crate(path: str) -> str:
+    return path.partition("/src/")[0]
+
+
+class Definitions:
+    """What is read of a snapshot for one question. Not thread-safe."""
+
+    def __init__(self, facts: FactsReader) -> None:
+        self._facts = facts
+        self._in_modules: dict[tuple[str, str], list[SymbolRow]] = {}
+        self._near: dict[str, dict[str, list[SymbolRow]]] = {}
+        self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
+        """Definitions of a name; None for a name that has too many."""
+        self._named: dict[str, list[SymbolRow]] = {}
+        self._files: dict[int, FileNames] = {}
+        self._file_ids: dict[str, int | None] = {}
+
+    def named(self, name: str) -> list[SymbolRow]:
+        """Returns all definitions of exactly this name."""
+        found = self._named.get(name)
+        if found is None:
+            found = [row for row in self._facts.symbols_named(name, MAX_NAMESAKES) if row.name == name and row.kind != "use"]
+            self._named[name] = found
+        return found
+
+    def names_of(self, file_id: int, path: str, language: str) -> FileNames:
+        """Returns what a file knows."""
+        known = self._files.get(file_id)
+        if known is None:
+            symbols = tuple(self._facts.symbols_in_file(file_id))
+            by_name: dict[str, list[SymbolRow]] = {}
+            for symbol in symbols:
+                by_name.setdefault(symbol.name, []).append(symbol)
+            imports: dict[str, list[ImportRow]] = {}
+            everything: list[ImportRow] = []
+            for row in self._facts.imports_of(file_id):
+                if row.name == "*" and not row.alias:
+                    everything.append(row)
+                    continue
+                local = row.alias or (row.name if row.name not in ("", "default") else last_part(row.spec, language))
+                imports.setdefault(local, []).append(row)
+                if not row.name and not row.alias and language == "python":
+                    imports.setdefault(row.spec.partition(".")[0], []).append(row)
+            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything))
+            self._files[file_id] = known
+        return known
+
+    def names_at(self, path: str) -> FileNames | None:
+        if path not in self._file_ids:
+            file = self._facts.file(path)
+            self._file_ids[path] = None if file is None or file.language not in LEXES else file.id
+            if file is not None and file.language in LEXES:
+                self.names_of(file.id, path, file.language)
+        file_id = self._file_ids[path]
+        return None if file_id is None else self._files[file_id]
+
+    def family(self, name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions of a name that code in this language can mean."""
+        family = file.lexis.family
+        return [row for row in self.named(name) if row.language in LEXES and LEXES[row.language].family == family]
+
+    def default_of(self, target: str) -> list[SymbolRow]:
+        names = self.names_at(target)
+        if names is None:
+            return []
+        return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
+
+    def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
+        """Returns the definitions of `name` in a file or directory, or in those from which it passes names on."""
+        key = (target, name)
+        known = self._in_modules.get(key)
+        if known is None:
+            self._in_modules[key] = []  # modules can import each other
+            known = self._in_modules[key] = self._looked_up(target, name, depth)
+        return known
+
+    def _looked_up(self, target: str, name: str, depth: int) -> list[SymbolRow]:
+        if target.endswith("/"):
+            directory = target.rstrip("/")
+            return [
+                row
+                for row in self.named(name)
+                if row.path.rpartition("/")[0] == directory and row.parent_kind not in CLASS_LIKE and row.kind != "method"
+            ]
+        names = self.names_at(target)
+        if names is None or depth > MAX_MODULES:
+            return []
+        if names.lexis.family == "jvm":
+            own = list(names.by_name.get(name, ()))
+        else:
+            own = [
+                row for row in names.by_name.get(name, ()) if row.parent_kind not in CLASS_LIKE and row.kind not in MEMBER_KINDS
+            ]
+        if own:
+            top = [row for row in own if row.parent_id is None]
+            return top or own
+        found: list[SymbolRow] = []
+        for row in names.imports.get(name, ()):
+            if row.target and row.target != target:
+                found += self.in_module(row.target, row.name or name, depth + 1)
+        if not found:
+            for row in names.everything_from:
+                if row.target and row.target != target:
+                    found += self.in_module(row.target, name, depth + 1)
+                    if found:
+                        break
+        return found
+
+    def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions that files of the same package see without an import."""
+        family = file.lexis.family
+        if family not in _PACKAGES_ARE_DIRECTORIES:
+            return []
+        near = [row for row in self._beside(name, file) if row.language in LEXES and LEXES[row.language].family == family]
+        if family == "go":
+            return [row for row in near if row.parent_id is None and row.kind != "method"]
+        return [row for row in near if row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))]
+
+    def _beside(self, name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions of a name in the directory of a file."""
+        near = self._near.setdefault(name, {})
+        directory = file.directory
+        if name not in self._by_directory and (name in self._named or len(near) >= MANY_DIRECTORIES):
+            # Common names have thousands of definitions: unless many directories ask for them, only those nearby are read.
+            everything = self.named(name)
+            self._by_directory[name] = _grouped(everything) if len(everything) < MAX_NAMESAKES else None
+        everywhere = self._by_directory.get(name)
+        if everywhere is not None:
+            return everywhere.get(directory, [])
+        if directory not in near:
+            near[directory] = self._facts.symbols_named_in(name, directory)
+        return near[directory]
+
+    def by_path(self, path: Sequence[str], name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions of a name that belong to what a path of names ends with."""
+        last = path[-1] if path else ""
+        return [row for row in self.family(name, file) if owner_name(row) == last]
+
+    def paths_beside(self, file: FileNames) -> list[str]:
+        """Returns the paths of the files in the directory of a file."""
+        return self._facts.paths_in(file.directory, MAX_NAMESAKES)
+
+
+_PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
+"""Families in which the files of a directory see each other's definitions."""
+
+
+def _grouped(rows: Iterable[SymbolRow]) -> dict[str, list[SymbolRow]]:
+    by_directory: dict[str, list[SymbolRow]] = {}
+    for row in rows:
+        by_directory.setdefault(row.path.rpartition("/")[0], []).append(row)
+    return by_directory

@@ -1,0 +1,423 @@
+"""What expressions are: instances, classes, modules or something outside, by what the text says about their types.
+
+Receivers come as `languages.expressions` writes them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
+from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.words import word_set
+from codecompass.query.definitions import (
+    ELSEWHERE,
+    SEPARATORS,
+    TYPE_KINDS,
+    Binding,
+    Definitions,
+    FileNames,
+    enclosing,
+    owner_name,
+)
+from codecompass.query.written_types import base_names, declared_type, type_names
+from codecompass.store.rows import SymbolRow
+
+MAX_DEPTH: Final = 12
+"""Of supertypes, and of types that are written as other types."""
+
+MAX_TYPES: Final = 200
+"""Supertypes of one type that are looked at."""
+
+MAX_MEANINGS: Final = 4
+"""Definitions of one name whose types are looked at."""
+
+
+class Module(Struct, frozen=True):
+    """A file, or a directory with `/` at its end, as what stands before a name."""
+
+    target: str
+
+
+class Outside(Struct, frozen=True):
+    """Something that is not in the repository."""
+
+
+OUTSIDE: Final = Outside()
+Thing = SymbolRow | Module | Outside
+"""What an expression can be: an instance or the class itself (a class-like symbol), a module, something else."""
+
+
+class BareNames(Protocol):
+    """Says which definitions a name with nothing before it means, none where that is not certain enough."""
+
+    def __call__(
+        self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
+    ) -> Binding: ...
+
+
+class ReceiverTypes:
+    """The types of expressions, for one question. Not thread-safe."""
+
+    def __init__(self, definitions: Definitions, alone: BareNames) -> None:
+        self._definitions = definitions
+        self._alone = alone
+        self._depth = 0
+        self._supertypes: dict[int, tuple[Thing, ...]] = {}
+        self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
+
+    def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
+        """Returns what a receiver is; None where nothing says it."""
+        key = (file.file_id, around[-1].id if around else 0, expression)
+        if key in self._types:
+            return self._types[key]
+        if self._depth >= MAX_DEPTH:
+            return None  # variables that are set from variables that are set from variables
+        self._types[key] = None  # against cycles
+        self._depth += 1
+        try:
+            found = self._things(expression, file, around)
+        finally:
+            self._depth -= 1
+        self._types[key] = found
+        return found
+
+    def supertypes(self, type_: SymbolRow) -> tuple[Thing, ...]:
+        """Returns what a type inherits from directly, as its head says it."""
+        known = self._supertypes.get(type_.id)
+        if known is not None:
+            return known
+        self._supertypes[type_.id] = ()  # against cycles
+        file = self._definitions.names_of(type_.file_id, type_.path, type_.language)
+        names = base_names(type_)
+        if LEXES[type_.language].family == "go":
+            names = [row.name for row in file.symbols if row.parent_id == type_.id and _is_embedded(row)]
+        things: list[Thing] = []
+        for name in names:
+            found = self._type(name, file, [])
+            things += found or [OUTSIDE]
+        if LEXES[type_.language].family == "rust" and type_.kind != "impl":
+            for row in self._definitions.named(type_.name):
+                if row.kind == "impl":
+                    impl_file = self._definitions.names_of(row.file_id, row.path, row.language)
+                    for name in base_names(row):
+                        things += self._type(name, impl_file, []) or [OUTSIDE]
+        found_all = self._supertypes[type_.id] = tuple(things)
+        return found_all
+
+    def members(self, type_: SymbolRow, name: str, depth: int = 0, seen: set[int] | None = None) -> list[SymbolRow]:
+        """Returns the members of a type with this name, its own or those that it inherits."""
+        seen = set() if seen is None else seen
+        if type_.id in seen or depth > MAX_DEPTH:
+            return []
+        seen.add(type_.id)
+        if LEXES[type_.language].family in _MEMBERS_INSIDE:
+            inside = self._definitions.names_of(type_.file_id, type_.path, type_.language).by_name.get(name, ())
+            own = [row for row in inside if row.parent_id == type_.id]
+        else:
+            own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
+        if own:
+            return own
+        for thing in self.supertypes(type_):
+            if isinstance(thing, SymbolRow):
+                found = self.members(thing, name, depth + 1, seen)
+                if found:
+                    return found
+        return []
+
+    def is_open(self, type_: SymbolRow) -> bool:
+        """Whether a type can have members that are not known: it inherits from something outside, or is no class."""
+        seen: set[int] = set()
+        pending = [type_]
+        while pending and len(seen) < MAX_TYPES:
+            current = pending.pop()
+            if current.id in seen:
+                continue
+            seen.add(current.id)
+            for thing in self.supertypes(current):
+                if not isinstance(thing, SymbolRow):
+                    return True
+                pending.append(thing)
+            if current.kind not in CLASS_LIKE:
+                return True
+        return bool(pending)
+
+    def around(self, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
+        """Returns the types that enclose a line, outermost first; for a method outside of its type, that type."""
+        types = [row for row in around if row.kind in CLASS_LIKE]
+        if not types and around:
+            for row in around:
+                if row.kind in FUNCTION_LIKE and row.parent_kind not in CLASS_LIKE:
+                    owner = owner_name(row)
+                    found = [each for each in self._definitions.family(owner, file) if each.kind in CLASS_LIKE] if owner else []
+                    if found:
+                        return [_nearest(found, file)]
+        return types
+
+    def of_member(self, member: SymbolRow) -> list[SymbolRow]:
+        """Returns the type that a member belongs to, if it is known."""
+        file = self._definitions.names_of(member.file_id, member.path, member.language)
+        return self.around(file, enclosing(file, member.line_start))[-1:]
+
+    def type_named(self, name: str, file: FileNames) -> list[Thing]:
+        """Returns the type that a name means in a file."""
+        found = self._type(name, file, [])
+        if any(isinstance(thing, SymbolRow) for thing in found):
+            return found
+        # The head of an `impl` may name it by a path.
+        named = [row for row in self._definitions.family(name, file) if row.kind in CLASS_LIKE and row.kind != "impl"]
+        return list(named) if len(named) == 1 else []
+
+    def method_names(self, type_: SymbolRow) -> frozenset[str]:
+        """Returns the names of the methods that a type of Go has, those of what it embeds included."""
+        names: set[str] = set()
+        seen: set[int] = set()
+        pending = [type_]
+        while pending and len(seen) < MAX_TYPES:
+            current = pending.pop()
+            if current.id not in seen:
+                seen.add(current.id)
+                names |= self._own_method_names(current)
+                pending += [thing for thing in self.supertypes(current) if isinstance(thing, SymbolRow)]
+        return frozenset(names)
+
+    def _own_method_names(self, type_: SymbolRow) -> set[str]:
+        names: set[str] = set()
+        file = self._definitions.names_of(type_.file_id, type_.path, type_.language)
+        if type_.kind == "interface":
+            names.update(row.name for row in file.symbols if row.parent_id == type_.id and row.kind == "method")
+        else:
+            for path in self._definitions.paths_beside(file):
+                near = self._definitions.names_at(path) if path.endswith(".go") else None
+                if near is not None:
+                    names.update(row.name for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name)
+        return names
+
+    def _things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
+        steps = _STEP.findall(expression)
+        if not steps or UNKNOWN in expression or "".join(steps) != expression:
+            return None
+        first, *rest = steps
+        if first.endswith("()") and first != "()":
+            first, rest = first[:-2], ["()", *rest]
+        current: list[Thing]
+        if first.startswith("<"):
+            current = self._written(first[1:-1], file, around)
+        elif first == "self" or first in file.lexis.own:
+            current = list(self.around(file, around)[-1:])
+        elif first == "super" or first in file.lexis.above:
+            types = self.around(file, around)
+            if file.lexis.family == "rust":
+                return None
+            current = [thing for each in types[-1:] for thing in self.supertypes(each)]
+            if rest[:1] == ["()"]:
+                rest = rest[1:]
+        elif first == LITERAL:
+            return (OUTSIDE,)
+        else:
+            current, rest = self._first(first, rest, file, around)
+        for step in rest:
+            if not current:
+                return None
+            current = self._stepped(current, step, file)
+        return tuple(current) if current else None
+
+    def _first(
+        self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
+    ) -> tuple[list[Thing], list[str]]:
+        for row in () if is_type else reversed(around):
+            # What a constructor keeps in a field is often one of its parameters.
+            type_ = dict(parameters(row.signature, row.name, file.lexis)).get(first) if row.kind in FUNCTION_LIKE else None
+            if type_ is not None:
+                return self._written(type_, file, around), rest
+        bound = self._alone(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
+        symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
+        modules: list[Thing] = [
+            Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or row.name in ("", "*"))
+        ]
+        if modules and not symbols:
+            return modules, rest
+        if symbols:
+            is_called = rest[:1] == ["()"]
+            return self._of_symbols(symbols, is_called=is_called), rest[1:] if is_called else rest
+        if first in file.imports and not any(row.target for row in file.imports[first]):
+            return [OUTSIDE], []
+        if file.lexis.family == "rust":
+            if first in ("crate", "super", "self"):
+                return [], rest
+            modules = [row for row in self._definitions.family(first, file) if row.kind == "module"]
+            return modules, rest
+        if file.lexis.family == "c":
+            spaces: list[Thing] = [row for row in self._definitions.family(first, file) if row.kind == "module"]
+            return spaces[:1], rest
+        return [], rest
+
+    def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
+        """Returns what a name stands for that means these definitions, or what comes of calling it."""
+        things: list[Thing] = []
+        for row in symbols[:MAX_MEANINGS]:
+            if row.kind in CLASS_LIKE or row.kind == "module":
+                things.append(row)
+            elif row.kind == "type":
+                things += self._written(declared_type(row), self._definitions.names_of(row.file_id, row.path, row.language), ())
+            else:
+                file = self._definitions.names_of(row.file_id, row.path, row.language)
+                around = enclosing(file, row.line_start)
+                written = declared_type(row)
+                if row.kind in FUNCTION_LIKE and not is_called and row.language not in _WITH_PROPERTIES:
+                    continue
+                if written in ("Self", "this", "self", "typing.Self", "t.Self"):
+                    things += self.around(file, around)[-1:]
+                elif written.startswith("="):
+                    expression = expression_of(written[1:], file.lexis)
+                    if UNKNOWN not in expression:
+                        things += self.things(expression, file, around[:-1]) or ()
+                elif written:
+                    things += self._written(written, file, around)
+        return _unique_things(things)
+
+    def _stepped(self, current: list[Thing], step: str, file: FileNames) -> list[Thing]:
+        if step == "()":
+            return current
+        if step == "[]":
+            return []
+        name, is_called = (step[1:-2], True) if step.endswith("()") else (step[1:], False)
+        things: list[Thing] = []
+        for thing in current:
+            if isinstance(thing, Outside):
+                return [OUTSIDE]
+            if isinstance(thing, Module):
+                found = self._definitions.in_module(thing.target, name, 0)
+                if not found:
+                    inner = self._submodule(thing, name)
+                    things += inner
+                things += self._of_symbols(found, is_called=is_called)
+            else:
+                found = self.members(thing, name)
+                if not found and thing.kind == "module":
+                    found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
+                things += self._of_symbols(found, is_called=is_called)
+        return _unique_things(things)
+
+    def _submodule(self, module: Module, name: str) -> list[Thing]:
+        if module.target.endswith("/"):
+            return []
+        names = self._definitions.names_at(module.target)
+        if names is None:
+            return []
+        return [Module(row.target) for row in names.imports.get(name, ()) if row.target]
+
+    def _written(self, type_: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
+        """Returns what a written type means: of `Optional[Session]` the Session."""
+        things: list[Thing] = []
+        if self._depth >= MAX_DEPTH:
+            return things  # an alias of an alias of itself
+        self._depth += 1
+        try:
+            for name in type_names(type_):
+                if name in ("Self", "self", "this"):
+                    things += self.around(file, around)[-1:]
+                    continue
+                things += self._type(name, file, around)
+        finally:
+            self._depth -= 1
+        return _unique_things(things)
+
+    def _type(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
+        """Returns the type of a name, which may be qualified; [OUTSIDE] for one that is not in the repository, [] if unknown."""
+        parts = [part for part in SEPARATORS.split(name) if part]
+        if not parts:
+            return []
+        last = parts[-1]
+        if len(parts) > 1:
+            things, rest = self._first(parts[0], [f".{part}" for part in parts[1:]], file, around, is_type=True)
+            for step in rest:
+                things = self._stepped(things, step, file) if things else []
+            if things:
+                return [thing for thing in things if not isinstance(thing, Module)]
+            named = [
+                row for row in self._definitions.family(last, file) if row.kind in CLASS_LIKE and owner_name(row) == parts[-2]
+            ]
+            return list(named[:1])
+        bound = self._alone(last, file, around, are_types=True)
+        if bound.certainty == "elsewhere":
+            return [] if _is_type_parameter(last, around) else [OUTSIDE]
+        types: list[Thing] = []
+        for row in bound.symbols:
+            if row.kind in CLASS_LIKE:
+                types.append(row)
+            elif row.kind == "type":
+                types.append(row)
+                types += self._written(declared_type(row), self._definitions.names_of(row.file_id, row.path, row.language), ())
+        if len(types) > 1 and bound.certainty == "possible":
+            same = [each for each in types if isinstance(each, SymbolRow) and each.path == file.path]
+            return list(same) or []
+        return _unique_things(types)
+
+    def _belongs(self, row: SymbolRow, type_: SymbolRow) -> bool:
+        if row.parent_id == type_.id:
+            return True
+        if row.language != type_.language and LEXES[row.language].family != LEXES[type_.language].family:
+            return False
+        if owner_name(row) != type_.name:
+            return False
+        family = LEXES[type_.language].family
+        if family == "go":
+            return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
+        if family in ("rust", "c", "csharp", "swift", "ruby", "ecmascript"):
+            if (
+                family == "rust"
+                and row.path != type_.path
+                and len([each for each in self._definitions.named(type_.name) if each.kind in TYPE_KINDS and each.kind != "impl"])
+                > 1
+            ):
+                return row.qualified_name.rpartition("::")[0] == type_.qualified_name
+            if family == "ecmascript":
+                return (
+                    row.path == type_.path
+                    and row.parent_id is not None
+                    and row.qualified_name.startswith(type_.qualified_name + ".")
+                )
+            return True
+        return False
+
+
+_MEMBERS_INSIDE: Final = frozenset({"python", "jvm"})
+"""Families whose types have all their members between their first and last line."""
+
+_STEP: Final = re.compile(r'<[^\0]*?>(?=\.|\(|\[|$)|""|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)')
+_ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
+
+
+def _is_embedded(row: SymbolRow) -> bool:
+    return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
+
+
+def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
+    """Whether a type is a parameter of what encloses it: then it can be anything."""
+    if len(name) == 1:
+        return True
+    pattern = re.compile(rf"[<\[][^()]*\b{re.escape(name)}\b")
+    return any(pattern.search(row.signature.partition("(")[0]) for row in enclosing)
+
+
+def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:
+    def distance(row: SymbolRow) -> tuple[bool, bool, bool]:
+        return row.path != file.path, row.path.rpartition("/")[0] != file.directory, row.kind == "impl"
+
+    return min(symbols, key=distance)
+
+
+def _unique_things(things: Iterable[Thing]) -> list[Thing]:
+    kept: list[Thing] = []
+    for thing in things:
+        if thing not in kept:
+            kept.append(thing)
+    return kept
+
+
+_WITH_PROPERTIES: Final = word_set("csharp javascript kotlin python ruby scala swift tsx typescript")
+"""Languages in which a function can be used like a field."""
