@@ -198,6 +198,10 @@ class Binder:
             by_owner = [row for row in family if owner_name(row) == last[0] and last[0] != "self"]
             if by_owner and (last[0][:1].isupper() or file.lexis.family in ("rust", "c")):
                 return Binding("exact", tuple(by_owner))
+            if file.lexis.family == "rust" and not by_owner:
+                below = self.definitions.by_path(_NAMES.findall(use.receiver), name, file)
+                if below:
+                    return self._fitting(below)
         members = [row for row in family if is_member(row)]
         if use.receiver == LITERAL:
             return ELSEWHERE
@@ -220,6 +224,7 @@ class Binder:
 
 _EXACT_ARITIES: Final = frozenset({"csharp", "go", "jvm"})
 """Families in which a call has as many arguments as the function has parameters."""
+_NAMES: Final = re.compile(r"[^\W\d]\w*")
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 
 

@@ -128,7 +128,8 @@ class Definitions:
             symbols = tuple(self._facts.symbols_in_file(file_id))
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
-                by_name.setdefault(symbol.name, []).append(symbol)
+                if symbol.kind != "impl":  # it has the name of a type that may be defined elsewhere
+                    by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
             for row in self._facts.imports_of(file_id):
@@ -230,9 +231,10 @@ class Definitions:
         return near[directory]
 
     def by_path(self, path: Sequence[str], name: str, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions of a name that belong to what a path of names ends with."""
+        """Returns the definitions of a name that belong to what a path of names ends with, or lie below it."""
         last = path[-1] if path else ""
-        return [row for row in self.family(name, file) if owner_name(row) == last]
+        family = self.family(name, file)
+        return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
     def paths_beside(self, file: FileNames) -> list[str]:
         """Returns the paths of the files in the directory of a file."""
@@ -241,6 +243,16 @@ class Definitions:
 
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
+
+
+_OWN_ROOTS: Final = frozenset({"crate", "self", "super"})
+
+
+def _is_below(row: SymbolRow, path: Sequence[str]) -> bool:
+    """Whether all names of a path are in a definition's own, in their order: modules pass names of modules in them on."""
+    own = iter(part for part in SEPARATORS.split(row.qualified_name) if part)
+    names = [name for name in path if name not in _OWN_ROOTS]
+    return bool(names) and not is_member(row) and all(name in own for name in names)
 
 
 def _grouped(rows: Iterable[SymbolRow]) -> dict[str, list[SymbolRow]]:

@@ -23,7 +23,7 @@ from codecompass.query.definitions import (
     enclosing,
     owner_name,
 )
-from codecompass.query.written_types import base_names, declared_type, type_names
+from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
@@ -162,14 +162,13 @@ class ReceiverTypes:
         file = self._definitions.names_of(member.file_id, member.path, member.language)
         return self.around(file, enclosing(file, member.line_start))[-1:]
 
-    def type_named(self, name: str, file: FileNames) -> list[Thing]:
-        """Returns the type that a name means in a file."""
-        found = self._type(name, file, [])
-        if any(isinstance(thing, SymbolRow) for thing in found):
-            return found
-        # The head of an `impl` may name it by a path.
-        named = [row for row in self._definitions.family(name, file) if row.kind in CLASS_LIKE and row.kind != "impl"]
-        return list(named) if len(named) == 1 else []
+    def implementing(self, impl: SymbolRow) -> SymbolRow | None:
+        """Returns the type that an `impl` is for, None where it is not in the repository."""
+        file = self._definitions.names_of(impl.file_id, impl.path, impl.language)
+        found = [thing for thing in self._written(implementing_type(impl), file, ()) if _is_type(thing)]
+        # The type may be one that a macro defines, or that modules pass on in ways that are not followed.
+        named = [row for row in self._definitions.family(impl.name, file) if _is_type(row)]
+        return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
 
     def method_names(self, type_: SymbolRow) -> frozenset[str]:
         """Returns the names of the methods that a type of Go has, those of what it embeds included."""
@@ -402,6 +401,10 @@ def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
         return True
     pattern = re.compile(rf"[<\[][^()]*\b{re.escape(name)}\b")
     return any(pattern.search(row.signature.partition("(")[0]) for row in enclosing)
+
+
+def _is_type(thing: Thing) -> bool:
+    return isinstance(thing, SymbolRow) and thing.kind in CLASS_LIKE and thing.kind not in ("impl", "trait")
 
 
 def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:

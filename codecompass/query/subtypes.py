@@ -1,7 +1,6 @@
 """What inherits from a type, directly: by the heads of types, and by the methods that a type has where a language asks for no
 more than that (Go)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE
@@ -25,22 +24,12 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[SymbolRow]:
             if not any(entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols):
                 continue
             around = [row for row in enclosing(names, use.line) if row.kind in CLASS_LIKE]
-            for subtype in _implementing(binder, around[-1]) if around else ():
+            subtype = around[-1] if around else None
+            if subtype is not None and subtype.kind == "impl":
+                subtype = binder.types.implementing(subtype)
+            if subtype is not None:
                 found[subtype.id] = subtype
     return sorted(found.values(), key=lambda row: (row.path, row.line_start, row.id))
-
-
-def _implementing(binder: Binder, row: SymbolRow) -> Sequence[SymbolRow]:
-    """Returns the type that an `impl` is for; of any other type itself."""
-    if row.kind != "impl":
-        return (row,)
-    file = binder.definitions.names_of(row.file_id, row.path, row.language)
-    types = [
-        thing
-        for thing in binder.types.type_named(row.name, file)
-        if isinstance(thing, SymbolRow) and thing.kind in CLASS_LIKE and thing.kind not in ("impl", "trait")
-    ]
-    return types[:1]
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:

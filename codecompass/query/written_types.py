@@ -209,6 +209,13 @@ def base_names(row: SymbolRow) -> list[str]:
     return []
 
 
+def implementing_type(impl: SymbolRow) -> str:
+    """Returns the type that an `impl` of Rust is for, as it is written."""
+    head = impl.signature.partition(" where ")[0]
+    _, is_of_trait, written = head.rpartition(" for ")
+    return written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b\s*", "", _without_arguments(head))
+
+
 def _without_arguments(text: str) -> str:
     while (shorter := _GENERIC.sub("", text)) != text:
         text = shorter
