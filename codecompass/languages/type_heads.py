@@ -1,4 +1,4 @@
-"""Where the heads of types name their supertypes: `class A(B)`, `class A extends B`, `impl B for A`, an embedded field."""
+"""Where types name their supertypes: `class A(B)`, `class A extends B`, `impl B for A`, an embedded field, `include B`."""
 
 import re
 from collections.abc import Sequence
@@ -40,6 +40,20 @@ _IMPL: Final = re.compile(
     rf"[ \t]*+(?:unsafe\s++)?impl\b(?:\s*+<(?:[^<>{{;=-]++|[-=]>?|{_NESTED_PARAMETERS})*+>)?+\s++!?(?P<bases>[^{{;]*?)\sfor\s"
 )
 
+_IMPLS: Final = {
+    "elixir": re.compile(r"[ \t]*+defimpl\b[ \t(]*+(?P<bases>[\w.]++)"),
+    "haskell": re.compile(r"instance\b(?:[^\n=]*+=>)?\s*+(?P<bases>[\w.']++)"),
+    "rust": _IMPL,
+}
+"""The heads of what implements a type for another, by family."""
+
+_MIXINS: Final = {
+    "elixir": re.compile(r"^[ \t]*+@behaviour\b[ \t(]*+(?P<bases>[\w.]++)", re.MULTILINE),
+    "php": re.compile(r"^[ \t]++use\b(?P<bases>[^;{}()]*+)[;{]", re.MULTILINE),
+    "ruby": re.compile(r"^[ \t]*+(?:include|extend|prepend)\b[ \t(]*+(?P<bases>[^\n;#]*+)", re.MULTILINE),
+}
+"""Statements in the body of a type that name its supertypes, by family."""
+
 
 @cache
 def _brackets_and_names(name: re.Pattern[str]) -> re.Pattern[str]:
@@ -48,19 +62,22 @@ def _brackets_and_names(name: re.Pattern[str]) -> re.Pattern[str]:
 
 def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> frozenset[int]:
     """Returns where the names of supertypes begin in `text`, whose lines begin at `starts`."""
-    clause = _BASES.get(lexis.family)
+    clause, impl, mixin = _BASES.get(lexis.family), _IMPLS.get(lexis.family), _MIXINS.get(lexis.family)
     found: set[int] = set()
+    for match in mixin.finditer(text) if mixin is not None else ():
+        found.update(_names_outside_brackets(lexis, text, *match.span("bases")))
     heads: set[tuple[int, bool]] = set()
     for symbol in symbols:
         is_impl = symbol.kind == "impl"
-        if clause is not None and (is_impl or symbol.kind in CLASS_LIKE):
+        pattern = impl if is_impl else clause if symbol.kind in CLASS_LIKE else None
+        if pattern is not None:
             begin = starts[min(symbol.line_start, len(starts)) - 1]
             limit = begin + MAX_HEAD
             at = begin if is_impl else text.find(symbol.name, begin, limit)
             if at < 0 or (at, is_impl) in heads:
                 continue
             heads.add((at, is_impl))
-            head = (_IMPL if is_impl else clause).match(text, at, limit)
+            head = pattern.match(text, at, limit)
             if head is not None:
                 for group in ("bases", "more"):
                     if group in head.re.groupindex and head[group] is not None:

@@ -30,7 +30,9 @@ from codecompass.query.definitions import (
     enclosing,
     entity,
     is_member,
+    is_whole_module,
     last_part,
+    name_path,
     owner_name,
     unique,
 )
@@ -107,6 +109,9 @@ class Binder:
         near = [row for row in self.definitions.in_package(name, file) if not are_types or row.kind in TYPE_KINDS]
         if near:
             return Binding("exact", tuple(near))
+        around_here = [row for row in self._in_namespaces(name, file, around) if not are_types or row.kind in TYPE_KINDS]
+        if around_here:
+            return Binding("exact", tuple(around_here))
         for row in file.everything_from:
             found = self.definitions.in_module(row.target, name, 0) if row.target else []
             if not found and lexis.family == "rust":
@@ -132,6 +137,21 @@ class Binder:
             free = free or [row for row in family if is_member(row)]
         return self._fitting(free)
 
+    def _in_namespaces(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
+        """Returns the definitions of a name in the innermost namespace around that has one, in whatever file."""
+        if file.lexis.family not in _WITH_NAMESPACES:
+            return []
+        paths = {name_path(row) for row in around if row.kind in TYPE_KINDS}
+        if not paths:
+            # A namespace that is declared for a whole file is no definition.
+            paths = {name_path(row)[:-1] for row in file.symbols if row.parent_id is None}
+        family = [row for row in self.definitions.family(name, file) if row.kind in TYPE_KINDS or not is_member(row)]
+        for path in sorted(paths, key=len, reverse=True):
+            found = [row for row in family if path and name_path(row)[:-1] == path]
+            if found:
+                return found
+        return []
+
     def _imported(self, name: str, file: FileNames) -> Binding | None:
         rows = file.imports.get(name)
         if rows is None:
@@ -139,7 +159,7 @@ class Binder:
         found: list[SymbolRow] = []
         is_inside = is_module = False
         for row in rows:
-            if row.name == "*":
+            if row.name == "*" or (row.name and is_whole_module(row)):
                 is_module = True
                 continue
             if not row.target:
@@ -151,6 +171,8 @@ class Binder:
             found += self.definitions.in_module(row.target, wanted, 0)
             if not found and row.name == "default":
                 found += self.definitions.default_of(row.target)
+            if not found and file.lexis.family == "rust":
+                found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.lexis.family in ("jvm", "csharp", "rust", "php"):
                 last = last_part(row.spec, file.language) if not row.name else row.name
                 found += [each for each in self.definitions.family(last, file) if not is_member(each) or each.kind in TYPE_KINDS]
@@ -179,7 +201,9 @@ class Binder:
             found: list[SymbolRow] = []
             for thing in things:
                 if isinstance(thing, Module):
-                    found += self.definitions.in_module(thing.target, name, 0)
+                    found += self.definitions.in_module(thing.target, name, 0) or self.definitions.below_module(
+                        thing.target, name
+                    )
                 elif isinstance(thing, SymbolRow):
                     found += self.types.members(thing, name)
             if found:
@@ -221,6 +245,9 @@ class Binder:
         n_parameters = self._n_parameters[row.id]
         return n_parameters is None or n_parameters == arity or (row.language == "kotlin" and arity <= n_parameters)
 
+
+_WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
+"""Families in which a name alone is looked up in the namespaces around it, wherever they are continued."""
 
 _EXACT_ARITIES: Final = frozenset({"csharp", "go", "jvm"})
 """Families in which a call has as many arguments as the function has parameters."""

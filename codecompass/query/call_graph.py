@@ -202,7 +202,8 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
 def _all_subtypes(graph: _Graph, type_: SymbolRow) -> list[SymbolRow]:
     """Returns the types that inherit from a type, near ones first."""
     tree = TypeTree(graph.uses, "subtypes", graph.is_expired)
-    return [row for row, _ in sorted(tree.below(type_), key=lambda found: found[1]) if isinstance(row, SymbolRow)]
+    near_first = sorted(tree.below(type_), key=lambda found: found.depth)
+    return [found.type for found in near_first if isinstance(found.type, SymbolRow) and found.confidence != "possible"]
 
 
 def _node(snapshot: Snapshot, graph: _Graph, row: SymbolRow, number: int, distance: int) -> GraphNode:

@@ -66,6 +66,11 @@ SEPARATORS: Final = re.compile(r"::|[.#/]")
 _POINTER: Final = re.compile(r"[()*\s]")
 
 
+def name_path(symbol: SymbolRow) -> tuple[str, ...]:
+    """Returns the qualified name in its parts, the own name last."""
+    return tuple(part for part in SEPARATORS.split(_POINTER.sub("", symbol.qualified_name)) if part)
+
+
 def owner_name(symbol: SymbolRow) -> str:
     """Returns the name of the type or module that a definition belongs to, '' where it belongs to none."""
     qualified = symbol.qualified_name
@@ -98,6 +103,11 @@ def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
 
 def crate(path: str) -> str:
     return path.partition("/src/")[0]
+
+
+def is_whole_module(row: ImportRow) -> bool:
+    """Whether an import is of a module and not of a name in it: in Rust it may be written like one."""
+    return row.name in ("", "*") or row.target.endswith((f"/{row.name}.rs", f"/{row.name}/mod.rs"))
 
 
 class Definitions:
@@ -236,6 +246,24 @@ class Definitions:
         family = self.family(name, file)
         return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
+    def submodules(self, target: str, name: str) -> list[str]:
+        """Returns the files of a module that a module has by its imports or, in Rust, by its place; macros hide many `mod x;`."""
+        names = None if target.endswith("/") else self.names_at(target)
+        if names is None:
+            return []
+        imported = [row.target for row in names.imports.get(name, ()) if row.target]
+        if imported or names.language != "rust":
+            return imported
+        base = _directory_of_module(target)
+        return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+
+    def below_module(self, target: str, name: str) -> list[SymbolRow]:
+        """Returns the definitions of a name in the modules below a module of Rust, which often passes their names on."""
+        if not target.endswith(".rs"):
+            return []
+        base = _directory_of_module(target) + "/"
+        return [row for row in self.named(name) if row.path.startswith(base) and not is_member(row) and row.kind != "impl"]
+
     def paths_beside(self, file: FileNames) -> list[str]:
         """Returns the paths of the files in the directory of a file."""
         return self._facts.paths_in(file.directory, MAX_NAMESAKES)
@@ -243,6 +271,16 @@ class Definitions:
 
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
+
+
+_OF_DIRECTORIES: Final = frozenset({"lib", "main", "mod"})
+"""Files of Rust whose submodules stand beside them."""
+
+
+def _directory_of_module(path: str) -> str:
+    """Returns the directory that the submodules of a file of Rust stand in."""
+    directory, _, stem = path.removesuffix(".rs").rpartition("/")
+    return directory if stem in _OF_DIRECTORIES else f"{directory}/{stem}"
 
 
 _OWN_ROOTS: Final = frozenset({"crate", "self", "super"})

@@ -21,6 +21,7 @@ from codecompass.query.definitions import (
     Definitions,
     FileNames,
     enclosing,
+    is_whole_module,
     owner_name,
 )
 from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
@@ -165,7 +166,11 @@ class ReceiverTypes:
     def implementing(self, impl: SymbolRow) -> SymbolRow | None:
         """Returns the type that an `impl` is for, None where it is not in the repository."""
         file = self._definitions.names_of(impl.file_id, impl.path, impl.language)
-        found = [thing for thing in self._written(implementing_type(impl), file, ()) if _is_type(thing)]
+        found = [
+            thing
+            for thing in self._type(implementing_type(impl) if impl.language == "rust" else impl.name, file, ())
+            if _is_type(thing)
+        ]
         # The type may be one that a macro defines, or that modules pass on in ways that are not followed.
         named = [row for row in self._definitions.family(impl.name, file) if _is_type(row)]
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
@@ -235,7 +240,7 @@ class ReceiverTypes:
         bound = self._alone(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
         symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
         modules: list[Thing] = [
-            Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or row.name in ("", "*"))
+            Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or is_whole_module(row))
         ]
         if modules and not symbols:
             return modules, rest
@@ -291,8 +296,8 @@ class ReceiverTypes:
             if isinstance(thing, Module):
                 found = self._definitions.in_module(thing.target, name, 0)
                 if not found:
-                    inner = self._submodule(thing, name)
-                    things += inner
+                    things += map(Module, self._definitions.submodules(thing.target, name))
+                    found = self._definitions.below_module(thing.target, name) if not things else []
                 things += self._of_symbols(found, is_called=is_called)
             else:
                 found = self.members(thing, name)
@@ -300,14 +305,6 @@ class ReceiverTypes:
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
         return _unique_things(things)
-
-    def _submodule(self, module: Module, name: str) -> list[Thing]:
-        if module.target.endswith("/"):
-            return []
-        names = self._definitions.names_at(module.target)
-        if names is None:
-            return []
-        return [Module(row.target) for row in names.imports.get(name, ()) if row.target]
 
     def _written(self, type_: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
         """Returns what a written type means: of `Optional[Session]` the Session."""
@@ -404,7 +401,7 @@ def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
 
 
 def _is_type(thing: Thing) -> bool:
-    return isinstance(thing, SymbolRow) and thing.kind in CLASS_LIKE and thing.kind not in ("impl", "trait")
+    return isinstance(thing, SymbolRow) and thing.kind in TYPE_KINDS and thing.kind not in ("impl", "trait")
 
 
 def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:

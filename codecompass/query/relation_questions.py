@@ -99,7 +99,8 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
 
 def _subtypes(uses: Uses, row: SymbolRow) -> Iterator[RankedPlace]:
     for subtype in direct_subtypes(uses, row):
-        yield definition_place(subtype, 0.0)
+        if subtype.confidence != "possible":
+            yield definition_place(subtype.type, 0.0)
 
 
 def _users(uses: Uses, row: SymbolRow, relation: Relation) -> Iterator[RankedPlace]:

@@ -3,33 +3,42 @@ more than that (Go)."""
 
 from typing import Final
 
-from codecompass.languages.language import CLASS_LIKE
+from msgspec import Struct
+
 from codecompass.languages.lexis import LEXES
+from codecompass.protocol.requests import Confidence
 from codecompass.query.binding import Binder
-from codecompass.query.definitions import enclosing, entity, owner_name
+from codecompass.query.definitions import TYPE_KINDS, enclosing, entity, owner_name
 from codecompass.query.references import Uses
 from codecompass.store.rows import SymbolRow
 
 MAX_METHODS: Final = 200
 
 
-def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[SymbolRow]:
+class Subtype(Struct, frozen=True):
+    """A type that inherits from another."""
+
+    type: SymbolRow
+    confidence: Confidence
+
+
+def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
     """Returns the types that inherit from `type_`, by path and line."""
-    binder = uses.binder
     if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
-        return _with_the_methods_of(binder, type_)
-    found: dict[int, SymbolRow] = {}
+        return [Subtype(row, "exact") for row in _with_the_methods_of(uses.binder, type_)]
+    found: dict[int, Subtype] = {}
     for names, heads in uses.heads(type_):
         for use in heads:
-            if not any(entity(row) == entity(type_) for row in binder.bind(type_.name, use, names).symbols):
+            binding = uses.binder.bind(type_.name, use, names)
+            if binding.certainty == "elsewhere" or entity(type_) not in map(entity, binding.symbols):
                 continue
-            around = [row for row in enclosing(names, use.line) if row.kind in CLASS_LIKE]
+            around = [row for row in enclosing(names, use.line) if row.kind in TYPE_KINDS]
             subtype = around[-1] if around else None
             if subtype is not None and subtype.kind == "impl":
-                subtype = binder.types.implementing(subtype)
-            if subtype is not None:
-                found[subtype.id] = subtype
-    return sorted(found.values(), key=lambda row: (row.path, row.line_start, row.id))
+                subtype = uses.binder.types.implementing(subtype)
+            if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
+                found[subtype.id] = Subtype(subtype, binding.certainty)
+    return sorted(found.values(), key=lambda each: (each.type.path, each.type.line_start, each.type.id))
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import RelatedType, TypeHierarchyReply
-from codecompass.protocol.requests import Relation
+from codecompass.protocol.requests import Confidence, Relation
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.references import Uses
 from codecompass.query.subtypes import direct_subtypes
@@ -22,13 +24,21 @@ def type_hierarchy(
 ) -> TypeHierarchyReply:
     """Returns supertypes or subtypes, transitive, each once; those of one type directly behind it."""
     tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
-    found = [_related(type_, 0), *(_related(related, depth) for related, depth in tree.below(type_))]
+    found = [_related(RelatedRow(type_, 0)), *map(_related, tree.below(type_))]
     return TypeHierarchyReply(
         relation=relation,
         symbols=tuple(found),
         total=len(found) - 1,
         metadata=answer_metadata(snapshot, state, is_truncated=tree.is_cut),
     )
+
+
+class RelatedRow(Struct, frozen=True):
+    """A type of a tree. `type` is the name by which it is called where it is defined outside of the repository."""
+
+    type: SymbolRow | str
+    depth: int
+    confidence: Confidence = "exact"
 
 
 class TypeTree:
@@ -41,42 +51,42 @@ class TypeTree:
         self._seen: set[int] = set()
         self.is_cut = False
 
-    def below(self, type_: SymbolRow, depth: int = 1) -> Iterator[tuple[SymbolRow | str, int]]:
-        """Yields what is related to a type, with its depth, and behind each what is related to that.
-
-        A type that is defined outside of the repository is the name by which it is called.
-        """
+    def below(self, type_: SymbolRow, depth: int = 1) -> Iterator[RelatedRow]:
+        """Yields what is related to a type, and behind each what is related to that, unless it is only possible."""
         self._seen.add(type_.id)
         if depth > MAX_DEPTH or len(self._seen) > MAX_TYPES or self._is_expired():
             self.is_cut = True
             return
         if self._relation == "subtypes":
-            rows = direct_subtypes(self._uses, type_)
+            related = [RelatedRow(found.type, depth, found.confidence) for found in direct_subtypes(self._uses, type_)]
         else:
             rows = [thing for thing in self._uses.binder.types.supertypes(type_) if isinstance(thing, SymbolRow)]
             known = {row.name for row in rows}
-            yield from ((name, depth) for name in base_names(type_) if _last_part(name) not in known)
-        for row in rows:
-            if row.id not in self._seen:
-                yield row, depth
-                yield from self.below(row, depth + 1)
+            yield from (RelatedRow(name, depth) for name in base_names(type_) if _last_part(name) not in known)
+            related = [RelatedRow(row, depth) for row in rows]
+        for found in related:
+            if isinstance(found.type, SymbolRow) and found.type.id not in self._seen:
+                yield found
+                if found.confidence != "possible":
+                    yield from self.below(found.type, depth + 1)
 
 
 def _last_part(name: str) -> str:
     return name.replace("::", ".").rpartition(".")[2]
 
 
-def _related(type_: SymbolRow | str, depth: int) -> RelatedType:
+def _related(related: RelatedRow) -> RelatedType:
+    type_ = related.type
     if isinstance(type_, str):
-        return RelatedType(
-            path="", line_start=0, name=_last_part(type_), qualified_name=type_, kind="", depth=depth, confidence="exact"
-        )
+        path, line, name, qualified, kind = "", 0, _last_part(type_), type_, ""
+    else:
+        path, line, name, qualified, kind = type_.path, type_.line_start, type_.name, type_.qualified_name, type_.kind
     return RelatedType(
-        path=type_.path,
-        line_start=type_.line_start,
-        name=type_.name,
-        qualified_name=type_.qualified_name,
-        kind=type_.kind,
-        depth=depth,
-        confidence="exact",
+        path=path,
+        line_start=line,
+        name=name,
+        qualified_name=qualified,
+        kind=kind,
+        depth=related.depth,
+        confidence=related.confidence,
     )

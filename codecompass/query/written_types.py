@@ -210,10 +210,11 @@ def base_names(row: SymbolRow) -> list[str]:
 
 
 def implementing_type(impl: SymbolRow) -> str:
-    """Returns the type that an `impl` of Rust is for, as it is written."""
-    head = impl.signature.partition(" where ")[0]
+    """Returns the type that an `impl` of Rust is for, as it is written, without type arguments; '' for references to a type."""
+    head = _without_arguments(impl.signature.partition(" where ")[0])
     _, is_of_trait, written = head.rpartition(" for ")
-    return written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b\s*", "", _without_arguments(head))
+    written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()
+    return _bare(written) if not written.startswith(("&", "*", "(")) else ""
 
 
 def _without_arguments(text: str) -> str:

@@ -166,6 +166,52 @@ SUBTYPES = {
         "Run",
         ["Fast"],
     ),
+    "rust, a type of another module": (
+        {
+            "src/lib.rs": "pub mod net;\npub mod tests;\n",
+            "src/net/mod.rs": "hidden! {\n    mod tcp;\n    pub use tcp::Stream;\n}\n",
+            "src/net/tcp.rs": "pub struct Stream<T>(T);\npub struct Socket;\n",
+            "src/other.rs": "pub struct Stream;\n",
+            "src/tests.rs": (
+                "use crate::net;\nuse crate::net::tcp::Socket;\ntrait Check {}\nimpl<T> Check for net::Stream<T> {}\n"
+                "impl Check for Socket {}\nimpl Check for std::net::TcpStream {}\nimpl Check for &Socket {}\n"
+            ),
+        },
+        "Check",
+        ["Stream", "Socket"],
+    ),
+    "haskell": (
+        {
+            "src/A.hs": "module A where\nclass Shape a where\n  area :: a -> Int\n\ndata Box = Box Int\n\n"
+            "instance Shape Box where\n  area (Box n) = n\n\ndata Ring = Ring\n"
+        },
+        "Shape",
+        ["Box"],
+    ),
+    "elixir": (
+        {
+            "lib/a.ex": "defprotocol Shape do\n  def area(it)\nend\n\ndefmodule Box do\n  defstruct [:n]\nend\n\n"
+            "defimpl Shape, for: Box do\n  def area(it), do: it.n\nend\n"
+        },
+        "Shape",
+        ["Box"],
+    ),
+    "elixir behaviours": (
+        {
+            "lib/a.ex": "defmodule Store do\n  @callback get(term) :: term\nend\n\n"
+            "defmodule Memory do\n  @behaviour Store\n  def get(it), do: it\nend\n"
+        },
+        "Store",
+        ["Memory"],
+    ),
+    "ruby modules": (
+        {
+            "a.rb": "module Countable\nend\nclass List\n  include Countable\nend\n"
+            "class Bag\n  prepend Countable\nend\nclass C\nend\n"
+        },
+        "Countable",
+        ["List", "Bag"],
+    ),
     "typescript": (
         {
             "a.ts": (
@@ -186,6 +232,11 @@ SUBTYPES = {
     "kotlin": ({"a.kt": "interface A\nopen class B(val n: Int) : A\nclass C : B(1)\n"}, "A", ["B", "C"]),
     "ruby": ({"a.rb": "class A\nend\nclass B < A\nend\n"}, "A", ["B"]),
     "php": ({"a.php": "<?php\ninterface A {}\nclass B implements A {}\nclass C extends B {}\n"}, "A", ["B", "C"]),
+    "php traits": (
+        {"a.php": "<?php\ntrait A { function f() {} }\nclass B {\n    use A;\n}\nclass C {\n    function f() {}\n}\n"},
+        "A",
+        ["B"],
+    ),
     "swift": ({"a.swift": "protocol A {}\nclass B: A {}\nstruct C: A, Codable {}\n"}, "A", ["B", "C"]),
     "scala": ({"a.scala": "trait A\nclass B extends A\nclass C extends B with Serializable\n"}, "A", ["B", "C"]),
 }

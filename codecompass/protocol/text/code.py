@@ -148,7 +148,7 @@ def related_lines(related: Sequence[RelatedSymbol]) -> Iterator[str]:
         )
 
 
-_CONFIDENCE_MARKS: Final = {"exact": "", "likely": "~", "possible": "?"}
+CONFIDENCE_MARKS: Final = {"exact": "", "likely": "~", "possible": "?"}
 
 
 def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
@@ -185,7 +185,7 @@ def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
 def _reference(reference: Reference, *, is_alone: bool) -> str:
     function = f" in {_around(reference)}" if is_alone and reference.enclosing is not None else ""
     text = f":{one_line(reference.text)}" if reference.text else ""
-    return f"{_CONFIDENCE_MARKS[reference.confidence]}{reference.line_start}{function}{text}"
+    return f"{CONFIDENCE_MARKS[reference.confidence]}{reference.line_start}{function}{text}"
 
 
 def _around(reference: Reference) -> str:

@@ -5,9 +5,8 @@ from typing import Final
 
 from codecompass.amounts import count
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact, TypeHierarchyReply
-from codecompass.protocol.text.code import Name, one_line, short_name
+from codecompass.protocol.text.code import CONFIDENCE_MARKS, Name, one_line, short_name
 
-LIKELY: Final = "~"
 CHANGED: Final = " (changed since it was indexed)"
 MAX_LISTED: Final = 20
 
@@ -46,7 +45,7 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
         if edge is not None:
             lines = ", ".join(map(str, edge.lines))
             again = " ..." if number in shown and number in neighbours else ""
-            yield f"{'  ' * depth}{LIKELY * (edge.confidence != 'exact')}{_symbol(nodes[number])} (at {lines}){again}"
+            yield f"{'  ' * depth}{CONFIDENCE_MARKS[edge.confidence]}{_symbol(nodes[number])} (at {lines}){again}"
         if number in shown:
             continue
         shown.add(number)
@@ -80,10 +79,10 @@ def _impact_lines(impact: Impact) -> Iterator[str]:
 
 
 def type_lines(reply: TypeHierarchyReply) -> Iterator[str]:
-    """Yields the types, a line each, indented by their distance from the one asked for."""
+    """Yields the types, a line each, indented by their distance from the one asked for; marked as the lines of a graph are."""
     for symbol in reply.symbols:
         at = f", {one_line(symbol.path)}:{symbol.line_start}" if symbol.path else " (not in this repository)"
-        kind = f"{symbol.kind} " if symbol.kind else ""
+        kind = CONFIDENCE_MARKS[symbol.confidence] + (f"{symbol.kind} " if symbol.kind else "")
         yield f"{'  ' * symbol.depth}{kind}{one_line(symbol.name)}{at}{CHANGED * symbol.stale}"
     if len(reply.symbols) == 1:
         yield f"no {reply.relation}"
