@@ -29,8 +29,11 @@ from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.decode import decode
+from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
+from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
+from codecompass.protocol.text import render
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.settings import Settings
@@ -43,7 +46,7 @@ from codecompass.store.registry import Project, Registry
 from codecompass.units import MILLISECONDS
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
-ReplyT = TypeVar("ReplyT", bound=Struct)
+ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 class Question(Struct, frozen=True):
@@ -118,6 +121,25 @@ def answer(
             return Answer(query(request, question), project)
     finally:
         index.close()
+
+
+def print_answer(
+    invocation: Invocation,
+    request_type: type[RequestT],
+    arguments: Mapping[str, object],
+    query: Callable[[Snapshot, RequestT, AnswerState, Callable[[], bool]], ReplyT],
+) -> ReplyT:
+    """Prints what `query` replies, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
+
+    def marked(request: RequestT, question: Question) -> ReplyT:
+        return question.marked(query(question.snapshot, request, question.state, question.is_expired))
+
+    reply = answer(invocation, request_type, arguments, marked).reply
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(reply))
+    else:
+        invocation.terminal.line(render(reply))
+    return reply
 
 
 def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift:

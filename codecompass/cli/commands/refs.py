@@ -1,17 +1,12 @@
 """`codecompass refs`: the tool `find_references` for people."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, tool_argument, tool_options
-
-if TYPE_CHECKING:
-    from codecompass.cli.answering import Question
-    from codecompass.protocol.replies import FindReferencesReply
-    from codecompass.protocol.requests import FindReferences
 
 HELP = """
     List where a definition is used: calls, types, supertypes, imports, reads and writes.
@@ -37,18 +32,10 @@ HELP = """
 @tool_options("find_references")
 def command(invocation: Invocation, symbol_name: str, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Lists uses."""
-    from codecompass.cli.answering import answer
-    from codecompass.protocol.encode import encode
+    from codecompass.cli.answering import print_answer
     from codecompass.protocol.requests import FindReferences
-    from codecompass.protocol.text import render
     from codecompass.query.references import find_references
 
-    def query(request: "FindReferences", question: "Question") -> "FindReferencesReply":
-        return question.marked(find_references(question.snapshot, request, question.state, question.is_expired))
-
-    found = answer(invocation, FindReferences, given({"symbol_name": symbol_name, **arguments}), query)
-    if invocation.options.as_json:
-        invocation.terminal.json(encode(found.reply))
-    else:
-        invocation.terminal.line(render(found.reply))
-    return failure.DONE if found.reply.references else failure.NOT_FOUND
+    asked = given({"symbol_name": symbol_name, **arguments})
+    reply = print_answer(invocation, FindReferences, asked, find_references)
+    return failure.DONE if reply.references else failure.NOT_FOUND
