@@ -154,13 +154,15 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
         return [NamedDefinition(row, "exact") for row in ordered(exact)]
     parts = name_parts(name)
     if parts and parts != (name,):
-        ends = allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds)
-        if len(parts) == 1:
-            same = [row for row in ends if row.name == parts[0]]
-        else:
-            same = [row for row in ends if _ends_with(row, parts)]
-        if same:
-            return [NamedDefinition(row, "qualified") for row in ordered(same)]
+        # Names of JavaScript may begin with the sign that marks a variable of PHP.
+        marked = f"${parts[-1]}"
+        for last in (marked, parts[-1]) if marked in name else parts[-1:]:
+            ends = allowed(snapshot.facts.symbols_named(last, MAX_NAMESAKES), where, kinds)
+            same = (
+                [row for row in ends if row.name == last] if len(parts) == 1 else [row for row in ends if _ends_with(row, parts)]
+            )
+            if same:
+                return [NamedDefinition(row, "qualified") for row in ordered(same)]
         folded = tuple(part.lower() for part in parts)
         whole = whole or [row for row in ends if len(parts) == 1 or _ends_with(row, folded, fold=True)]
     return [NamedDefinition(row, "case_insensitive") for row in ordered(whole)]

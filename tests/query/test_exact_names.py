@@ -6,7 +6,7 @@ import trio
 from codecompass.errors import SymbolNotFound
 from codecompass.protocol.requests import FindRelatedSymbols, GetCodeContext, GetSymbolHierarchy, LocateSymbol, SearchCode
 from codecompass.query import find_related_symbols, get_code_context, get_symbol_hierarchy, locate_symbol, search_code
-from codecompass.query.exact_names import symbol_handle, symbol_of_handle
+from codecompass.query.exact_names import find_exactly, symbol_handle, symbol_of_handle
 from tests.query.project import FILES
 
 
@@ -91,3 +91,16 @@ async def test_an_id_outlives_the_index_and_ends_with_its_line(repository):
     assert updated["second"].path == "b.py"
     assert (rebuilt["first"].line_start, rebuilt["second"].path) == (1, "b.py")
     await trio.lowlevel.checkpoint()
+
+
+def test_a_dollar_sign_belongs_to_a_name_that_has_it_and_else_only_marks_a_variable(index_of):
+    snapshot = index_of(
+        {
+            "core/shapes.ts": "export class Box {}\nexport class $Box {}\n",
+            "Cart.php": "<?php\nclass Cart {\n    private $owner;\n}\n",
+        }
+    )
+
+    assert [row.name for row in find_exactly(snapshot, "shapes.$Box")] == ["$Box"]
+    assert [row.name for row in find_exactly(snapshot, "shapes.Box")] == ["Box"]
+    assert [row.name for row in find_exactly(snapshot, "Cart::$owner")] == ["owner"]
