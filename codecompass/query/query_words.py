@@ -5,7 +5,7 @@ which the index has in separate fields. Nothing here reads the index.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -38,6 +38,8 @@ LONG_SENTENCE: Final = 4
 """Words besides stop words from which a sentence is long."""
 
 _RUN: Final = re.compile(r"[^\W_]+")
+_PART: Final = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[^\W_]")
+"""A word inside an identifier."""
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
 _SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
 
@@ -198,6 +200,7 @@ class WantedWords:
             self._stems.setdefault(stem(word), []).append(index)
         self._known: dict[str, tuple[tuple[int, float], ...]] = {}
         self._runs: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._places: dict[str, tuple[tuple[int, float], ...]] = {}
 
     def __contains__(self, word: str) -> bool:
         return word in self._exact
@@ -235,6 +238,52 @@ class WantedWords:
                     best[index] = match
         return self._recall(best)
 
+    def places_in(self, text: str) -> Iterator[tuple[int, tuple[tuple[int, float], ...]]]:
+        """Gives where words of the query are in a text, those inside identifiers included, in no order: the index of a
+        character, and each word by its number with how well it matches (SAME_START .. SAME_WORD)."""
+        lower = text.lower()
+        if len(lower) != len(text):  # a few letters have lower-case forms of two characters
+            lower = "".join(letter.lower()[:1] for letter in text)
+        for start in self._starts:
+            at = lower.find(start)
+            while at >= 0:
+                before = text[at - 1] if at else " "
+                begins_run = not before.isalnum()
+                if begins_run or _begins_part(text, at, before):
+                    matches = self._matches_at(text, at, begins_run=begins_run)
+                    if matches:
+                        yield at, matches
+                at = lower.find(start, at + 1)
+
+    def _matches_at(self, text: str, at: int, *, begins_run: bool) -> tuple[tuple[int, float], ...]:
+        part = _PART.match(text, at)
+        word = part[0].lower() if part is not None else ""
+        if begins_run:
+            run = _RUN.match(text, at)
+            if run is not None and run.end() - at > len(word):
+                word = f"{word} {run[0].lower()}"
+        known = self._places.get(word)
+        if known is None:
+            found: dict[int, float] = {}
+            for each in word.split():
+                for index, match in self._compare(each):
+                    found[index] = max(found.get(index, 0.0), match)
+            known = self._places[word] = tuple(found.items())
+        return known
+
+    @property
+    def worth(self) -> Sequence[float]:
+        """What each word is worth, by its number."""
+        return self._worth
+
+    def numbers_of(self, name: str) -> dict[int, float]:
+        """Returns the words of the query in a name, by their number, with how well they match."""
+        best: dict[int, float] = {}
+        for word in split_identifier(name):
+            for index, match in self._compare(word):
+                best[index] = max(best.get(index, 0.0), match)
+        return best
+
     def _recall(self, best: Mapping[int, float]) -> float:
         return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0
 
@@ -259,3 +308,11 @@ class WantedWords:
         if word in self._exact:
             degrees[self._exact[word]] = SAME_WORD
         return tuple(degrees.items())
+
+
+def _begins_part(text: str, at: int, before: str) -> bool:
+    """Whether a word begins inside an identifier: `S` of `fooServer` and of `HTTPServer`, a letter behind a digit."""
+    letter = text[at]
+    if letter.isupper():
+        return not before.isupper() or text[at + 1 : at + 2].islower()
+    return before.isdigit()

@@ -14,6 +14,7 @@ from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import retrieval
+from codecompass.query.best_definitions import with_best_definitions
 from codecompass.query.enclosing_definitions import fit_to_definition
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
@@ -94,6 +95,8 @@ def find(
     unknown = unknown_words(snapshot, query)
     if unknown:
         ranked = []
+    if kinds is None and intent == "natural_language" and "place" not in options.without_signals:
+        ranked = with_best_definitions(snapshot, ranked, found.wanted, max(COMPARED_FILES, page), is_expired)
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
         pointed = named_definitions(snapshot, query, intent, ranked, where)
@@ -177,6 +180,9 @@ def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
         place.file.id == other.file.id and other.line_start <= place.focus <= other.line_end for other in quoted
     )
 
+
+COMPARED_FILES: Final = 10
+"""Files, the best by their words, whose definitions compete."""
 
 ALL: Final = 100_000
 """More places than a search ever finds: it fetches a few hundred candidates."""

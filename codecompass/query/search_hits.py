@@ -43,6 +43,8 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     """The definition around a place that is not one."""
     focus: int = 0
     """The line with most of the query, 0 where it was not determined."""
+    also: tuple[SymbolRow, ...] = ()
+    """Further definitions of the file that answer the question, best first."""
     imported: str = ""
     """What an import brings in, as a person writes it."""
     asked_first: int = 0
