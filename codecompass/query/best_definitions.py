@@ -16,10 +16,11 @@ from msgspec import Struct
 from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
+from codecompass.query.enclosing_definitions import as_symbol
 from codecompass.query.query_words import WantedWords
 from codecompass.query.search_hits import RankedPlace
 from codecompass.store.index import Snapshot
-from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.rows import DefinitionSpan, IndexedFile
 
 MAX_ALSO: Final = 3
 """Definitions that are named beside the place of a hit."""
@@ -37,24 +38,20 @@ MAX_SHOWN_LINES: Final = 120
 """Longer definitions are worse answers: a reader would have to search in them again."""
 
 SATURATION: Final = 0.5
-LENGTH_SHARE: Final = 0.2
+LENGTH_SHARE: Final = 0.4
 USUAL_LINES: Final = 20
 """How BM25 counts repeated words (k1), lengths (b), and what it takes for the usual length of a definition."""
 
 REPEATED: Final = 1.0
 PRESENT: Final = 0.5
 NAMED: Final = 0.5
-IN_NAME: Final = 0.25
 IN_SCOPE: Final = 0.3
 FOUND_BEFORE: Final = 0.25
-"""Weights of: words by their number, words that are there, a name of wanted words alone, wanted words in the name, in the name
-of what it belongs to, and the share of a place in it that was ranked before."""
+"""Weights of: words by their number, words that are there, a name of wanted words, wanted words in the name of what it belongs
+to, and the share of a place in it that was ranked before."""
 
 LONG: Final = 0.3
 """Factor for definitions of more than MAX_SHOWN_LINES."""
-
-BY_DEFINITION: Final = 4.0
-"""How much a file gains by a definition that is the best of all files, in units of its score."""
 
 UNVALUED: Final = 0.3
 """What a file without definitions is worth, where the best definition of all has 1."""
@@ -84,7 +81,7 @@ _CONTAINERS: Final = CLASS_LIKE | {"module"}
 class ValuedDefinition(Struct, frozen=True):
     """A definition, what it is worth for the question, and its line with most of the question."""
 
-    row: SymbolRow
+    span: DefinitionSpan
     value: float
     focus: int
 
@@ -95,14 +92,23 @@ class _FileHits(Struct, frozen=True):
     lines: tuple[int, ...]
     words: tuple[Mapping[int, float], ...]
 
+    def within(self, first: int, last: int) -> range:
+        """The indexes of the lines from `first` to `last`."""
+        return range(bisect_left(self.lines, first), bisect_right(self.lines, last))
+
 
 def with_best_definitions(
-    snapshot: Snapshot, ranked: Sequence[RankedPlace], wanted: WantedWords, n_files: int, is_expired: Callable[[], bool]
+    snapshot: Snapshot,
+    ranked: Sequence[RankedPlace],
+    wanted: WantedWords,
+    weight: float,
+    n_files: int,
+    is_expired: Callable[[], bool],
 ) -> list[RankedPlace]:
     """Returns the places with the first `n_files` files in their order after their best definitions have been found.
 
-    Each of these files has its best definition as its first place, and others `also`. Its further places come behind the first
-    ones of all these files.
+    `weight` is what a file gains by the best definition of all. Each of these files has its best definition as its first place,
+    and others `also`. Its further places come behind the first ones of all these files.
     """
     by_file: dict[int, list[RankedPlace]] = {}
     for place in ranked:
@@ -121,9 +127,9 @@ def with_best_definitions(
     for file_id in chosen:
         places, found = by_file[file_id], valued[file_id]
         share = found[0].value / most if found else UNVALUED
-        score = places[0].score * (1.0 + BY_DEFINITION * share) / (1.0 + BY_DEFINITION)
-        first.append(_first_place(places[0], found, score))
-        further += [place for place in places if not found or not _is_same(place, found[0].row)][(0 if found else 1) :]
+        score = places[0].score * (1.0 + weight * share) / (1.0 + weight)
+        first.append(_first_place(snapshot, places[0], found, score))
+        further += [place for place in places if not found or not _is_same(place, found[0].span)][(0 if found else 1) :]
     first.sort(key=lambda place: -place.score)
     lowest = first[-1].score
     others = further + [place for file_id in list(by_file)[n_files:] for place in by_file[file_id]]
@@ -136,16 +142,22 @@ def with_best_definitions(
 def best_definitions(snapshot: Snapshot, places: Sequence[RankedPlace], wanted: WantedWords) -> list[ValuedDefinition]:
     """Returns the definitions of a file that have words of the query, best first. `places` are those of the file, ranked."""
     file = places[0].file
-    rows = [row for row in snapshot.facts.symbols_in_file(file.id) if row.kind in _KIND_FACTOR]
-    if not rows:
+    spans = [span for span in snapshot.facts.spans_in_file(file.id) if span.kind in _KIND_FACTOR]
+    if not spans:
         return []
     hits = _hits(snapshot, file, wanted)
-    inside: dict[int, list[SymbolRow]] = {}
-    for row in rows:
-        if row.parent_id is not None and row.kind not in ("const", "var"):
-            inside.setdefault(row.parent_id, []).append(row)
-    found = [_valued(row, hits, inside.get(row.id, ()), places, wanted) for row in rows]
-    return sorted((each for each in found if each.value > 0.0), key=lambda each: (-each.value, each.row.line_start, each.row.id))
+    inside: dict[int, list[DefinitionSpan]] = {}
+    for span in spans:
+        if span.parent_id is not None and span.kind not in ("const", "var"):
+            inside.setdefault(span.parent_id, []).append(span)
+    found = [
+        _valued(span, hits, inside.get(span.id, ()), places, wanted)
+        for span in spans
+        if hits.within(span.line_start - LINES_ABOVE, span.line_end)
+    ]
+    return sorted(
+        (each for each in found if each.value > 0.0), key=lambda each: (-each.value, each.span.line_start, each.span.id)
+    )
 
 
 def _hits(snapshot: Snapshot, file: IndexedFile, wanted: WantedWords) -> _FileHits:
@@ -165,41 +177,44 @@ def _hits(snapshot: Snapshot, file: IndexedFile, wanted: WantedWords) -> _FileHi
 
 
 def _valued(
-    row: SymbolRow, hits: _FileHits, inside: Sequence[SymbolRow], places: Sequence[RankedPlace], wanted: WantedWords
+    row: DefinitionSpan, hits: _FileHits, inside: Sequence[DefinitionSpan], places: Sequence[RankedPlace], wanted: WantedWords
 ) -> ValuedDefinition:
-    holes = [(each.line_start, each.line_end) for each in inside] if row.kind in _CONTAINERS else []
-    n_lines = row.line_end - row.line_start + 1
-    own_lines = max(1, n_lines - sum(last - first + 1 for first, last in holes))
+    n_lines = own_lines = row.line_end - row.line_start + 1
+    elsewhere: set[int] = set()
+    if row.kind in _CONTAINERS:
+        for each in inside:
+            own_lines -= each.line_end - each.line_start + 1
+            elsewhere.update(hits.within(each.line_start, each.line_end))
     worth = wanted.worth
     counts: dict[int, float] = {}
-    focus, most = 0, 0.0
-    for index in range(bisect_left(hits.lines, row.line_start - LINES_ABOVE), bisect_right(hits.lines, row.line_end)):
-        line = hits.lines[index]
-        if holes and any(first <= line <= last for first, last in holes):
+    focus, most = row.line_start, 0.0
+    for index in hits.within(row.line_start - LINES_ABOVE, row.line_end):
+        if index in elsewhere:
             continue
         here = 0.0
         for number, match in hits.words[index].items():
             counts[number] = counts.get(number, 0.0) + match
             here += worth[number] * min(1.0, match)
-        if here > most and line >= row.line_start:
-            focus, most = line, here
+        if here > most and hits.lines[index] >= row.line_start:
+            focus, most = hits.lines[index], here
+    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * max(1, own_lines) / USUAL_LINES)
+    total = 0.0
+    for number, count in counts.items():
+        total += worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count))
     in_name = wanted.numbers_of(row.name)
-    in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
-    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * own_lines / USUAL_LINES)
-    recall = sum(worth[number] * match for number, match in in_name.items())
-    total = (
-        REPEATED * sum(worth[number] * count / (count + usual) for number, count in counts.items())
-        + PRESENT * sum(worth[number] * min(1.0, count) for number, count in counts.items())
-        + (NAMED * min(1.0, len(in_name) / max(1, len(split_identifier(row.name)))) + IN_NAME) * recall
-        + IN_SCOPE * sum(worth[number] * match for number, match in in_scope.items() if number not in in_name)
-    ) / (sum(worth) or 1.0)
-    value = (total + FOUND_BEFORE * _found_before(row, places)) * _KIND_FACTOR[row.kind]
+    if in_name:
+        share = min(1.0, len(in_name) / max(1, len(split_identifier(row.name))))
+        total += NAMED * share * sum(worth[number] * match for number, match in in_name.items())
+    for number, match in wanted.numbers_of(row.qualified_name.removesuffix(row.name)).items():
+        if number not in in_name:
+            total += IN_SCOPE * worth[number] * match
     if total <= 0.0:
-        value = 0.0
-    return ValuedDefinition(row, value if n_lines <= MAX_SHOWN_LINES else value * LONG, focus or row.line_start)
+        return ValuedDefinition(row, 0.0, focus)
+    value = (total / sum(worth) + FOUND_BEFORE * _found_before(row, places)) * _KIND_FACTOR[row.kind]
+    return ValuedDefinition(row, value if n_lines <= MAX_SHOWN_LINES else value * LONG, focus)
 
 
-def _found_before(row: SymbolRow, places: Sequence[RankedPlace]) -> float:
+def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
     """How much of the places that were ranked before a definition has, by their score: 0..1."""
     most = 0.0
     for place in places:
@@ -209,29 +224,21 @@ def _found_before(row: SymbolRow, places: Sequence[RankedPlace]) -> float:
     return most
 
 
-def _first_place(place: RankedPlace, found: Sequence[ValuedDefinition], score: float) -> RankedPlace:
+def _first_place(snapshot: Snapshot, place: RankedPlace, found: Sequence[ValuedDefinition], score: float) -> RankedPlace:
     """Returns the first place of a file: a function that the question names, else the best definition."""
+    place = msgspec.structs.replace(place, score=score)
     if not found:
-        return msgspec.structs.replace(place, score=score)
+        return place
     named = place.symbol if place.signals.exact or place.signals.qualified else None
-    if named is not None and named.kind not in _CONTAINERS:
-        others = [each for each in found if each.row.id != named.id]
-        also = tuple(each.row for each in others[:MAX_ALSO])
-        return msgspec.structs.replace(place, score=score, also=also)
-    best = found[0]
-    also = tuple(each.row for each in found[1 : 1 + MAX_ALSO] if each.value >= LEAST_ALSO * best.value)
-    return msgspec.structs.replace(
-        place,
-        type="symbol",
-        line_start=best.row.line_start,
-        line_end=best.row.line_end,
-        symbol=best.row,
-        focus=best.focus,
-        score=score,
-        also=also,
-    )
+    is_named = named is not None and named.kind not in _CONTAINERS
+    others = [each for each in found if named is None or each.span.id != named.id] if is_named else found[1:]
+    least = 0.0 if is_named else LEAST_ALSO * found[0].value
+    also = [each.span.id for each in others[:MAX_ALSO] if each.value >= least]
+    rows = snapshot.facts.symbols_by_id([found[0].span.id, *also])
+    place = msgspec.structs.replace(place, also=tuple(rows[row_id] for row_id in also))
+    return place if is_named else as_symbol(place, rows[found[0].span.id], found[0].focus)
 
 
-def _is_same(place: RankedPlace, row: SymbolRow) -> bool:
+def _is_same(place: RankedPlace, row: DefinitionSpan) -> bool:
     """Whether a place shows nothing that a definition does not show."""
     return row.line_start <= place.line_start and place.line_end <= row.line_end

@@ -195,12 +195,15 @@ class WantedWords:
         self._total = sum(self._worth) or 1.0
         self._exact = {word: index for index, word in enumerate(self._words)}
         self._starts = {word[:_SHORTEST_STEM] for word in self._words}
+        # Whatever matches a word shares its stem, or four letters with it.
+        self._beginnings = {word[: min(_MIN_PREFIX, len(stem(word)))] for word in self._words}
         self._stems: dict[str, list[int]] = {}
         for index, word in enumerate(self._words):
             self._stems.setdefault(stem(word), []).append(index)
         self._known: dict[str, tuple[tuple[int, float], ...]] = {}
         self._runs: dict[str, tuple[tuple[int, float], ...]] = {}
         self._places: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._names: dict[str, Mapping[int, float]] = {}
 
     def __contains__(self, word: str) -> bool:
         return word in self._exact
@@ -244,7 +247,7 @@ class WantedWords:
         lower = text.lower()
         if len(lower) != len(text):  # a few letters have lower-case forms of two characters
             lower = "".join(letter.lower()[:1] for letter in text)
-        for start in self._starts:
+        for start in self._beginnings:
             at = lower.find(start)
             while at >= 0:
                 before = text[at - 1] if at else " "
@@ -276,13 +279,19 @@ class WantedWords:
         """What each word is worth, by its number."""
         return self._worth
 
-    def numbers_of(self, name: str) -> dict[int, float]:
+    def numbers_of(self, name: str) -> Mapping[int, float]:
         """Returns the words of the query in a name, by their number, with how well they match."""
-        best: dict[int, float] = {}
-        for word in split_identifier(name):
-            for index, match in self._compare(word):
-                best[index] = max(best.get(index, 0.0), match)
-        return best
+        known = self._names.get(name)
+        if known is None:
+            best: dict[int, float] = {}
+            for word in split_identifier(name):
+                matches = self._known.get(word)
+                if matches is None:
+                    matches = self._known[word] = self._compare(word)
+                for index, match in matches:
+                    best[index] = max(best.get(index, 0.0), match)
+            known = self._names[name] = best
+        return known
 
     def _recall(self, best: Mapping[int, float]) -> float:
         return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0

@@ -166,8 +166,9 @@ class Weights(Struct, frozen=True, kw_only=True):
 
     `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
     `inflection` is the weight of another form of a word: enough to find something where the word itself does not occur, too
-    little to outrank it. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that are not
-    product code, and for the further places of a file.
+    little to outrank it. `best` is what a file gains whose best definition is the best of all files, in units of its score; with
+    0 definitions do not compete. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that
+    are not product code, and for the further places of a file.
     """
 
     text: float = 1.0
@@ -181,13 +182,14 @@ class Weights(Struct, frozen=True, kw_only=True):
     importers: float = 0.1
     phrase: float = 0.0
     inflection: float = 0.2
+    best: float = 0.0
     kind: float = 1.0
     role: float = 1.0
     diversity: float = 1.0
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
-    "natural_language": Weights(),
+    "natural_language": Weights(best=0.75),
     "symbol": Weights(exact=3.0, qualified=3.0),
     "path": Weights(path=3.0, stem=2.0),
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),

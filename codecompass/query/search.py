@@ -95,8 +95,8 @@ def find(
     unknown = unknown_words(snapshot, query)
     if unknown:
         ranked = []
-    if kinds is None and intent == "natural_language" and "place" not in options.without_signals:
-        ranked = with_best_definitions(snapshot, ranked, found.wanted, max(COMPARED_FILES, page), is_expired)
+    if kinds is None and weights.best:
+        ranked = with_best_definitions(snapshot, ranked, found.wanted, weights.best, max(COMPARED_FILES, page), is_expired)
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
         pointed = named_definitions(snapshot, query, intent, ranked, where)

@@ -12,7 +12,7 @@ from typing import Final
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, SymbolKind, Use
-from codecompass.store.rows import FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
+from codecompass.store.rows import DefinitionSpan, FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
@@ -173,6 +173,12 @@ class FactsReader:
     def symbols_in_file(self, file_id: int) -> list[SymbolRow]:
         """Returns the definitions of a file in source order."""
         return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
+
+    def spans_in_file(self, file_id: int) -> list[DefinitionSpan]:
+        """Returns the definitions of a file in source order, without what only an answer shows: a third of the time."""
+        columns = "id, parent_id, kind, name, qualified_name, line_start, line_end"
+        rows = self._rows(f"SELECT {columns} FROM symbols WHERE file_id = ? ORDER BY line_start, id", (file_id,))
+        return [DefinitionSpan(*row) for row in rows]
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
         """Returns definitions whose name is `name`, ignoring ASCII case, by path and line."""

@@ -36,6 +36,18 @@ class IndexedFile(Struct, frozen=True):
     line_count: int
 
 
+class DefinitionSpan(Struct, frozen=True):
+    """The lines of a definition (1-based, inclusive), and what it takes to compare it with others of its file."""
+
+    id: int
+    parent_id: int | None
+    kind: SymbolKind
+    name: str
+    qualified_name: str
+    line_start: int
+    line_end: int
+
+
 class SymbolRow(Struct, frozen=True):
     """A definition with the path and language of its file. Lines are 1-based and inclusive."""
 
