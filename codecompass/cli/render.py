@@ -9,7 +9,7 @@ from typing import Final
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
-from codecompass.protocol.text.code import Name, gathered, short_name
+from codecompass.protocol.text.code import Name, further_line, gathered, short_name
 
 MAX_LINE_COLUMNS: Final = 200
 """Where the output is no terminal. Longer lines are data rather than code."""
@@ -46,6 +46,8 @@ def write_hits(
             _write_code(terminal, f"{number}  ", text, pattern, indent=width + 2)
         if excerpt.n_omitted:
             terminal.line(terminal.style(" " * width + "  …", "dim"))
+        if result.also:
+            terminal.line(terminal.style(" " * width + "  " + printable(further_line(result)), "dim"))
 
 
 def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -> str:

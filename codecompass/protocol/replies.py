@@ -55,6 +55,15 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     enclosing: Enclosing | None = None
 
 
+class FurtherDefinition(Struct, frozen=True, kw_only=True):
+    """A definition that is named beside a hit in the same file."""
+
+    kind: str
+    name: str
+    line_start: int
+    line_end: int
+
+
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
 
@@ -70,7 +79,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `body_lines_omitted` counts the lines at its end, or all of them, that had no room.
 
     `excerpt` is there for answers as text alone, in place of all other code. `stale` says that the file has changed since it
-    was indexed.
+    was indexed. `also` names further definitions of the file that answer the question, best first.
     """
 
     path: str
@@ -102,6 +111,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     start_line: int = 0
     end_line: int = 0
     excerpt: Excerpt | None = None
+    also: tuple[FurtherDefinition, ...] = ()
     stale: bool = False
 
 

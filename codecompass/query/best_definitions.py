@@ -6,7 +6,7 @@ a type. What a file's best definition is worth also counts for the file's place 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -31,14 +31,14 @@ LEAST_ALSO: Final = 0.25
 MAX_FILE_CHARACTERS: Final = 200_000
 """Of a longer file the beginning is read."""
 
-LINES_ABOVE: Final = 4
-"""Lines above a definition that count as its own: the end of its comment, its attributes."""
+LINES_ABOVE: Final = 2
+"""Lines above a definition that count as its own, the end of its comment, where they belong to no other definition."""
 
 MAX_SHOWN_LINES: Final = 120
 """Longer definitions are worse answers: a reader would have to search in them again."""
 
-SATURATION: Final = 0.5
-LENGTH_SHARE: Final = 0.4
+SATURATION: Final = 0.8
+LENGTH_SHARE: Final = 0.3
 USUAL_LINES: Final = 20
 """How BM25 counts repeated words (k1), lengths (b), and what it takes for the usual length of a definition."""
 
@@ -53,8 +53,11 @@ to, and the share of a place in it that was ranked before."""
 LONG: Final = 0.3
 """Factor for definitions of more than MAX_SHOWN_LINES."""
 
-UNVALUED: Final = 0.3
-"""What a file without definitions is worth, where the best definition of all has 1."""
+TEXT_FACTOR: Final = 0.7
+"""Factor for the best place of a file without definitions."""
+
+FEW_WORDS: Final = 3
+"""From so many words in a question on, a definition that has only one of them is not the place of a hit."""
 
 BEHIND: Final = 0.9
 """What the best of the further places has of the score of the last first one."""
@@ -76,14 +79,19 @@ _KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "impl": 0.3,
 }
 _CONTAINERS: Final = CLASS_LIKE | {"module"}
+_VALUES: Final = frozenset({"const", "var"})
 
 
 class ValuedDefinition(Struct, frozen=True):
-    """A definition, what it is worth for the question, and its line with most of the question."""
+    """A definition, what it is worth for the question, and its line with most of the question.
+
+    One that `is_weak` has too little of the question to be the place of a hit.
+    """
 
     span: DefinitionSpan
     value: float
     focus: int
+    is_weak: bool = False
 
 
 class _FileHits(Struct, frozen=True):
@@ -115,21 +123,22 @@ def with_best_definitions(
         by_file.setdefault(place.file.id, []).append(place)
     chosen = list(by_file)[:n_files]
     valued: dict[int, list[ValuedDefinition]] = {}
+    plain: dict[int, float] = {}
     for file_id in chosen:
         if is_expired():
             return list(ranked)
-        valued[file_id] = best_definitions(snapshot, by_file[file_id], wanted)
-    most = max((found[0].value for found in valued.values() if found), default=0.0)
+        valued[file_id], plain[file_id] = best_definitions(snapshot, by_file[file_id], wanted)
+    most = max([found[0].value for found in valued.values() if found] + list(plain.values()), default=0.0)
     if most <= 0.0:
         return list(ranked)
     first: list[RankedPlace] = []
     further: list[RankedPlace] = []
     for file_id in chosen:
         places, found = by_file[file_id], valued[file_id]
-        share = found[0].value / most if found else UNVALUED
+        share = (found[0].value if found else plain[file_id]) / most
         score = places[0].score * (1.0 + weight * share) / (1.0 + weight)
-        first.append(_first_place(snapshot, places[0], found, score))
-        further += [place for place in places if not found or not _is_same(place, found[0].span)][(0 if found else 1) :]
+        first.append(_first_place(snapshot, places[0], found, plain[file_id], score))
+        further += [place for place in places[1:] if not found or not _is_same(place, found[0].span)]
     first.sort(key=lambda place: -place.score)
     lowest = first[-1].score
     others = further + [place for file_id in list(by_file)[n_files:] for place in by_file[file_id]]
@@ -139,25 +148,40 @@ def with_best_definitions(
     return first + [msgspec.structs.replace(place, score=place.score * scale) for place in others]
 
 
-def best_definitions(snapshot: Snapshot, places: Sequence[RankedPlace], wanted: WantedWords) -> list[ValuedDefinition]:
-    """Returns the definitions of a file that have words of the query, best first. `places` are those of the file, ranked."""
+def best_definitions(
+    snapshot: Snapshot, places: Sequence[RankedPlace], wanted: WantedWords
+) -> tuple[list[ValuedDefinition], float]:
+    """Returns the definitions of a file that have words of the query, best first, and what its best place is worth as text.
+
+    `places` are those of the file, ranked.
+    """
     file = places[0].file
-    spans = [span for span in snapshot.facts.spans_in_file(file.id) if span.kind in _KIND_FACTOR]
-    if not spans:
-        return []
     hits = _hits(snapshot, file, wanted)
+    plain = TEXT_FACTOR * _text_value(hits.within(places[0].line_start, places[0].line_end), hits, wanted)
+    spans = [span for span in snapshot.facts.spans_in_file(file.id) if span.kind in _KIND_FACTOR]
     inside: dict[int, list[DefinitionSpan]] = {}
     for span in spans:
-        if span.parent_id is not None and span.kind not in ("const", "var"):
+        if span.parent_id is not None and span.kind not in _VALUES:
             inside.setdefault(span.parent_id, []).append(span)
     found = [
-        _valued(span, hits, inside.get(span.id, ()), places, wanted)
-        for span in spans
-        if hits.within(span.line_start - LINES_ABOVE, span.line_end)
+        _valued(span, hits.within(first, span.line_end), hits, inside.get(span.id, ()), places, wanted)
+        for span, first in zip(spans, _first_lines(spans), strict=True)
     ]
-    return sorted(
-        (each for each in found if each.value > 0.0), key=lambda each: (-each.value, each.span.line_start, each.span.id)
-    )
+    found = [each for each in found if each.value > 0.0]
+    return sorted(found, key=lambda each: (-each.value, each.span.line_start, each.span.id)), plain
+
+
+def _first_lines(spans: Sequence[DefinitionSpan]) -> Iterator[int]:
+    """Yields the first lines of definitions with their comments. What is above one may be the end or the head of another."""
+    ends: list[int] = []
+    previous = 0
+    for span in spans:
+        while ends and ends[-1] < span.line_start:
+            previous = ends.pop()
+        n_above = 0 if span.kind in _VALUES else LINES_ABOVE
+        yield min(span.line_start, max(span.line_start - n_above, previous + 1))
+        ends.append(span.line_end)
+        previous = span.line_start
 
 
 def _hits(snapshot: Snapshot, file: IndexedFile, wanted: WantedWords) -> _FileHits:
@@ -177,8 +201,17 @@ def _hits(snapshot: Snapshot, file: IndexedFile, wanted: WantedWords) -> _FileHi
 
 
 def _valued(
-    row: DefinitionSpan, hits: _FileHits, inside: Sequence[DefinitionSpan], places: Sequence[RankedPlace], wanted: WantedWords
+    row: DefinitionSpan,
+    own: range,
+    hits: _FileHits,
+    inside: Sequence[DefinitionSpan],
+    places: Sequence[RankedPlace],
+    wanted: WantedWords,
 ) -> ValuedDefinition:
+    """Returns what a definition is worth, whose lines are those of the hits with the indexes `own`."""
+    nothing = ValuedDefinition(row, 0.0, row.line_start)
+    if not own:
+        return nothing
     n_lines = own_lines = row.line_end - row.line_start + 1
     elsewhere: set[int] = set()
     if row.kind in _CONTAINERS:
@@ -188,7 +221,7 @@ def _valued(
     worth = wanted.worth
     counts: dict[int, float] = {}
     focus, most = row.line_start, 0.0
-    for index in hits.within(row.line_start - LINES_ABOVE, row.line_end):
+    for index in own:
         if index in elsewhere:
             continue
         here = 0.0
@@ -197,21 +230,35 @@ def _valued(
             here += worth[number] * min(1.0, match)
         if here > most and hits.lines[index] >= row.line_start:
             focus, most = hits.lines[index], here
-    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * max(1, own_lines) / USUAL_LINES)
-    total = 0.0
-    for number, count in counts.items():
-        total += worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count))
     in_name = wanted.numbers_of(row.name)
+    if not counts:
+        return nothing
+    is_weak = len(worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
+    total = _counted(counts, max(1, own_lines), worth)
     if in_name:
         share = min(1.0, len(in_name) / max(1, len(split_identifier(row.name))))
         total += NAMED * share * sum(worth[number] * match for number, match in in_name.items())
     for number, match in wanted.numbers_of(row.qualified_name.removesuffix(row.name)).items():
         if number not in in_name:
             total += IN_SCOPE * worth[number] * match
-    if total <= 0.0:
-        return ValuedDefinition(row, 0.0, focus)
     value = (total / sum(worth) + FOUND_BEFORE * _found_before(row, places)) * _KIND_FACTOR[row.kind]
-    return ValuedDefinition(row, value if n_lines <= MAX_SHOWN_LINES else value * LONG, focus)
+    return ValuedDefinition(row, value if n_lines <= MAX_SHOWN_LINES else value * LONG, focus, is_weak)
+
+
+def _text_value(own: range, hits: _FileHits, wanted: WantedWords) -> float:
+    counts: dict[int, float] = {}
+    for index in own:
+        for number, match in hits.words[index].items():
+            counts[number] = counts.get(number, 0.0) + match
+    return _counted(counts, len(own), wanted.worth) / (sum(wanted.worth) or 1.0)
+
+
+def _counted(counts: Mapping[int, float], n_lines: int, worth: Sequence[float]) -> float:
+    """Returns the worth of the words in so many lines, as BM25 saturates it."""
+    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
+    return sum(
+        worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()
+    )
 
 
 def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
@@ -224,19 +271,20 @@ def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
     return most
 
 
-def _first_place(snapshot: Snapshot, place: RankedPlace, found: Sequence[ValuedDefinition], score: float) -> RankedPlace:
+def _first_place(
+    snapshot: Snapshot, place: RankedPlace, found: Sequence[ValuedDefinition], plain: float, score: float
+) -> RankedPlace:
     """Returns the first place of a file: a function that the question names, else the best definition."""
     place = msgspec.structs.replace(place, score=score)
     if not found:
         return place
     named = place.symbol if place.signals.exact or place.signals.qualified else None
-    is_named = named is not None and named.kind not in _CONTAINERS
-    others = [each for each in found if named is None or each.span.id != named.id] if is_named else found[1:]
-    least = 0.0 if is_named else LEAST_ALSO * found[0].value
-    also = [each.span.id for each in others[:MAX_ALSO] if each.value >= least]
+    is_kept = found[0].is_weak or plain > found[0].value or (named is not None and named.kind not in _CONTAINERS)
+    others = [each for each in found if place.symbol is None or each.span.id != place.symbol.id] if is_kept else found[1:]
+    also = [each.span.id for each in others[:MAX_ALSO] if is_kept or each.value >= LEAST_ALSO * found[0].value]
     rows = snapshot.facts.symbols_by_id([found[0].span.id, *also])
     place = msgspec.structs.replace(place, also=tuple(rows[row_id] for row_id in also))
-    return place if is_named else as_symbol(place, rows[found[0].span.id], found[0].focus)
+    return place if is_kept else as_symbol(place, rows[found[0].span.id], found[0].focus)
 
 
 def _is_same(place: RankedPlace, row: DefinitionSpan) -> bool:

@@ -189,7 +189,7 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
-    "natural_language": Weights(best=0.75),
+    "natural_language": Weights(best=0.5),
     "symbol": Weights(exact=3.0, qualified=3.0),
     "path": Weights(path=3.0, stem=2.0),
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),

@@ -4,7 +4,7 @@ explains why a file has its rank or is not found.
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -95,7 +95,7 @@ def find(
     unknown = unknown_words(snapshot, query)
     if unknown:
         ranked = []
-    if kinds is None and weights.best:
+    if kinds is None and weights.best and not is_partial:
         ranked = with_best_definitions(snapshot, ranked, found.wanted, weights.best, max(COMPARED_FILES, page), is_expired)
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
@@ -139,7 +139,7 @@ def find(
         seen.add(key)
         shown.append(Hit(place=place))
     return Hits(
-        shown=tuple(shown),
+        shown=tuple(_each_once(shown)),
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
@@ -150,6 +150,17 @@ def find(
         ),
         is_partial=is_partial,
     )
+
+
+def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:
+    """Yields the hits without the definitions beside them that are hits of their own."""
+    hits = {(hit.place.file.id, hit.place.line_start) for hit in shown}
+    for hit in shown:
+        also = tuple(row for row in hit.place.also if (row.file_id, row.line_start) not in hits)
+        if len(also) == len(hit.place.also):
+            yield hit
+        else:
+            yield msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, also=also))
 
 
 def _of_words(

@@ -16,7 +16,7 @@ from codecompass import identity
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
-from codecompass.protocol.replies import Result, SymbolReference
+from codecompass.protocol.replies import FurtherDefinition, Result, SymbolReference
 from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
@@ -156,6 +156,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         content=content,
         start_line=place.line_start if content else 0,
         end_line=place.line_end if content else 0,
+        also=_further(place) if not is_brief else (),
     )
 
 
@@ -177,6 +178,13 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         signature=row.signature if row and not is_brief else "",
         result_type="symbol" if row else place.type,
         excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
+        also=_further(place) if not is_brief else (),
+    )
+
+
+def _further(place: RankedPlace) -> tuple[FurtherDefinition, ...]:
+    return tuple(
+        FurtherDefinition(kind=row.kind, name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also
     )
 
 

@@ -161,7 +161,8 @@ def test_the_best_hits_come_first_then_the_signatures_of_what_they_need_then_the
 def test_the_best_hit_has_room_before_what_it_needs(index_of, state):
     calls = "".join(f"    total_{number} = reconcile_{number}(account)\n" for number in range(30))
     parts = "".join(f"def reconcile_{number}(account):\n    return account\n\n\n" for number in range(30))
-    snapshot = index_of({"a.py": f"def settle_accounts(account):\n{calls}", "b.py": parts, "c.py": f"from b import *\n\n{calls}"})
+    parts = parts.replace("account", "entry")
+    snapshot = index_of({"a.py": f"from b import *\n\n\ndef settle_accounts(account):\n{calls}", "b.py": parts})
     whole = get_code_context(snapshot, GetCodeContext(query="settle accounts", strategy="depth"), state)
     first = estimate_tokens(encode(whole.context_items[0]))
 

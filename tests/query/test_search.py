@@ -238,7 +238,7 @@ def test_a_signal_that_is_off_does_not_rank(shop, state):
         settings = QueryOptions(without_signals=frozenset(without))
         return [result.path for result in search_code(shop, SearchCode(query="rate limiter client"), state, settings).results]
 
-    usual, without_roles = paths(), paths("role")
+    usual, without_roles = paths(), paths("role", "best")
 
     assert usual.index("docs/limits.md") > usual.index("shop/limits.py")
     assert without_roles.index("docs/limits.md") < without_roles.index("shop/limits.py")

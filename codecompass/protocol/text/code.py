@@ -271,6 +271,13 @@ def _hit(result: Result) -> Iterator[str]:
     elif not excerpt.lines and result.result_type != "file":
         yield span(result.line_start, result.line_end)
     yield from _numbered(excerpt)
+    if result.also:
+        yield further_line(result)
+
+
+def further_line(result: Result) -> str:
+    """Returns the line that names further definitions of a hit's file: `also name:line, name:line`."""
+    return "also " + ", ".join(f"{one_line(each.name)}:{each.line_start}" for each in result.also)
 
 
 def _name(result: Result, *, signature: str) -> Name:
