@@ -6,7 +6,7 @@ a type. What a file's best definition is worth also counts for the file's place 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -18,6 +18,7 @@ from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.enclosing_definitions import as_symbol
 from codecompass.query.query_words import WantedWords
+from codecompass.query.retrieval import Candidates
 from codecompass.query.search_hits import RankedPlace
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import DefinitionSpan, IndexedFile
@@ -28,8 +29,8 @@ MAX_ALSO: Final = 3
 LEAST_ALSO: Final = 0.25
 """What a definition that is named beside another must be worth, as a share of the other."""
 
-MAX_FILE_CHARACTERS: Final = 200_000
-"""Of a longer file the beginning is read."""
+MAX_CHUNKS: Final = 16
+"""Chunks of a file that are read, those with most of the question."""
 
 LINES_ABOVE: Final = 2
 """Lines above a definition that count as its own, the end of its comment, where they belong to no other definition."""
@@ -108,7 +109,7 @@ class _FileHits(Struct, frozen=True):
 def with_best_definitions(
     snapshot: Snapshot,
     ranked: Sequence[RankedPlace],
-    wanted: WantedWords,
+    found: Candidates,
     weight: float,
     n_files: int,
     is_expired: Callable[[], bool],
@@ -122,23 +123,24 @@ def with_best_definitions(
     for place in ranked:
         by_file.setdefault(place.file.id, []).append(place)
     chosen = list(by_file)[:n_files]
+    chunks = _chunks_to_read(found, chosen)
     valued: dict[int, list[ValuedDefinition]] = {}
     plain: dict[int, float] = {}
     for file_id in chosen:
         if is_expired():
             return list(ranked)
-        valued[file_id], plain[file_id] = best_definitions(snapshot, by_file[file_id], wanted)
-    most = max([found[0].value for found in valued.values() if found] + list(plain.values()), default=0.0)
+        valued[file_id], plain[file_id] = best_definitions(snapshot, by_file[file_id], chunks.get(file_id, ()), found.wanted)
+    most = max([best[0].value for best in valued.values() if best] + list(plain.values()), default=0.0)
     if most <= 0.0:
         return list(ranked)
     first: list[RankedPlace] = []
     further: list[RankedPlace] = []
     for file_id in chosen:
-        places, found = by_file[file_id], valued[file_id]
-        share = (found[0].value if found else plain[file_id]) / most
+        places, best = by_file[file_id], valued[file_id]
+        share = (best[0].value if best else plain[file_id]) / most
         score = places[0].score * (1.0 + weight * share) / (1.0 + weight)
-        first.append(_first_place(snapshot, places[0], found, plain[file_id], score))
-        further += [place for place in places[1:] if not found or not _is_same(place, found[0].span)]
+        first.append(_first_place(snapshot, places[0], best, plain[file_id], score))
+        further += [place for place in places[1:] if not best or not _is_same(place, best[0].span)]
     first.sort(key=lambda place: -place.score)
     lowest = first[-1].score
     others = further + [place for file_id in list(by_file)[n_files:] for place in by_file[file_id]]
@@ -148,15 +150,27 @@ def with_best_definitions(
     return first + [msgspec.structs.replace(place, score=place.score * scale) for place in others]
 
 
+def _chunks_to_read(found: Candidates, file_ids: Collection[int]) -> dict[int, list[int]]:
+    """Returns the first lines of the chunks of files that have most of the query."""
+    shares: dict[int, dict[int, float]] = {file_id: {} for file_id in file_ids}
+    for candidate in found.files:
+        if candidate.file.id in shares:
+            shares[candidate.file.id] = {chunk.line_start: 0.0 for chunk in candidate.chunks}
+    for (file_id, line_start), share in found.coverage.items():
+        if file_id in shares:
+            shares[file_id][line_start] = share
+    return {file_id: sorted(by_line, key=lambda line: -by_line[line])[:MAX_CHUNKS] for file_id, by_line in shares.items()}
+
+
 def best_definitions(
-    snapshot: Snapshot, places: Sequence[RankedPlace], wanted: WantedWords
+    snapshot: Snapshot, places: Sequence[RankedPlace], chunks: Collection[int], wanted: WantedWords
 ) -> tuple[list[ValuedDefinition], float]:
     """Returns the definitions of a file that have words of the query, best first, and what its best place is worth as text.
 
-    `places` are those of the file, ranked.
+    `places` are those of the file, ranked; `chunks` the first lines of those that are read.
     """
     file = places[0].file
-    hits = _hits(snapshot, file, wanted)
+    hits = _hits(snapshot, file, chunks, wanted)
     plain = TEXT_FACTOR * _text_value(hits.within(places[0].line_start, places[0].line_end), hits, wanted)
     spans = [span for span in snapshot.facts.spans_in_file(file.id) if span.kind in _KIND_FACTOR]
     inside: dict[int, list[DefinitionSpan]] = {}
@@ -184,13 +198,9 @@ def _first_lines(spans: Sequence[DefinitionSpan]) -> Iterator[int]:
         previous = span.line_start
 
 
-def _hits(snapshot: Snapshot, file: IndexedFile, wanted: WantedWords) -> _FileHits:
+def _hits(snapshot: Snapshot, file: IndexedFile, chunks: Collection[int], wanted: WantedWords) -> _FileHits:
     by_line: dict[int, dict[int, float]] = {}
-    n_characters = 0
-    for chunk in snapshot.text.file_chunks(file.id, 1, max(1, file.line_count)):
-        n_characters += len(chunk.text)
-        if n_characters > MAX_FILE_CHARACTERS:
-            break
+    for chunk in snapshot.text.chunks_at(file.id, chunks):
         starts = [0, *accumulate(len(line) + 1 for line in chunk.text.split("\n"))]
         for at, matches in wanted.places_in(chunk.text):
             words = by_line.setdefault(chunk.line_start + bisect_right(starts, at) - 1, {})

@@ -96,7 +96,7 @@ def find(
     if unknown:
         ranked = []
     if kinds is None and weights.best and not is_partial:
-        ranked = with_best_definitions(snapshot, ranked, found.wanted, weights.best, max(COMPARED_FILES, page), is_expired)
+        ranked = with_best_definitions(snapshot, ranked, found, weights.best, max(COMPARED_FILES, page), is_expired)
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
         pointed = named_definitions(snapshot, query, intent, ranked, where)

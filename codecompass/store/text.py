@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -181,6 +181,15 @@ class TextReader:
         for key, address in sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0)):
             hit = unpack_chunk_key(key, 0.0)
             if hit.line_start <= line_end and hit.line_end >= line_start:
+                chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
+        return tuple(chunks)
+
+    def chunks_at(self, file_id: int, line_starts: Collection[int]) -> tuple[Chunk, ...]:
+        """Returns the chunks of a file that begin at some lines, in order."""
+        chunks = []
+        for key, address in sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0)):
+            hit = unpack_chunk_key(key, 0.0)
+            if hit.line_start in line_starts:
                 chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
         return tuple(chunks)
 
