@@ -58,7 +58,6 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class FurtherDefinition(Struct, frozen=True, kw_only=True):
     """A definition that is named beside a hit in the same file."""
 
-    kind: str
     name: str
     line_start: int
     line_end: int

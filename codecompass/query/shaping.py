@@ -32,6 +32,9 @@ MAX_RELATED: Final = 5
 RELATED_LOOKUPS: Final = 12
 LINES_ABOVE_FOCUS: Final = 3
 
+HIT_BYTES: Final = 500
+"""Of a hit at the level `signature`. What is beside it is left out where it has no room."""
+
 LATER_RESULT_BYTES: Final = 600
 """Reserved for each further result after one with a body: what most results take without a body."""
 
@@ -125,7 +128,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
     shows_body = level == "body" and not wanted.compact
     body = body_of(snapshot, place, with_docs=wanted.with_docs) if shows_body else NO_BODY
     content = _content(snapshot, place) if (shows_text or shows_body) and wanted.with_content else ""
-    return Result(
+    result = Result(
         path=place.file.path,
         line_start=place.line_start,
         line_end=place.line_end,
@@ -156,8 +159,8 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         content=content,
         start_line=place.line_start if content else 0,
         end_line=place.line_end if content else 0,
-        also=_further(place) if not is_brief else (),
     )
+    return _with_further(result, place, HIT_BYTES if level == "signature" else wanted.max_bytes) if is_described else result
 
 
 def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
@@ -178,14 +181,23 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         signature=row.signature if row and not is_brief else "",
         result_type="symbol" if row else place.type,
         excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
-        also=_further(place) if not is_brief else (),
+        also=()
+        if is_brief
+        else tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also),
     )
 
 
-def _further(place: RankedPlace) -> tuple[FurtherDefinition, ...]:
-    return tuple(
-        FurtherDefinition(kind=row.kind, name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also
-    )
+def _with_further(result: Result, place: RankedPlace, most_bytes: int) -> Result:
+    """Returns a result with as many of the definitions beside it as it has room for."""
+    also: list[FurtherDefinition] = []
+    size = encoded_size(result) + len(',"also":[]')
+    for row in place.also:
+        further = FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end)
+        size += encoded_size(further) + 1
+        if size > most_bytes:
+            break
+        also.append(further)
+    return msgspec.structs.replace(result, also=tuple(also)) if also else result
 
 
 def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
