@@ -6,6 +6,7 @@ from typing import Final, get_args
 
 from msgspec import Struct
 
+from codecompass.amounts import count
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import Usage
@@ -165,6 +166,9 @@ def get_call_graph(
         for caller, callee, step in graph.edges
     )
     warnings = (f"only {len(nodes) - 1} symbols are shown; raise limit, or ask for one of them",) * graph.is_cut
+    found = graph.found.get(root.id)
+    if len(nodes) == 1 and found is not None and not graph.is_cut:
+        warnings = _none(found)
     return CallGraphReply(
         direction=request.direction,
         nodes=nodes,
@@ -172,6 +176,14 @@ def get_call_graph(
         impact=impact,
         metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=graph.is_cut),
     )
+
+
+def _none(found: FoundUses) -> tuple[str, ...]:
+    """What was looked at where nobody calls a symbol; nothing where its name is used nowhere."""
+    possible = sum(use.confidence == "possible" for use in found.uses)
+    parts = [f"{count(found.n_elsewhere, 'use')} of the name bind elsewhere"] * bool(found.n_elsewhere)
+    parts += [f"{possible} fit several definitions (find_references lists them with confidence possible)"] * bool(possible)
+    return (f"0 callers; {', '.join(parts)}",) if parts else ()
 
 
 def _impact(graph: _Graph, root: SymbolRow) -> Impact:

@@ -249,3 +249,20 @@ def test_subtypes_are_found_in_every_language_with_types(case, index_of, state):
     reply = get_symbol_hierarchy(index_of(files), GetSymbolHierarchy(symbol_name=name, relation="subtypes"), state)
 
     assert [symbol.name for symbol in reply.symbols][1:] == expected
+
+
+def test_no_callers_says_what_was_looked_at(index_of, state):
+    files = {
+        "a.py": "class A:\n    def run(self):\n        return 1\n",
+        "b.py": "class B:\n    def run(self):\n        return 2\n\n\ndef use(it):\n    return B().run() + it.run()\n",
+        "c.py": "def alone():\n    return 1\n",
+    }
+
+    def warnings(name):
+        return get_call_graph(index_of(files), GetCallGraph(symbol_name=name), state).metadata.warnings
+
+    assert warnings("A.run") == (
+        "0 callers; 1 use of the name bind elsewhere, 1 fit several definitions "
+        "(find_references lists them with confidence possible)",
+    )
+    assert warnings("alone") == ()
