@@ -55,7 +55,7 @@ LONG: Final = 0.3
 """Factor for definitions of more than MAX_SHOWN_LINES."""
 
 TEXT_FACTOR: Final = 0.7
-"""Factor for the best place of a file without definitions."""
+"""Factor for the best place of a file, read as text, where it is compared with definitions."""
 
 FEW_WORDS: Final = 3
 """From so many words in a question on, a definition that has only one of them is not the place of a hit."""
@@ -79,6 +79,8 @@ _KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "module": 0.4,
     "impl": 0.3,
 }
+"""Factors for what a question in words is answered with; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
+
 _CONTAINERS: Final = CLASS_LIKE | {"module"}
 _VALUES: Final = frozenset({"const", "var"})
 

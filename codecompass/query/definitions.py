@@ -91,6 +91,7 @@ def entity(row: SymbolRow) -> tuple[str, str]:
 
 
 def last_part(spec: str, language: str) -> str:
+    """Returns the last name in what an import names, '' for none; in Go the one before a version."""
     parts = [part for part in SEPARATORS.split(spec.replace("\\", "/")) if part]
     if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
         return parts[-2]
@@ -98,10 +99,12 @@ def last_part(spec: str, language: str) -> str:
 
 
 def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Returns the rows once each, in their order."""
     return list({row.id: row for row in rows}.values())
 
 
 def crate(path: str) -> str:
+    """Returns the directory of the crate of Rust that a file belongs to."""
     return path.partition("/src/")[0]
 
 

@@ -195,8 +195,12 @@ class WantedWords:
         self._total = sum(self._worth) or 1.0
         self._exact = {word: index for index, word in enumerate(self._words)}
         self._starts = {word[:_SHORTEST_STEM] for word in self._words}
-        # Whatever matches a word shares its stem, or four letters with it.
-        self._beginnings = {word[: min(_MIN_PREFIX, len(stem(word)))] for word in self._words}
+        # Whatever matches a word shares its stem, or four letters with it. In one order, so that sums come out the same; and
+        # none begins with another, so that no place is found twice.
+        beginnings = sorted({word[: min(_MIN_PREFIX, len(stem(word)))] for word in self._words})
+        self._beginnings = tuple(
+            each for each in beginnings if not any(each != other and each.startswith(other) for other in beginnings)
+        )
         self._stems: dict[str, list[int]] = {}
         for index, word in enumerate(self._words):
             self._stems.setdefault(stem(word), []).append(index)
@@ -242,8 +246,8 @@ class WantedWords:
         return self._recall(best)
 
     def places_in(self, text: str) -> Iterator[tuple[int, tuple[tuple[int, float], ...]]]:
-        """Gives where words of the query are in a text, those inside identifiers included, in no order: the index of a
-        character, and each word by its number with how well it matches (SAME_START .. SAME_WORD)."""
+        """Gives where words of the query are in a text, those inside identifiers included, each once and in no order: the index
+        of a character, and each word by its number with how well it matches (SAME_START .. SAME_WORD)."""
         lower = text.lower()
         if len(lower) != len(text):  # a few letters have lower-case forms of two characters
             lower = "".join(letter.lower()[:1] for letter in text)

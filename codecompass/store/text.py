@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -177,21 +177,16 @@ class TextReader:
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
         """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
-        chunks = []
-        for key, address in sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0)):
-            hit = unpack_chunk_key(key, 0.0)
-            if hit.line_start <= line_end and hit.line_end >= line_start:
-                chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
-        return tuple(chunks)
+        return self._chunks(file_id, lambda hit: hit.line_start <= line_end and hit.line_end >= line_start)
 
     def chunks_at(self, file_id: int, line_starts: Collection[int]) -> tuple[Chunk, ...]:
         """Returns the chunks of a file that begin at some lines, in order."""
-        chunks = []
-        for key, address in sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0)):
-            hit = unpack_chunk_key(key, 0.0)
-            if hit.line_start in line_starts:
-                chunks.append(Chunk(hit.line_start, hit.line_end, self._body(address)))
-        return tuple(chunks)
+        return self._chunks(file_id, lambda hit: hit.line_start in line_starts)
+
+    def _chunks(self, file_id: int, is_wanted: Callable[[ChunkHit], bool]) -> tuple[Chunk, ...]:
+        found = sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0))
+        hits = ((unpack_chunk_key(key, 0.0), address) for key, address in found)
+        return tuple(Chunk(hit.line_start, hit.line_end, self._body(address)) for hit, address in hits if is_wanted(hit))
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""

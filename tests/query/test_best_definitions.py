@@ -115,3 +115,9 @@ def test_words_are_found_where_they_begin_in_a_text(text, found):
     wanted = WantedWords({"retry": 1.0, "delay": 1.0})
 
     assert sorted(at for at, _ in wanted.places_in(text)) == found
+
+
+def test_a_word_that_begins_with_another_is_found_once():
+    wanted = WantedWords({"use": 1.0, "user": 1.0})
+
+    assert [at for at, _ in wanted.places_in("the user")] == [4]
