@@ -23,6 +23,7 @@ Transport = Literal["stdio", "http"]
 AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
+EmbeddingApi = Literal["openai", "ollama"]
 
 MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
@@ -210,12 +211,80 @@ class LogSettings(Struct, frozen=True, kw_only=True):
     format: Annotated[LogFormat, Meta(description="auto is text on a terminal, else JSON lines.")] = "auto"
 
 
+class SemanticSettings(Struct, frozen=True, kw_only=True):
+    """Search by meaning: which server makes vectors of your code, and how much is sent there. Off while `endpoint` is empty."""
+
+    endpoint: Annotated[
+        Text,
+        Meta(
+            description="http(s):// URL of a server that makes embeddings; text of your files and questions are sent there. "
+            "Empty sends nothing."
+        ),
+    ] = ""
+    api: Annotated[EmbeddingApi, Meta(description="Its interface: openai is POST /v1/embeddings, ollama POST /api/embed.")] = (
+        "openai"
+    )
+    model: Annotated[str, Meta(max_length=200, description="Name of the model, as the server knows it.")] = ""
+    dimensions: Annotated[
+        int,
+        Meta(ge=0, le=8_192, description="Length of the model's vectors; needed with an endpoint.", extra={"unit": "numbers"}),
+    ] = 0
+    request_dimensions: Annotated[
+        bool, Meta(description="Ask for vectors of that length, for models that can shorten theirs.")
+    ] = False
+    api_key_env: Annotated[
+        str,
+        Meta(max_length=200, description="Name of the environment variable that holds the key; a key is in no file."),
+    ] = ""
+    allow_plain_http: Annotated[
+        bool, Meta(description="Send to other machines over http:// too, where everybody on the way can read it.")
+    ] = False
+    document_prefix: Annotated[
+        str, Meta(max_length=500, description="Put before each text, where the model wants that (search_document: ).")
+    ] = ""
+    question_prefix: Annotated[
+        str, Meta(max_length=500, description="Put before each question, where the model wants that (search_query: ).")
+    ] = ""
+    question_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=10,
+            le=10_000,
+            description="How long a question waits for its vector before it is answered by its words alone.",
+            extra={"unit": "ms"},
+        ),
+    ] = 300
+    timeout_ms: Annotated[
+        int, Meta(ge=100, le=600_000, description="How long the vectors of one batch may take.", extra={"unit": "ms"})
+    ] = 30_000
+    batch_size: Annotated[int, Meta(ge=1, le=256, description="Texts of one request.", extra={"unit": "texts"})] = 32
+    requests_per_second: Annotated[
+        int, Meta(ge=1, le=1_000, description="Requests for texts, over all projects.", extra={"unit": "requests"})
+    ] = 5
+    max_texts: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=200_000,
+            description="Texts of one project that have vectors, product code first; the others are found by their words.",
+            extra={"unit": "texts"},
+        ),
+    ] = 20_000
+    max_text_characters: Annotated[
+        int, Meta(ge=100, le=20_000, description="Longer texts are cut.", extra={"unit": "characters"})
+    ] = 2_000
+    min_similarity: Annotated[
+        float, Meta(ge=0.0, le=1.0, description="Cosine below which a text is no answer; what is usual depends on the model.")
+    ] = 0.2
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
     index: IndexSettings = IndexSettings()
     query: QuerySettings = QuerySettings()
     server: ServerSettings = ServerSettings()
+    semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
     log: LogSettings = LogSettings()
 

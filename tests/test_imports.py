@@ -6,15 +6,21 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "codecompass"
 
-ORDER = ("base", "protocol", "languages", "imports", "scan", "worker", "store", "query", "actors", "projects", "transport", "cli")
+ORDER = (
+    *("base", "protocol", "languages", "imports", "scan", "worker", "store", "semantic", "query"),
+    *("actors", "projects", "transport", "cli"),
+)
 """The parts from the lowest to the highest: each may import those before it. `base` is the modules directly in the package."""
 
 THIRD_PARTY = {
     "tantivy": {"store"},
     "sqlite3": {"store"},
+    "apsw": {"store"},
+    "sqlite_vec": {"store"},
+    "httpx2": {"semantic"},
     "tree_sitter": {"languages", "worker"},
     "tree_sitter_language_pack": {"languages", "worker"},
-    "trio": {"actors", "projects", "transport", "cli"},
+    "trio": {"semantic", "actors", "projects", "transport", "cli"},
     "asyncclick": {"cli"},
 }
 """Who may import a library. cli/doctor looks at grammars through the worker's own loader."""

@@ -4,7 +4,7 @@ an answer that is not fresh with the files that have changed.
 
 import time
 from collections.abc import Callable, Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from msgspec import Struct
@@ -21,6 +21,7 @@ from codecompass.protocol.metadata import AnswerState, FreshnessStatus, Indexing
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
+from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, index_status, jobs_state
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import AnswerForm, Settings
@@ -30,6 +31,9 @@ from codecompass.store.job_log import JobLog
 from codecompass.store.registry import Project, Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.vector_upkeep import VectorUpkeep
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
@@ -78,7 +82,9 @@ class IndexAnswers:
         settings: Settings,
         form: AnswerForm,
         limiter: trio.CapacityLimiter,
+        vectors: "VectorUpkeep | None" = None,
     ) -> None:
+        self._vectors = vectors
         self._project = project
         self._index = index
         self._comparison = comparison
@@ -102,7 +108,12 @@ class IndexAnswers:
         compared = None
         if view.freshness != "fresh" and _needs_comparison(view):
             compared = await self._comparison.compare()
-        return await trio.to_thread.run_sync(panics_as_errors(self._answer), asked, view, compared, limiter=self._limiter)
+        options = self._query_settings
+        if self._vectors is not None and not asked.is_internal:
+            options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
+        return await trio.to_thread.run_sync(
+            panics_as_errors(self._answer), asked, view, compared, options, limiter=self._limiter
+        )
 
     async def _answer_status(self, asked: Query, view: View) -> Reply:
         jobs = await self._registry.run(_jobs_of, self._project.project_id)
@@ -126,7 +137,7 @@ class IndexAnswers:
 
     # in threads
 
-    def _answer(self, asked: Query, view: View, compared: Comparison | None) -> Reply:
+    def _answer(self, asked: Query, view: View, compared: Comparison | None, options: QueryOptions) -> Reply:
         with self._index.snapshot() as snapshot:
             require_ref(asked.request.ref, snapshot.meta.ref)
             state = self._state(asked, view, snapshot.meta.ref)
@@ -137,7 +148,7 @@ class IndexAnswers:
                     state = _with_warning(state, view.refusal)
             # Begins here: the time that waiting and comparing took is not counted against the search.
             is_expired = _deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
-            reply = query(snapshot, asked.request, state, self._query_settings, is_expired)
+            reply = query(snapshot, asked.request, state, options, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 
     def _status(self, asked: Query, view: View, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:
@@ -155,7 +166,8 @@ class IndexAnswers:
                 state, _changed = _with_changes(snapshot, state, replace(view, policy="balanced"), compared)
                 if state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
-            return index_status(snapshot, asked.request, state, jobs, **versions)
+            reply = index_status(snapshot, asked.request, state, jobs, **versions)
+            return reply if self._vectors is None else replace(reply, semantic=self._vectors.report(snapshot))
 
     def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
         return AnswerState(

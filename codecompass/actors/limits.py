@@ -25,6 +25,8 @@ class Limits:
         self.queries = trio.CapacityLimiter(QUERY_THREADS)
         self.writers = trio.CapacityLimiter(WRITERS)
         self.checks = trio.CapacityLimiter(CHECK_THREADS)
+        self.vectors = trio.CapacityLimiter(1)
+        """Reading texts and writing their vectors, which nothing waits for."""
         self.registry = trio.CapacityLimiter(1)
         """One connection, one thread at a time."""
         self.blocking = BlockingCalls()

@@ -43,7 +43,8 @@ class Query(Struct, frozen=True, kw_only=True):
 
     `warnings` and `hint` come from decoding and routing and go into the answer's metadata. `names_project` says that the
     caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
-    that the question has to wait for, if there is one; it must not wait.
+    that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
+    work done: nothing of it leaves the machine.
     """
 
     request: QueryRequest
@@ -51,6 +52,7 @@ class Query(Struct, frozen=True, kw_only=True):
     hint: str = ""
     names_project: bool = False
     tell_job: Callable[[JobView], None] | None = None
+    is_internal: bool = False
 
 
 class StartJob(Struct, frozen=True, kw_only=True):

@@ -83,6 +83,8 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     """When it was last asked."""
     is_watched: bool = False
     """A watcher proves what has changed."""
+    semantic: str = ""
+    """Search by meaning: waiting (for an index), working, ready, or why vectors could not be made; empty where it is off."""
     is_working: bool = False
     """A job runs, even one that `active_job` does not show."""
 

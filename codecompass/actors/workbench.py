@@ -43,6 +43,8 @@ from codecompass.store.registry import Project
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
+    from codecompass.actors.semantic_lane import SemanticLane
+    from codecompass.actors.vector_upkeep import VectorUpkeep
     from codecompass.actors.watching.watcher import TreeWatcher
 
 T = TypeVar("T")
@@ -85,6 +87,9 @@ class Workbench(Protocol):
     async def record_running(self, job: JobState) -> None: ...
     async def record_progress(self, job: JobState) -> None: ...
     async def record_end(self, job: JobState) -> None: ...
+    @property
+    def makes_vectors(self) -> bool: ...
+    async def make_vectors(self) -> bool: ...
     async def close(self) -> None: ...
 
 
@@ -103,9 +108,10 @@ class IndexWorkbench:
         registry: AsyncRegistry,
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
+        lane: "SemanticLane | None" = None,
     ) -> None:
         """`settings` are the project's, `load_settings` reads them again before each job that scans the whole tree.
-        `answers` is the form for which replies are made."""
+        `answers` is the form for which replies are made, `lane` None where search by meaning is off."""
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
@@ -115,7 +121,10 @@ class IndexWorkbench:
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
-        self._answers = IndexAnswers(project, self._index, self._comparison, registry, settings, answers, limiter=limits.queries)
+        self._vectors = None if lane is None else self._vector_upkeep(lane)
+        self._answers = IndexAnswers(
+            project, self._index, self._comparison, registry, settings, answers, limiter=limits.queries, vectors=self._vectors
+        )
 
     async def inspect_index(self) -> IndexOnDisk:
         """Returns what the index says of itself. Opens it, so that the first question finds it warm."""
@@ -215,6 +224,21 @@ class IndexWorkbench:
         """Records how it ended."""
         assert job.status in ("published", "failed", "cancelled")
         await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether search by meaning is on."""
+        return self._vectors is not None
+
+    async def make_vectors(self) -> bool:
+        """Makes what vectors the newest generation lacks; see `VectorUpkeep.run`. Only where `makes_vectors`."""
+        assert self._vectors is not None
+        return await self._vectors.run()
+
+    def _vector_upkeep(self, lane: "SemanticLane") -> "VectorUpkeep":
+        from codecompass.actors.vector_upkeep import VectorUpkeep  # only where search by meaning is on
+
+        return VectorUpkeep(lane, self._layout, self._index, self._limits)
 
     async def close(self) -> None:
         """Closes what is open."""

@@ -43,6 +43,12 @@ EXIT_SECONDS: Final = 2.0
 ATTEMPTS: Final = 3
 """Workers that die at one file before the file is taken for the cause."""
 
+OUTSIDE_SIGNALS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""What somebody else ends a process with; a crash and the limits that a worker sets itself end it by other signals."""
+
+OUTSIDE_ATTEMPTS: Final = 10
+"""Workers that are killed from outside at one file before that counts: the system's out-of-memory killer may have a reason."""
+
 FRUITLESS_DEATHS: Final = 20
 """When this many workers in a row end without a single answer, the installation is broken, not the files."""
 
@@ -66,6 +72,7 @@ class _Death(Struct, frozen=True):
     was_parsing: bool
     was_limit: bool
     was_silent: bool
+    was_outside: bool
 
 
 class _Worker:
@@ -172,12 +179,14 @@ class WorkerPool:
         """Returns the answers for every file of `batch`; waits for a free worker.
 
         A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
-        that ends otherwise (a crash of a grammar, but also the system's out-of-memory killer) may be no fault of the
-        file: it is tried ATTEMPTS times before it is reported so, or in `killed_reading` where even reading it ends the
-        worker. Cancelling kills the worker.
+        that ends otherwise (a crash of a grammar) may be no fault of the file: it is tried ATTEMPTS times before it is
+        reported so, or in `killed_reading` where even reading it ends the worker. One that is killed from outside is
+        tried OUTSIDE_ATTEMPTS times, and no file is given up because it could not be read so often: an index without it
+        would call itself complete. Cancelling kills the worker.
 
         Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, InternalError where workers end
-        on every batch, so that a broken installation fails instead of making an index without files.
+        on every batch or are killed at every reading of one file, so that the job fails instead of making an index without
+        files.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
@@ -191,7 +200,7 @@ class WorkerPool:
                     break
                 n_deaths = n_deaths + 1 if death.path == suspect else 1
                 suspect = death.path
-                is_last = n_deaths >= ATTEMPTS
+                is_last = n_deaths >= (OUTSIDE_ATTEMPTS if death.was_outside else ATTEMPTS)
                 rest = tasks[[task.path for task in tasks].index(suspect) :]
                 if death.was_parsing and (is_last or death.was_limit):
                     killed_parsing.append(death.path)
@@ -200,6 +209,11 @@ class WorkerPool:
                     answers.pop()
                 elif n_deaths > 1 and death.was_silent:
                     raise unresponsive(death.path)
+                elif is_last and death.was_outside:
+                    raise InternalError(
+                        f"worker processes are killed from outside ({n_deaths} in a row at {death.path}): "
+                        "the system may be short of memory. Free some, then try again."
+                    )
                 elif is_last:
                     killed_reading.append(death.path)
                     rest = rest[1:]
@@ -244,7 +258,8 @@ class WorkerPool:
         path = batch.tasks[n_done].path if parsing is None else parsing
         was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
         self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)
-        return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent)
+        was_outside = not was_silent and -(worker.process.returncode or 0) in OUTSIDE_SIGNALS
+        return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent, was_outside=was_outside)
 
     async def _living(self) -> _Worker:
         """Returns a living worker, an idle one or a new one. A worker that ended while idle is no file's fault."""

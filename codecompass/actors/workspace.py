@@ -13,12 +13,13 @@ The actor is made of parts. Each knows those below it alone; each piece of state
     freshness.py     no state: lets changes land before an answer, and by themselves
     job_runner.py    the job that runs and the one that waits (one each: job_run.py), the last one, the pause after a failure
     tracking.py      the log of changes and the watcher
+    embedding.py     whether vectors are being made, where search by meaning is on
     known_index.py   what is known of the index on disk
     workbench.py     no state of the workspace: threads, disk, worker processes
 """
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import structlog
 import trio
@@ -38,6 +39,9 @@ from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.protocol.requests import FreshnessPolicy
 from codecompass.store.registry import Project
 from codecompass.units import MINUTES
+
+if TYPE_CHECKING:
+    from codecompass.actors.embedding import Embedding
 
 CRASH_RETRY_MS = 1000
 """The wait that is recommended when a question was lost in a crash: a restart takes a twentieth of it."""
@@ -104,6 +108,7 @@ class _WorkspaceActor:
             remember=context.remember,
             announce=self._announce,
         )
+        self._embedding = _embedding(bench, self._index, self._announce) if bench.makes_vectors else None
         self._freshness = Freshness(self._changes, self._jobs)
         self._questions = Questions(
             bench,
@@ -121,6 +126,8 @@ class _WorkspaceActor:
         """Serves the mailbox until it is closed, then waits until everything that was taken is answered."""
         self._nursery.start_soon(self._open)
         self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
+        if self._embedding is not None:
+            self._nursery.start_soon(self._embedding.keep_up)
         await self._loop()
         while self._in_flight:
             await self._answered.wait()
@@ -154,7 +161,8 @@ class _WorkspaceActor:
 
     @property
     def _is_idle(self) -> bool:
-        return not self._jobs.is_running and not self._in_flight and not self._mailbox.n_queued
+        is_embedding = self._embedding is not None and self._embedding.is_working
+        return not (self._jobs.is_running or is_embedding or self._in_flight or self._mailbox.n_queued)
 
     def _take(self, envelope: Envelope) -> None:
         match envelope.message:
@@ -199,6 +207,8 @@ class _WorkspaceActor:
 
     def _announce(self) -> None:
         """Publishes an observation. Called after each transition."""
+        if self._embedding is not None:
+            self._embedding.note()
         project, jobs, index = self._project(), self._jobs, self._index.on_disk
         meta = index.meta
         self._publish(
@@ -221,8 +231,15 @@ class _WorkspaceActor:
                 interruption=index.interruption,
                 is_watched=self._changes.is_exact,
                 is_working=jobs.is_running,
+                semantic="" if self._embedding is None else self._embedding.state,
             )
         )
+
+
+def _embedding(bench: Workbench, index: KnownIndex, announce: Callable[[], None]) -> "Embedding":
+    from codecompass.actors.embedding import Embedding  # only where search by meaning is on
+
+    return Embedding(bench, index, announce)
 
 
 def crashed_error() -> InternalError:

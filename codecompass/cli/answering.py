@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.answering import (
     freshness_policy,
@@ -25,6 +26,7 @@ from codecompass.actors.answering import (
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
+from codecompass.cli.semantic import meaning_of
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
@@ -102,6 +104,7 @@ def answer(
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)
     try:
+        meaning = meaning_of(invocation, index, request)
         with index.snapshot() as snapshot:
             # Nothing has changed, so the content is that of the current branch, though it was indexed on another one.
             ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
@@ -117,6 +120,8 @@ def answer(
                 warnings=tuple(filter(None, (*decoded.warnings, stale_warning(changed) if changed else "", refusal))),
             )
             tunables = query_settings(settings, "json" if options.as_json else "text")
+            if meaning is not None:
+                tunables = replace(tunables, meaning=meaning)
             question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:

@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Final, Literal
-
-from msgspec import Struct
+from typing import Final
 
 from codecompass import __version__, amounts
+from codecompass.cli import semantic_check
+from codecompass.cli.finding import Check, Status
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.filesystem import filesystem_of
@@ -27,8 +27,6 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
 from codecompass.units import GIB, MIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_answers, encode_frame
-
-Status = Literal["ok", "warn", "fail"]
 
 LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "structlog", "tantivy", "tree-sitter", "trio")
 GRAMMAR_PACK: Final = "tree-sitter-language-pack"
@@ -43,17 +41,11 @@ PROBE_DEADLINE_SECONDS: Final = 20.0
 INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 
-class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finding. `remedy` says what to do about it; empty where nothing is to be done."""
+def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterator[Check]:
+    """Yields the findings: the program first, then the machine and the store, the projects last.
 
-    name: str
-    status: Status
-    message: str
-    remedy: str = ""
-
-
-def run_checks(invocation: Invocation) -> Iterator[Check]:
-    """Yields the findings: the program first, then the machine and the store, the projects last."""
+    With `asks_endpoint`, the endpoint for embeddings is asked for one; without, nothing is sent anywhere.
+    """
     try:
         home = invocation.home
         settings = Check(name="settings", status="ok", message="all configuration files can be read")
@@ -76,6 +68,7 @@ def run_checks(invocation: Invocation) -> Iterator[Check]:
     if sys.platform == "linux":
         checks.append(("file watches", _watches))
     checks.append(("registry", lambda: _registry(home)))
+    checks.append((semantic_check.NAME, lambda: semantic_check.check(invocation, asks_endpoint=asks_endpoint)))
     for name, check in checks:
         yield _guarded(name, check)
     for project in _projects(home):
@@ -83,6 +76,7 @@ def run_checks(invocation: Invocation) -> Iterator[Check]:
         if own.status != "ok":
             yield own
         yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
+        yield from semantic_check.of_project(invocation, project)
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:

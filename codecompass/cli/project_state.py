@@ -5,11 +5,13 @@ indexed or not readable.
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.answering import require_ref
 from codecompass.amounts import count
 from codecompass.cli.answering import drift_of
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.semantic import semantic_report_of
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
@@ -97,7 +99,7 @@ def index_status_reply(
             schema_name="" if invocation.options.project_id is None else f"project_{choice.name.replace('-', '_')}",
             warnings=(*warnings, full) if full else warnings,
         )
-        return index_status(
+        status = index_status(
             snapshot,
             request,
             state,
@@ -105,6 +107,8 @@ def index_status_reply(
             current_schema_version=found.current_schema_version,
             required_schema_version=found.required_schema_version,
         )
+        semantic = None if snapshot is None else semantic_report_of(invocation, snapshot, layout)
+        return status if semantic is None else replace(status, semantic=semantic)
 
     if found.status != "compatible":
         return reply(None, "stale", "not_indexed" if found.status == "not_indexed" else "failed")

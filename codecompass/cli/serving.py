@@ -21,6 +21,7 @@ import trio
 from codecompass import log
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
@@ -32,6 +33,7 @@ from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdio, take_standard_streams
 
 if TYPE_CHECKING:
+    from codecompass.semantic.target import SemanticTarget
     from codecompass.transport.bridge.relay import Bridge
     from codecompass.transport.bridge.target import BridgeTarget
     from codecompass.transport.server import Launch
@@ -70,34 +72,45 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
         # Reported as it is: `failure.report` would replace the names of tools by commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
+    semantic = semantic_target_of(settings, invocation.environment)
     if settings.server.transport == "http":
-        return _serve_over_http(invocation, settings, rules, log_file)
+        return _serve_over_http(invocation, settings, rules, semantic, log_file)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
         level = log.level_for(settings.log.level, invocation.options.verbosity)
         if level in ("debug", "info"):
             _configure_log(settings, level)
-        trio.run(_serve, invocation, settings, rules, pipes)
+        trio.run(_serve, invocation, settings, rules, semantic, pipes)
     return failure.DONE
 
 
-def _serve_over_http(invocation: Invocation, settings: Settings, rules: RoutingRules, log_file: str | None) -> int:
+def _serve_over_http(
+    invocation: Invocation, settings: Settings, rules: RoutingRules, semantic: "SemanticTarget | None", log_file: str | None
+) -> int:
     """Serves over HTTP. The port is opened before the server is imported, so that a port in use is reported at once."""
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
     with _log_to(log_file):
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
-        trio.run(_serve_http, invocation, settings, rules, sockets)
+        trio.run(_serve_http, invocation, settings, rules, semantic, sockets)
     return failure.DONE
 
 
-async def _serve_http(invocation: Invocation, settings: Settings, rules: RoutingRules, sockets: Sequence[socket.socket]) -> None:
+async def _serve_http(
+    invocation: Invocation,
+    settings: Settings,
+    rules: RoutingRules,
+    semantic: "SemanticTarget | None",
+    sockets: Sequence[socket.socket],
+) -> None:
     from codecompass.transport.http.service import serve_http
     from codecompass.transport.server import Launch, open_server
 
-    launch = Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
+    launch = Launch(
+        settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+    )
     async with open_server(launch) as server, trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, server.core)
         await serve_http(server, sockets)
@@ -166,13 +179,17 @@ def _unknown_tools(listing: str) -> str | None:
     return None
 
 
-async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, pipes: Pipes) -> None:
+async def _serve(
+    invocation: Invocation, settings: Settings, rules: RoutingRules, semantic: "SemanticTarget | None", pipes: Pipes
+) -> None:
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        return Launch(settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules)
+        return Launch(
+            settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+        )
 
     server = DeferredServer(launch)
     core = Core(product_surface(server, settings.server.tools, settings.server.answers))

@@ -37,7 +37,9 @@ class AnswerState(Struct, frozen=True, kw_only=True):
 class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a result stands where it stands. `result_index` counts from 0, `final_score` (0..1) sorts the page.
 
-    Factors are 0..1, only `bm25_score` is the engine's own. The `basic` level leaves out those with a default here.
+    Factors are 0..1, only `bm25_score` is the engine's own. `related_words` are words of the place that stand for words of the
+    query (`cancel for abort`). The `basic` level leaves out those with a default here, but for `near_in_meaning`, the cosine
+    between question and text, which is there where search by meaning found the place.
     """
 
     result_index: int
@@ -47,6 +49,8 @@ class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
     definition_boost: float
     kind_match: float | None = None
     bm25_score: float | None = None
+    related_words: tuple[str, ...] = ()
+    near_in_meaning: float | None = None
     final_score: float
 
 

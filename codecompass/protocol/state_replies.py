@@ -56,6 +56,20 @@ class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol_count: int | None = None
 
 
+class SemanticReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Search by meaning in one project, where it is on. `endpoint` is the host that text is sent to.
+
+    `texts` have vectors; `pending_files` have texts that are still to be sent, or beyond `semantic.max_texts`. `last_error` is
+    there while the last attempt to make vectors has failed.
+    """
+
+    endpoint: str
+    model: str
+    texts: int
+    pending_files: int
+    last_error: str = ""
+
+
 class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The state of a project's index. `last_indexed_at` is ISO 8601 in UTC and absent before the first index."""
 
@@ -78,6 +92,7 @@ class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     active_job: ActiveJob | None
     recent_jobs: tuple[RecentJob, ...] = ()
     interrupted_recovery_report: InterruptedReport | None = None
+    semantic: SemanticReport | None = None
     metadata: Metadata
 
 
@@ -182,7 +197,8 @@ class StartupChecks(Struct, frozen=True):
 class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A project. `index_status`: not_indexed, ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
 
-    `last_indexed_at` is absent before the first index, `last_error` where nothing has failed.
+    `last_indexed_at` is absent before the first index, `last_error` where nothing has failed. `semantic` is there where search by
+    meaning is on and the project live: waiting (for an index), working, ready, or why its vectors could not be made.
     """
 
     project_id: str
@@ -199,6 +215,7 @@ class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol_count: int
     restarts: int = 0
     last_error: str = ""
+    semantic: str = ""
 
 
 class StorageReport(Struct, frozen=True):

@@ -96,7 +96,7 @@ def locate_symbol(
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,
-            ranking_reasons=ranking_reasons(shown[: len(page.results)], level),
+            ranking_reasons=ranking_reasons(snapshot, shown[: len(page.results)], level),
         ),
     )
 

@@ -5,8 +5,10 @@ message's words (rare words are worth more); the most promising are then aligned
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from operator import neg
 from typing import Final
 
 import re2
@@ -131,13 +133,13 @@ def find_messages(
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
-    for number in _in_order(snapshot, chunks.hits):
+    for number in _in_order(snapshot, chunks):
         if is_expired():
             return []
-        has_all = chunks.hits[number].score > most * ALL_OF_IT
+        has_all = chunks[number].score > most * ALL_OF_IT
         if is_settled and (len(exact) >= COMPARED_EXACT or not has_all):
             break
-        part = part_of(chunks.hits[number], chunks.text(number), has_all)
+        part = part_of(chunks[number], snapshot.text.chunk_text(chunks[number]), has_all)
         if part is not None:
             (exact if part.is_exact else others).append(part)
             is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
@@ -160,10 +162,12 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
     """The numbers of the chunks to read. Of equals, product code comes first."""
     if len(hits) <= LOOKED_AT:
         return range(len(hits))
-    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits}))
+    scores = [round(hit.score, 3) for hit in hits]
+    n_sought = bisect_right(scores, -scores[LOOKED_AT - 1], key=neg)
+    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits[:n_sought]}))
     paths = PathReader()
     ranks = {file_id: paths.role(file.path).rank for file_id, file in files.items()}
-    order = sorted(range(len(hits)), key=lambda number: (-round(hits[number].score, 3), ranks[hits[number].file_id]))
+    order = sorted(range(n_sought), key=lambda number: (-scores[number], ranks[hits[number].file_id]))
     return order[:LOOKED_AT]
 
 

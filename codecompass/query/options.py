@@ -1,12 +1,15 @@
 """How a query is to be answered: defaults, limits, the form of the answer."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from codecompass.protocol.requests import ExplainLevel, Strategy
 from codecompass.settings import AnswerForm
 from codecompass.units import KIB
+
+if TYPE_CHECKING:
+    from codecompass.query.meaning import QuestionMeaning
 
 MAX_RESULT_BYTES: Final = 64 * KIB
 """Of the results of one answer."""
@@ -38,6 +41,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """Lines after which a scan whose page is full stops counting."""
     answers: AnswerForm = "json"
     """The form of the answer: text shows lines of code and no ids."""
+    meaning: "QuestionMeaning | None" = None
+    """The question as a vector, where search by meaning is on."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) that are left out of the ranking, to measure what each contributes."""
 

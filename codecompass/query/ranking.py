@@ -15,10 +15,10 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.filters import has_kind
-from codecompass.query.query_words import STOP_WORDS, WantedWords, could_name, name_parts
+from codecompass.query.query_words import STOP_WORDS, Coverage, WantedWords, could_name, name_parts
 from codecompass.query.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
 from codecompass.query.search_hits import PlaceType, RankedPlace, Signals
-from codecompass.scan.path_roles import PathReader, PathRole
+from codecompass.scan.path_roles import PRODUCT_CODE, PathReader, PathRole
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.text import ChunkHit
 
@@ -34,6 +34,12 @@ FURTHER_PLACES: Final = 0.4
 """Factors from a file's best place to its second, and from each further one to the next."""
 
 MAX_PLACES_PER_FILE: Final = 6
+MAX_SCORED: Final = 150
+"""Files that are scored. More of them change no page, and each costs 20 microseconds."""
+
+EXACT_NAME: Final = 10.0
+"""What a definition with exactly a name of the query has beside BM25 scores of 0..1: its file is always scored."""
+
 LEADING_DEFINITION: Final = 0.3
 """The score of a definition from which it, and not the best chunk, is a file's first place."""
 
@@ -61,10 +67,12 @@ NO_PHRASES: Final[Mapping[ChunkKey, float]] = {}
 MAX_IMPORTERS: Final = 50
 """Imports of a file that are counted; more make no difference."""
 
-TEST_SCALE: Final = 0.4
+TEST_SCALE: Final = 0.3
 EXAMPLE_SCALE: Final = 0.5
-PROSE_SCALE: Final = 0.6
+PROSE_SCALE: Final = 0.3
 DATA_SCALE: Final = 0.6
+DECLARATIONS_SCALE: Final = 0.5
+HEADER_SCALE: Final = 0.8
 GENERATED_SCALE: Final = 0.5
 VENDORED_SCALE: Final = 0.4
 
@@ -73,6 +81,7 @@ _EXAMPLE_WORDS: Final = ("example", "examples", "sample", "demo", "docs", "doc",
 _PROSE_WORDS: Final = ("readme", "changelog", "docs", "documentation", "license", "markdown", "md", "html", "guide")
 _DATA_WORDS: Final = ("json", "yaml", "yml", "toml", "xml", "config", "settings", "schema")
 _GENERATED_WORDS: Final = ("generated", "protobuf", "pb", "lock")
+_DECLARATION_WORDS: Final = ("declaration", "declarations", "declared", "header", "headers", "type", "types", "typings")
 _VENDORED_WORDS: Final = ("vendor", "vendored", "dependency", "dependencies")
 
 
@@ -107,10 +116,30 @@ class _FileText(Struct, frozen=True):
 
 class _FileScore(Struct, frozen=True):
     score: float
+    scale: float
     path: float
     definitions: tuple[_Definition, ...]
     chunks: tuple[_ValuedChunk, ...]
     path_bm25: float
+
+
+class _Paths:
+    """Compares the paths of one search with its query. Each directory is compared once for all its files."""
+
+    def __init__(self, wanted: WantedWords) -> None:
+        self._wanted = wanted
+        self._reader = PathReader()
+        self._directories: dict[str, Mapping[int, float]] = {}
+        self.role = self._reader.role
+
+    def coverage(self, path: str) -> Coverage:
+        """Returns how much of the query a path has, and how much of its stem is in the query."""
+        words = self._reader.words(path)
+        around = self._directories.get(words.directory_path)
+        if around is None:
+            above = self._wanted.matches(words.above, ABOVE_WEIGHT)
+            around = self._directories[words.directory_path] = above | self._wanted.matches(words.directory, DIRECTORY_WEIGHT)
+        return self._wanted.coverage([(word, 1.0) for word in words.stem], around)
 
 
 def rank(
@@ -119,20 +148,45 @@ def rank(
     kinds: frozenset[SymbolKind] | None = None,
     phrases: Mapping[ChunkKey, float] = NO_PHRASES,
 ) -> list[RankedPlace]:
-    """Returns the places of all candidates, best first; ties by path and line.
+    """Returns the places of the candidates, best first; ties by path and line.
 
-    `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word.
+    `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word. Of more than
+    MAX_SCORED candidates only those with the best BM25 scores are scored.
     """
     best_bm25 = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0) or 1.0
     texts = [_file_text(file, best_bm25, found, weights, phrases) for file in found.files]
     best = _FileText((), max((text.best for text in texts), default=0.0), max((text.mass for text in texts), default=0.0))
-    paths = PathReader()
+    paths = _Paths(found.wanted)
     places: list[RankedPlace] = []
-    for candidate, text in zip(found.files, texts, strict=True):
+    for candidate, text in (
+        _promising(found.files, texts, best, weights) if kinds is None else zip(found.files, texts, strict=True)
+    ):
         scored = _score(candidate, text, best, found, weights, paths)
         if scored.score > 0.0:
             places += _places(candidate.file, scored, weights, kinds)
     return _in_order(places)
+
+
+def _promising(
+    files: Sequence[FileCandidate], texts: Sequence[_FileText], best: _FileText, weights: Weights
+) -> list[tuple[FileCandidate, _FileText]]:
+    """The files with the best prospects, by what is known of them before their paths and names are compared, in their order."""
+    both = list(zip(files, texts, strict=True))
+    if len(both) <= MAX_SCORED:
+        return both
+    best_path = max(file.path_bm25 for file in files) or 1.0
+    best_name = max((symbol.bm25 for file in files for symbol in file.symbols), default=0.0) or 1.0
+    prospects = []
+    for number, (file, text) in enumerate(both):
+        prospect = weights.path * file.path_bm25 / best_path
+        if text.best > 0.0:
+            prospect += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
+        if file.symbols:
+            # A symbol without a score was found by its exact name.
+            names = [symbol.bm25 / best_name if symbol.bm25 else EXACT_NAME for symbol in file.symbols]
+            prospect += weights.definition * max(names)
+        prospects.append((-prospect, number))
+    return [both[number] for number in sorted(number for _, number in sorted(prospects)[:MAX_SCORED])]
 
 
 def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight: float) -> list[RankedPlace]:
@@ -141,7 +195,8 @@ def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight:
     for place in places:
         count = min(counts.get(place.file.path, 0), MAX_IMPORTERS)
         factor = 1.0 + weight * math.log1p(count) / math.log1p(MAX_IMPORTERS)
-        scaled.append(msgspec.structs.replace(place, score=place.score * factor) if count else place)
+        changed = msgspec.structs.replace(place, score=place.score * factor, scale=place.scale * factor) if count else place
+        scaled.append(changed)
     return _in_order(scaled)
 
 
@@ -149,11 +204,17 @@ def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
     return sorted(places, key=lambda place: (-place.score, place.file.path, place.line_start, place.line_end))
 
 
-def role_scale(role: PathRole, wanted: WantedWords) -> float:
-    """Returns the factor for files that are not product code.
+def role_scale(path: str, role: PathRole, found: Candidates) -> float:
+    """Returns the factor for files that are not product code, or have what the query asks for.
 
     It is milder, but not 1, where the query has a word for that kind of file: the source of a test runner is about tests too.
     """
+    asked = found.asked.file_factor(path, role) if found.asked.roles else None
+    if asked is not None:
+        return asked
+    wanted = found.wanted
+    if role == PRODUCT_CODE:
+        return 1.0
     scale = 1.0
     for applies, factor, words in (
         (role.is_test, TEST_SCALE, _TEST_WORDS),
@@ -162,6 +223,8 @@ def role_scale(role: PathRole, wanted: WantedWords) -> float:
         (role.is_data, DATA_SCALE, _DATA_WORDS),
         (role.is_generated, GENERATED_SCALE, _GENERATED_WORDS),
         (role.is_vendored, VENDORED_SCALE, _VENDORED_WORDS),
+        (role.has_declarations, DECLARATIONS_SCALE, _DECLARATION_WORDS),
+        (role.is_header, HEADER_SCALE, _DECLARATION_WORDS),
     ):
         if applies:
             scale *= math.sqrt(factor) if any(word in wanted for word in words) else factor
@@ -184,23 +247,17 @@ def _file_text(
 
 
 def _score(
-    candidate: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: PathReader
+    candidate: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: _Paths
 ) -> _FileScore:
-    wanted = found.wanted
-    words = paths.words(candidate.file.path)
-    weighted = [(word, 1.0) for word in words.stem]
-    weighted += [(word, DIRECTORY_WEIGHT) for word in words.directory]
-    weighted += [(word, ABOVE_WEIGHT) for word in words.above]
-    path = wanted.coverage(weighted).recall
-    stem = wanted.coverage((word, 1.0) for word in words.stem).precision
+    path = paths.coverage(candidate.file.path)
     definitions = _definitions(candidate.symbols, found, weights)
-    score = weights.path * path + weights.stem * stem * stem
+    score = weights.path * path.recall + weights.stem * path.precision * path.precision
     if text.best > 0.0:
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    score *= role_scale(paths.role(candidate.file.path), wanted) ** weights.role
-    return _FileScore(score, path, definitions, text.chunks, candidate.path_bm25)
+    scale: float = role_scale(candidate.file.path, paths.role(candidate.file.path), found) ** weights.role
+    return _FileScore(score * scale, scale, path.recall, definitions, text.chunks, candidate.path_bm25)
 
 
 def _definition_score(definition: _Definition, weights: Weights) -> float:
@@ -271,6 +328,7 @@ def _places(file: IndexedFile, scored: _FileScore, weights: Weights, kinds: froz
                 line_start=part.line_start,
                 line_end=part.line_end,
                 score=scored.score * scale,
+                scale=scored.scale,
                 signals=part.signals,
                 symbol=part.symbol,
             )

@@ -6,13 +6,15 @@ figures on a flat optimum: halving or doubling any of them changes NDCG@10 by ab
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from codecompass.query.asked_roles import Asked, asked_roles
 from codecompass.query.intent import QueryIntent
+from codecompass.query.lexicon import related_words
 from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
 from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
@@ -58,20 +60,32 @@ class Candidates(Struct, frozen=True):
     files: tuple[FileCandidate, ...]
     coverage: Mapping[ChunkKey, float]
     """For longer queries, the share (0..1) of the query's worth that each chunk has."""
-    words: tuple[QueryWord, ...]
+    chunks: Mapping[ChunkKey, ChunkHit]
+    """The chunks of the files and those that have a share, for their texts."""
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
     """The possible symbol names in the query, each in parts."""
+    asked: Asked
+    query: str
 
 
-def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflection: float) -> Candidates:
+def retrieve(
+    snapshot: Snapshot, query: str, limit: int, where: Filter, inflection: float, *, lexicon: bool = False
+) -> Candidates:
     """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids.
 
-    `inflection` is the weight of other forms of the words; 0 leaves them out.
+    `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, words count too that programmers
+    use for those of the query.
     """
-    words = query_words(query)
+    asked = asked_roles(query)
+    words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
     text = snapshot.text
+    worth = _worth(snapshot, words)
     searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
+    related: Mapping[str, Sequence[tuple[int, float]]] = {}
+    if lexicon:
+        searched += _related(snapshot, worth, searched)
+        related = _compared(worth)
     chunks = text.search_chunks(chunk_query(searched), max(CHUNK_CANDIDATES, 3 * limit), where)
     symbols = _symbols(snapshot, query, searched, limit, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), max(FILE_CANDIDATES, limit), where)}
@@ -92,9 +106,16 @@ def retrieve(snapshot: Snapshot, query: str, limit: int, where: Filter, inflecti
         for file_id, file in sorted(indexed.items())
     )
     names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
-    worth = _worth(snapshot, words)
+    covering = _covering(snapshot, worth, where)
+    total = sum(worth.values())
     return Candidates(
-        files, _coverage(snapshot, worth, where), words, WantedWords(worth), tuple(parts for parts in names if parts)
+        files=files,
+        coverage={key: hit.score / total for key, hit in covering.items()},
+        chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
+        wanted=WantedWords(worth, related),
+        names=tuple(parts for parts in names if parts),
+        asked=asked,
+        query=query,
     )
 
 
@@ -110,6 +131,37 @@ def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], wei
         for form in inflections(word.text)
         if form not in known and (text.document_frequency("body", form) or text.document_frequency("parts", form))
     )[:MAX_INFLECTIONS]
+
+
+def _related(snapshot: Snapshot, worth: Mapping[str, float], words: tuple[QueryWord, ...]) -> tuple[QueryWord, ...]:
+    """The words that programmers use for those of the query, as far as the index has them; `words` are searched already.
+
+    A word that is rarer here than the word of the query is worth no more than that one: it is a guess.
+    """
+    known = {word.text for word in words}
+    weights: dict[str, float] = {}
+    for word in words[: len(worth)]:
+        for related in related_words(word.text)[:SEARCHED_RELATED]:
+            if related.strength < LEAST_SEARCHED or related.word in known:
+                continue
+            value = _inverse_frequency(snapshot, related.word)
+            if value is not None:
+                rarity = min(1.0, worth[word.text] / (word.weight * value)) if value > 0.0 else 1.0
+                weight = word.weight * SEARCHED_WEIGHT * related.strength * rarity
+                weights[related.word] = max(weights.get(related.word, 0.0), weight)
+    best = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_RELATED]
+    return tuple(QueryWord(text, weight) for text, weight in best)
+
+
+def _compared(worth: Mapping[str, float]) -> dict[str, list[tuple[int, float]]]:
+    """The words that definitions are compared with beside those of the query: for each the numbers of the words it stands for,
+    with how well it does."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for number, word in enumerate(worth):
+        for related in related_words(word)[:COMPARED_RELATED]:
+            if related.strength >= LEAST_COMPARED and related.word not in worth:
+                found.setdefault(related.word, []).append((number, COMPARED_WEIGHT * related.strength))
+    return found
 
 
 def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit: int, where: Filter) -> list[NamedSymbol]:
@@ -128,25 +180,38 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 
 
-def _coverage(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkKey, float]:
-    total = sum(worth.values())
-    if len(worth) < MIN_COVERED_WORDS or total <= 0.0:
+def _covering(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkKey, ChunkHit]:
+    """The chunks with most of the query; the score of each is the worth of the words in it."""
+    if len(worth) < MIN_COVERED_WORDS or sum(worth.values()) <= 0.0:
         return {}
     hits = snapshot.text.search_chunks(coverage_query(worth), COVERAGE_CANDIDATES, where)
-    return {(hit.file_id, hit.line_start): hit.score / total for hit in hits}
+    return {(hit.file_id, hit.line_start): hit for hit in hits}
 
 
 def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, float]:
     """The inverse document frequency of each word over the chunks, times its weight."""
+    return {word.text: word.weight * (_inverse_frequency(snapshot, word.text, at_least=0) or 0.0) for word in words}
+
+
+def _inverse_frequency(snapshot: Snapshot, word: str, at_least: int = 1) -> float | None:
+    """The inverse document frequency of a word over the chunks, None where fewer chunks than `at_least` have it."""
     text = snapshot.text
     total = max(1, text.document_frequency("record", CHUNK_RECORD))
-    worth = {}
-    for word in words:
-        frequency = max(text.document_frequency("body", word.text), text.document_frequency("parts", word.text))
-        frequency = min(frequency, total)
-        worth[word.text] = word.weight * math.log1p((total - frequency + 0.5) / (frequency + 0.5))
-    return worth
+    frequency = min(total, max(text.document_frequency("body", word), text.document_frequency("parts", word)))
+    return math.log1p((total - frequency + 0.5) / (frequency + 0.5)) if frequency >= at_least else None
 
+
+SEARCHED_RELATED: Final = 8
+LEAST_SEARCHED: Final = 0.2
+SEARCHED_WEIGHT: Final = 0.3
+MAX_RELATED: Final = 30
+"""Related words of each word that are searched, the least strength of such, what their strength is multiplied by, and how many
+are searched in all."""
+
+COMPARED_RELATED: Final = 4
+LEAST_COMPARED: Final = 0.3
+COMPARED_WEIGHT: Final = 0.3
+"""The same for those that the definitions of the best files are compared with, where each takes time."""
 
 CHUNK_CANDIDATES: Final = 300
 COVERAGE_CANDIDATES: Final = 1000
@@ -165,10 +230,11 @@ class Weights(Struct, frozen=True, kw_only=True):
     """What each signal adds to the score of a file or a place in it.
 
     `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
-    `inflection` is the weight of another form of a word: enough to find something where the word itself does not occur, too
-    little to outrank it. `best` is what a file gains whose best definition is the best of all files, in units of its score; with
-    0 definitions do not compete. `kind`, `role` and `diversity` are exponents of the factors for symbol kinds, for files that
-    are not product code, and for the further places of a file.
+    `lexicon` is 1 where words count too that programmers use for those of the query, else 0; `inflection` is the weight of
+    another form of a word: enough to find something where the word itself does not occur, too little to outrank it. `best` is
+    what a file gains whose best definition is the best of all files, in units of its score; with 0 definitions do not compete.
+    `words` is for how much of the query is anywhere in the file. `kind`, `role` and `diversity` are exponents of the factors
+    for symbol kinds, for files that are not product code, and for the further places of a file.
     """
 
     text: float = 1.0
@@ -182,14 +248,16 @@ class Weights(Struct, frozen=True, kw_only=True):
     importers: float = 0.1
     phrase: float = 0.0
     inflection: float = 0.2
+    lexicon: float = 0.0
     best: float = 0.0
+    words: float = 0.0
     kind: float = 1.0
     role: float = 1.0
     diversity: float = 1.0
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
-    "natural_language": Weights(best=0.5),
+    "natural_language": Weights(path=1.0, importers=0.2, best=1.0, words=1.0, lexicon=1.0),
     "symbol": Weights(exact=3.0, qualified=3.0),
     "path": Weights(path=3.0, stem=2.0),
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),

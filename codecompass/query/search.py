@@ -84,19 +84,26 @@ def find(
     intent = classify(text)
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
-    found = retrieve(snapshot, query, page, where, weights.inflection)
+    found = retrieve(snapshot, query, page, where, weights.inflection, lexicon=weights.lexicon > 0.0)
     messages = [] if "phrase" in options.without_signals else find_messages(snapshot, query, where, is_expired)
     # The rest is quick, and without it there would be no answer at all.
     is_partial = is_expired()
     phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
     ranked = rank(found, weights, kinds, phrases)
-    best_paths = list(dict.fromkeys(place.file.path for place in ranked))[: max(WEIGHED_FILES, page)]
-    ranked = with_importers(ranked, snapshot.facts.importer_counts(best_paths, MAX_IMPORTERS), weights.importers)
+    languages = dict(
+        itertools.islice({place.file.path: place.file.language for place in ranked}.items(), max(WEIGHED_FILES, page))
+    )
+    ranked = with_importers(ranked, snapshot.facts.importer_counts(languages, MAX_IMPORTERS), weights.importers)
     unknown = unknown_words(snapshot, query)
     if unknown:
         ranked = []
     if kinds is None and weights.best and not is_partial:
-        ranked = with_best_definitions(snapshot, ranked, found, weights.best, max(COMPARED_FILES, page), is_expired)
+        ranked = with_best_definitions(snapshot, ranked, found, weights, max(COMPARED_FILES, page), is_expired)
+    said: tuple[str, ...] = ()
+    if options.meaning is not None:
+        from codecompass.query.meaning import with_meaning  # only where search by meaning is on
+
+        ranked, said = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
     best = ranked[0].score if ranked else 0.0
     if kinds is None:
         pointed = named_definitions(snapshot, query, intent, ranked, where)
@@ -143,9 +150,11 @@ def find(
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
+        wanted=found.wanted,
         warnings=(
             *warnings,
             *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown),
+            *said,
             *((TIME_WAS_UP,) if is_partial else ()),
         ),
         is_partial=is_partial,
@@ -192,7 +201,7 @@ def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
     )
 
 
-COMPARED_FILES: Final = 10
+COMPARED_FILES: Final = 15
 """Files, the best by their words, whose definitions compete."""
 
 ALL: Final = 100_000
@@ -228,7 +237,7 @@ def explain_path(
             verdict="shown" if rank <= limit else "below_the_limit",
             rank=rank,
             total=len(hits.shown),
-            reason=ranking_reasons(hits.shown[:rank], "full")[-1],
+            reason=ranking_reasons(snapshot, hits.shown[:rank], "full", hits.wanted)[-1],
             missing_words=missing,
         )
     verdict: Verdict = "no_match"
@@ -314,7 +323,7 @@ def search_code(
             metadata,
             safety_limit_applied=page.is_cut,
             suppressed_duplicate_count=hits.duplicates,
-            ranking_reasons=ranking_reasons(hits.shown[: len(page.results)], level),
+            ranking_reasons=ranking_reasons(snapshot, hits.shown[: len(page.results)], level, hits.wanted),
             why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
         ),
     )
@@ -340,7 +349,8 @@ def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: 
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
     looks = itertools.count()
-    enough = lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()  # noqa: E731
-    if not find(snapshot, without_case, 1, QueryOptions(max_matched_lines=1), enough).shown:
+    if not find(
+        snapshot, without_case, 1, QueryOptions(max_matched_lines=1), lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()
+    ).shown:
         return ()
     return (NextAction(tool="search_code", query=pattern, mode="regex"),)

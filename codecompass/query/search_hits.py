@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from codecompass.protocol.replies import MatchedLine
 from codecompass.query.intent import QueryIntent
+from codecompass.query.query_words import WantedWords
 from codecompass.store.rows import IndexedFile, SymbolRow
 
 PlaceType = Literal["symbol", "snippet", "file", "import"]
@@ -25,6 +26,8 @@ class Signals(Struct, frozen=True, kw_only=True):
     kind: float = 0.0
     """The weight of its symbol kind."""
     bm25: float = 0.0
+    meaning: float = 0.0
+    """How near its text is to the question: the cosine of their vectors, 0 where there is none."""
 
 
 class RankedPlace(Struct, frozen=True, kw_only=True):
@@ -37,6 +40,8 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     score: float
     """Above 0 and not bounded; `final_score` makes it 0..1."""
     signals: Signals
+    scale: float = 1.0
+    """The factor in the score for the kind of its file and for the files that import it."""
     symbol: SymbolRow | None = None
     """The definition that the place is."""
     enclosing: SymbolRow | None = None
@@ -77,5 +82,7 @@ class Hits(Struct, frozen=True, kw_only=True):
     duplicates: int = 0
     """Places left out because another hit shows the same lines."""
     warnings: tuple[str, ...] = ()
+    wanted: WantedWords | None = None
+    """The words that the search was for, where it was for words."""
     is_partial: bool = False
     """Whether the search ended before it had looked at everything."""

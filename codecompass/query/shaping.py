@@ -21,6 +21,7 @@ from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.locations import lines_shown
+from codecompass.query.query_words import WantedWords, stem, word_bag
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
 from codecompass.settings import AnswerForm
@@ -29,6 +30,7 @@ from codecompass.store.rows import SymbolRow
 
 SNIPPET_CHARACTERS: Final = 160
 MAX_RELATED: Final = 5
+MAX_RELATED_WORDS: Final = 5
 RELATED_LOOKUPS: Final = 12
 LINES_ABOVE_FOCUS: Final = 3
 
@@ -87,11 +89,33 @@ def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: Shape) -> Page:
     return Page(tuple(results), is_cut=False)
 
 
-def ranking_reasons(shown: Sequence[Hit], level: ExplainLevel) -> tuple[RankingReason, ...]:
-    """Returns one entry for each result, or none at level `off`."""
+def ranking_reasons(
+    snapshot: Snapshot, shown: Sequence[Hit], level: ExplainLevel, wanted: WantedWords | None = None
+) -> tuple[RankingReason, ...]:
+    """Returns one entry for each result, or none at level `off`. `wanted` are the words of the query."""
     if level == "off":
         return ()
-    return tuple(_reason(index, item.place, is_full=level == "full") for index, item in enumerate(shown))
+    is_full = level == "full"
+    return tuple(
+        _reason(index, item.place, _related_words(snapshot, item.place, wanted) if is_full else (), is_full=is_full)
+        for index, item in enumerate(shown)
+    )
+
+
+def _related_words(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords | None) -> tuple[str, ...]:
+    """Says which words of a place stand for words of the query that it does not have."""
+    if wanted is None or not wanted.related:
+        return ()
+    text = "\n".join(lines_of(snapshot, place.file.id, place.line_start, min(place.line_end, place.line_start + CONTENT_LINES)))
+    stems = {stem(word) for word in word_bag(text)}
+    found = [
+        f"{word} for {wanted.words[number]}"
+        for word, matches in wanted.related.items()
+        if stem(word) in stems
+        for number, _ in matches
+        if stem(wanted.words[number]) not in stems
+    ]
+    return tuple(found[:MAX_RELATED_WORDS])
 
 
 def stable_handle(row: SymbolRow) -> str:
@@ -265,7 +289,7 @@ def _shared_start(path: str, other: str) -> int:
     return shared
 
 
-def _reason(index: int, place: RankedPlace, *, is_full: bool) -> RankingReason:
+def _reason(index: int, place: RankedPlace, related: tuple[str, ...], *, is_full: bool) -> RankingReason:
     signals = place.signals
     return RankingReason(
         result_index=index,
@@ -275,5 +299,7 @@ def _reason(index: int, place: RankedPlace, *, is_full: bool) -> RankingReason:
         definition_boost=signals.definition,
         kind_match=signals.kind if is_full else None,
         bm25_score=signals.bm25 if is_full else None,
+        related_words=related,
+        near_in_meaning=signals.meaning or None,
         final_score=place.final_score,
     )

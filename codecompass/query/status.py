@@ -8,7 +8,13 @@ from codecompass.jobs import Interruption, Job
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.requests import IndexStatus
-from codecompass.protocol.state_replies import ActiveJob, FileState, IndexStatusReply, InterruptedReport, RecentJob
+from codecompass.protocol.state_replies import (
+    ActiveJob,
+    FileState,
+    IndexStatusReply,
+    InterruptedReport,
+    RecentJob,
+)
 from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
 from codecompass.store.index import Snapshot

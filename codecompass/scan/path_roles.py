@@ -5,6 +5,7 @@ product code. Never opens the file.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -37,7 +38,8 @@ _GENERATED_FILE: Final = re.compile(
 )
 _PROSE_FILE: Final = re.compile(
     r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ipynb|ronn|[1-9])$"
-    r"|(?:changelog|changes|history|news|readme|license|licence|copying|authors|contributing|notice|todo)(?:[.][^/]*)?$",
+    r"|(?:changelog|changes|history|news|release[-_ ]?notes|readme|license|licence|copying|authors|contributing|notice|todo|faq"
+    r"|thanks|credits|install|known[-_]bugs|roadmap|maintainers)(?:[.][^/]*)?$",
     re.IGNORECASE,
 )
 _HISTORY: Final = re.compile(
@@ -50,6 +52,9 @@ _DATA_FILE: Final = re.compile(
     r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",
     re.IGNORECASE,
 )
+
+DECLARATION_ENDINGS: Final = (".d.ts", ".d.mts", ".d.cts", ".pyi", ".mli", ".hs-boot")
+HEADER_ENDINGS: Final = (".h", ".hh", ".hpp", ".hxx")
 
 GENERIC_STEMS: Final = word_set("index main mod init lib package default")
 """File names that say nothing without the name of their directory."""
@@ -68,6 +73,10 @@ class PathRole(Struct, frozen=True):
     is_vendored: bool = False
     is_prose: bool = False
     is_data: bool = False
+    has_declarations: bool = False
+    """Declares what other files implement, and nothing else (`.d.ts`, `.pyi`)."""
+    is_header: bool = False
+    """A header of C or C++, which may also implement."""
 
     @property
     def rank(self) -> int:
@@ -81,12 +90,17 @@ class PathRole(Struct, frozen=True):
         return 1 if self.is_example or self.is_prose or self.is_data else 0
 
 
+PRODUCT_CODE: Final = PathRole()
+
+
 class PathWords(Struct, frozen=True):
     """The words of a path: of the file's stem, of its directory, of the directories above that."""
 
     stem: tuple[str, ...]
     directory: tuple[str, ...]
     above: tuple[str, ...]
+    directory_path: str
+    """The path of that directory."""
 
 
 class PathReader:
@@ -98,14 +112,18 @@ class PathReader:
     def role(self, path: str) -> PathRole:
         """Returns the kind of the file at `path` (relative, `/` separators)."""
         directory, _, name = path.rpartition("/")
-        above = self._directory(directory).role
+        above, own = self._directory(directory).role, _role_of_name(name)
+        if above == PRODUCT_CODE:
+            return own
         return PathRole(
-            is_test=above.is_test or _TEST_FILE.match(name) is not None,
+            is_test=above.is_test or own.is_test,
             is_example=above.is_example,
-            is_generated=above.is_generated or _GENERATED_FILE.match(name) is not None,
+            is_generated=above.is_generated or own.is_generated,
             is_vendored=above.is_vendored,
-            is_prose=_PROSE_FILE.match(name) is not None,
-            is_data=_DATA_FILE.match(name) is not None,
+            is_prose=own.is_prose,
+            is_data=own.is_data,
+            has_declarations=own.has_declarations,
+            is_header=own.is_header,
         )
 
     def words(self, path: str) -> PathWords:
@@ -116,7 +134,7 @@ class PathReader:
             stem = self._directory(directory).own
             directory = directory.rpartition("/")[0]
         above = self._directory(directory)
-        return PathWords(stem, above.own, above.above)
+        return PathWords(stem, above.own, above.above, directory)
 
     def _directory(self, path: str) -> "_Directory":
         # From the nearest directory that is known down to this one; not by recursion, because trees can be deep.
@@ -134,6 +152,18 @@ class PathReader:
         return known
 
 
+@lru_cache(maxsize=8192)
+def _role_of_name(name: str) -> PathRole:
+    return PathRole(
+        is_test=_TEST_FILE.match(name) is not None,
+        is_generated=_GENERATED_FILE.match(name) is not None,
+        is_prose=_PROSE_FILE.match(name) is not None,
+        is_data=_DATA_FILE.match(name) is not None,
+        has_declarations=name.endswith(DECLARATION_ENDINGS),
+        is_header=name.endswith(HEADER_ENDINGS),
+    )
+
+
 def role_of(path: str) -> PathRole:
     """Returns the kind of the file at one path."""
     return PathReader().role(path)
@@ -145,7 +175,7 @@ class _Directory(Struct, frozen=True):
     above: tuple[str, ...]
 
 
-_ROOT: Final = _Directory(PathRole(), (), ())
+_ROOT: Final = _Directory(PRODUCT_CODE, (), ())
 
 
 def _in_directory(above: _Directory, name: str) -> _Directory:

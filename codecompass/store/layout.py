@@ -10,6 +10,8 @@
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
         epochs/<epoch>/text/<generation>/ the text index of one generation
+        vectors.db                        vectors of texts, where search by meaning is on
+        vectors.lock                      flock of the one process that makes vectors
         trash/                            directories are renamed to here, then deleted
 
 An epoch is an index that was built from nothing; within it each generation is an update of the one before.
@@ -58,6 +60,16 @@ class ProjectLayout(Struct, frozen=True):
     def epochs(self) -> Path:
         """The directory of all epochs, the current one and those being built."""
         return self.root / "epochs"
+
+    @property
+    def vectors(self) -> Path:
+        """The database of vectors, which outlives epochs."""
+        return self.root / "vectors.db"
+
+    @property
+    def vectors_lock(self) -> Path:
+        """The file whose flock makes its holder the one that makes vectors."""
+        return self.root / "vectors.lock"
 
     @property
     def trash(self) -> Path:

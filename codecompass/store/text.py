@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -28,12 +28,17 @@ MAX_LINE: Final = (1 << LINE_BITS) - 1
 
 
 class ChunkHit(Struct, frozen=True):
-    """A chunk and its BM25 score. Lines are 1-based and inclusive."""
+    """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` is where the text index has it, if that is known."""
 
     file_id: int
     line_start: int
     line_end: int
     score: float
+    address: tantivy.DocAddress | None = None
+
+
+_Found = tuple[int, float, tantivy.DocAddress]
+"""The key, the score and the address of a document."""
 
 
 class SymbolHit(Struct, frozen=True):
@@ -101,11 +106,11 @@ def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
     return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
 
 
-def unpack_chunk_key(key: int, score: float) -> ChunkHit:
+def unpack_chunk_key(key: int, score: float, address: tantivy.DocAddress | None = None) -> ChunkHit:
     """Reverses `pack_chunk_key`."""
     line_start = (key >> LENGTH_BITS) & MAX_LINE
     length = key & MAX_CHUNK_LINES
-    return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score)
+    return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
 
 
 class TextReader:
@@ -132,7 +137,7 @@ class TextReader:
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
-        hits = [unpack_chunk_key(key, score) for key, score in self._search(CHUNK_RECORD, words, limit, where)]
+        hits = [unpack_chunk_key(key, score, address) for key, score, address in self._search(CHUNK_RECORD, words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
@@ -142,28 +147,24 @@ class TextReader:
         limit: int,
         least: float,
         where: Filter = Filter(),  # noqa: B008 (frozen)
-    ) -> "WeighedChunks":
+    ) -> list[ChunkHit]:
         """Returns the chunks whose words have the largest sum of `worth`, `least` or more, best first; each word counts once."""
         if not worth or limit < 1 or where.file_ids == ():
-            return WeighedChunks(self._searcher, self._guard, ())
-        query = self._queries.weighed(worth, where)
-        with self._guard:
-            hits = self._searcher.search(query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
-            hits = [(score, address) for score, address in hits if score >= least]
-            keys: list[int] = self._searcher.fast_field_values("key", [address for _, address in hits])  # type: ignore[assignment]  # none is missing
-        found = [(unpack_chunk_key(key, score), address) for (score, address), key in zip(hits, keys, strict=True)]
-        found.sort(key=lambda item: (-item[0].score, item[0].file_id, item[0].line_start))
-        return WeighedChunks(self._searcher, self._guard, found)
+            return []
+        found = self._keys(self._queries.weighed(worth, where), limit)
+        hits = [unpack_chunk_key(key, score, address) for key, score, address in found if score >= least]
+        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
+        return hits
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """Returns the best symbols by name parts, signature and doc, best first."""
-        hits = [SymbolHit(key, score) for key, score in self._search(SYMBOL_RECORD, words, limit, where)]
+        hits = [SymbolHit(key, score) for key, score, _ in self._search(SYMBOL_RECORD, words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.symbol_id))
         return hits
 
     def search_files(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[FileHit]:  # noqa: B008 (frozen)
         """Returns the best files by the words of their path (field `file_words`), best first."""
-        hits = [FileHit(key, score) for key, score in self._search(FILE_RECORD, words, limit, where)]
+        hits = [FileHit(key, score) for key, score, _ in self._search(FILE_RECORD, words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id))
         return hits
 
@@ -177,16 +178,21 @@ class TextReader:
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
         """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
-        return self._chunks(file_id, lambda hit: hit.line_start <= line_end and hit.line_end >= line_start)
-
-    def chunks_at(self, file_id: int, line_starts: Collection[int]) -> tuple[Chunk, ...]:
-        """Returns the chunks of a file that begin at some lines, in order."""
-        return self._chunks(file_id, lambda hit: hit.line_start in line_starts)
-
-    def _chunks(self, file_id: int, is_wanted: Callable[[ChunkHit], bool]) -> tuple[Chunk, ...]:
         found = sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0))
-        hits = ((unpack_chunk_key(key, 0.0), address) for key, address in found)
-        return tuple(Chunk(hit.line_start, hit.line_end, self._body(address)) for hit, address in hits if is_wanted(hit))
+        hits = (unpack_chunk_key(key, 0.0, address) for key, address in found)
+        return tuple(
+            Chunk(hit.line_start, hit.line_end, self.chunk_text(hit))
+            for hit in hits
+            if hit.line_start <= line_end and hit.line_end >= line_start
+        )
+
+    def chunk_text(self, hit: ChunkHit) -> str:
+        """Returns the text of a chunk that a search of this reader found."""
+        if hit.address is None:
+            raise ValueError("a chunk without an address")
+        with self._guard:
+            text: str = self._searcher.doc(hit.address).get_first("body") or ""
+        return text
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""
@@ -197,21 +203,21 @@ class TextReader:
     def _has_more(self, query: tantivy.Query, number: int) -> bool:
         return len(self._searcher.search(query, number + 1, count=False).hits) > number
 
-    def _search(self, record: str, words: Sequence[WordQuery], limit: int, where: Filter) -> list[tuple[int, float]]:
+    def _search(self, record: str, words: Sequence[WordQuery], limit: int, where: Filter) -> list[_Found]:
         if not words or limit < 1 or where.file_ids == ():
             return []
         return self._keys(self._queries.ranked(record, words, where), limit)
 
-    def _keys(self, query: tantivy.Query, limit: int) -> list[tuple[int, float]]:
+    def _keys(self, query: tantivy.Query, limit: int) -> list[_Found]:
         # tantivy reserves memory for `limit` hits whatever the index holds, and refuses a limit of 0.
         limit = max(1, min(limit, self._searcher.num_docs))
         with self._guard:
             hits = self._searcher.search(query, limit, count=False).hits
             keys = self._searcher.fast_field_values("key", [address for _, address in hits])
-        return [(int(key), float(score)) for (score, _), key in zip(hits, keys, strict=True) if key is not None]
+        return [(int(key), float(score), address) for (score, address), key in zip(hits, keys, strict=True) if key is not None]
 
     def _symbol_ids(self, query: tantivy.Query, limit: int) -> list[int]:
-        return sorted(key for key, _ in self._keys(query, limit))
+        return sorted(key for key, _, _ in self._keys(query, limit))
 
     def _addresses(self, query: tantivy.Query) -> dict[int, tantivy.DocAddress]:
         """The key and the address of every document that a query finds, in no order."""
@@ -220,11 +226,6 @@ class TextReader:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
             keys: list[int] = self._searcher.fast_field_values("key", addresses)  # type: ignore[assignment]  # none is missing
         return dict(zip(keys, addresses, strict=True))
-
-    def _body(self, address: tantivy.DocAddress) -> str:
-        with self._guard:
-            text: str = self._searcher.doc(address).get_first("body") or ""
-        return text
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:
@@ -312,21 +313,3 @@ class HeldChunks:
                 key = self._keys[number]
                 text = self._searcher.doc(self._addresses[key]).get_first("body")
                 yield Passage(key >> FILE_SHIFT, key >> LENGTH_BITS & MAX_LINE, text or "")
-
-
-class WeighedChunks:
-    """Chunks in the order of their worth. Their texts are read on demand."""
-
-    def __init__(
-        self, searcher: tantivy.Searcher, guard: DamageGuard, found: Sequence[tuple[ChunkHit, tantivy.DocAddress]]
-    ) -> None:
-        self._searcher = searcher
-        self._guard = guard
-        self._addresses = [address for _, address in found]
-        self.hits = [hit for hit, _ in found]
-
-    def text(self, number: int) -> str:
-        """Returns the text of a chunk, counted from 0."""
-        with self._guard:
-            text: str = self._searcher.doc(self._addresses[number]).get_first("body") or ""
-        return text

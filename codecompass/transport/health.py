@@ -176,6 +176,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             symbol_count=meta.symbol_count if meta and is_newer else seen.symbol_count,
             restarts=seen.restarts,
             last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
+            semantic=seen.semantic,
         ),
         job=job,
         # The job log knows of all processes; the workspace knows only what it saw when it last read the log.

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
@@ -51,6 +51,10 @@ from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.toolkit import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
+if TYPE_CHECKING:
+    from codecompass.actors.semantic_lane import SemanticLane
+    from codecompass.semantic.target import SemanticTarget
+
 LEFT_SECONDS: Final = 1 * SECONDS
 """How long a stop waits for abandoned calls into the file system."""
 
@@ -71,6 +75,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     home: HomeLayout
     rules: RoutingRules
     limits: SessionLimits = SessionLimits()
+    semantic: "SemanticTarget | None" = None
+    """The endpoint for search by meaning, None where that is off."""
 
 
 class Server:
@@ -194,7 +200,8 @@ class Server:
             await handle.wait_open()
             try:
                 # A first query costs what later ones do not: loading modules, reading pages of the index, a scan of the tree.
-                await handle.ask(Query(request=SearchCode(query=PREWARM_QUERY, limit=1, freshness_policy="balanced")))
+                request = SearchCode(query=PREWARM_QUERY, limit=1, freshness_policy="balanced")
+                await handle.ask(Query(request=request, is_internal=True))
             except CodeCompassError as error:
                 self._log.info("prewarm_question_failed", project=project.project_id, cause=error.message)
         self._prewarm_status = "complete"
@@ -224,6 +231,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
             _calls_that_end(limits.blocking),
             open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
+            _semantic_lane(launch.semantic) as lane,
         ):
 
             async def make_workbench(project: Project) -> Workbench:
@@ -244,6 +252,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                         registry=registry,
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
+                        lane=lane,
                     ),
                     limiter=limits.checks,
                 )
@@ -259,6 +268,17 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _semantic_lane(target: "SemanticTarget | None") -> "AsyncIterator[SemanticLane | None]":
+    if target is None:
+        yield None
+        return
+    from codecompass.actors.semantic_lane import open_semantic_lane  # only where search by meaning is on
+
+    async with open_semantic_lane(target) as lane:
+        yield lane
 
 
 @asynccontextmanager

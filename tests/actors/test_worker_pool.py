@@ -6,7 +6,7 @@ import signal
 import pytest
 import trio
 
-from codecompass.actors.worker_pool import open_worker_pool
+from codecompass.actors.worker_pool import OUTSIDE_ATTEMPTS, open_worker_pool
 from codecompass.errors import IndexNotReady, InternalError
 from tests.support.faults import workers
 
@@ -53,3 +53,39 @@ async def test_workers_that_are_killed_while_they_have_nothing_to_do_are_no_faul
 
         assert pool.killed_count == 0
     assert workspace.names() == {(f"m{number}.py", f"second_{number}") for number in range(40)}
+
+
+def killed_at_birth(pool, monkeypatch, count):
+    """Somebody kills the first `count` workers of `pool` before they answer anything."""
+    start = pool._start
+
+    async def start_and_kill():
+        worker = await start()
+        if pool.started_count <= count:
+            os.kill(worker.process.pid, signal.SIGKILL)
+        return worker
+
+    monkeypatch.setattr(pool, "_start", start_and_kill)
+
+
+async def test_a_file_is_not_given_up_because_others_kill_the_workers_that_read_it(workspace, monkeypatch):
+    workspace.write({"a.py": "def first(): pass\n", "b.py": "def second(): pass\n"})
+    async with open_worker_pool(1) as pool:
+        killed_at_birth(pool, monkeypatch, OUTSIDE_ATTEMPTS - 1)
+
+        await workspace.sync(pool=pool)
+
+        assert pool.killed_count == OUTSIDE_ATTEMPTS - 1
+    assert workspace.names() == {("a.py", "first"), ("b.py", "second")}
+
+
+async def test_where_every_worker_is_killed_at_one_file_the_job_fails_and_the_next_one_has_it(workspace, monkeypatch):
+    workspace.write({"a.py": "def first(): pass\n"})
+    async with open_worker_pool(1) as pool:
+        killed_at_birth(pool, monkeypatch, OUTSIDE_ATTEMPTS)
+
+        with pytest.raises(InternalError, match=r"killed from outside \(10 in a row at a\.py\)"):
+            await workspace.sync(pool=pool)
+        await workspace.sync(pool=pool)
+
+    assert workspace.names() == {("a.py", "first")}

@@ -266,7 +266,8 @@ def _context(root: Path) -> Iterator[Question]:
 
 def _files(root: Path) -> Iterator[Question]:
     listed = subprocess.run([tool("rg"), "--files", "--no-config"], cwd=root, capture_output=True, text=True, check=True)
-    paths = sorted(listed.stdout.splitlines())
+    # Of a binary file nothing is indexed.
+    paths = sorted(path for path in listed.stdout.splitlines() if b"\0" not in (root / path).read_bytes())
 
     def check_all(answer: dict) -> None:
         assert answer["file_count"] == len(paths)

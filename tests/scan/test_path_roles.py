@@ -79,12 +79,12 @@ def test_roles_order_product_code_first():
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("src/auth/JwtHandler.rs", PathWords(("jwt", "handler"), ("auth",), ("src",))),
-        ("src/auth/mod.rs", PathWords(("auth",), ("src",), ())),
-        ("packages/ui/src/index.test.ts", PathWords(("src",), ("ui",), ("packages",))),
-        ("pkg/__init__.py", PathWords(("pkg",), (), ())),
-        ("main.go", PathWords(("main",), (), ())),
-        (".eslintrc.json", PathWords(("eslintrc",), (), ())),
+        ("src/auth/JwtHandler.rs", PathWords(("jwt", "handler"), ("auth",), ("src",), "src/auth")),
+        ("src/auth/mod.rs", PathWords(("auth",), ("src",), (), "src")),
+        ("packages/ui/src/index.test.ts", PathWords(("src",), ("ui",), ("packages",), "packages/ui")),
+        ("pkg/__init__.py", PathWords(("pkg",), (), (), "")),
+        ("main.go", PathWords(("main",), (), (), "")),
+        (".eslintrc.json", PathWords(("eslintrc",), (), (), "")),
     ],
 )
 def test_the_words_of_a_path_by_where_they_stand(path, words):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.store.facts import FactsReader
+from codecompass.store.facts import FactsReader, leading_to
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 
@@ -30,7 +30,8 @@ class Facts:
 
     def importers(self, path: str) -> list[str]:
         found = [row.path for row in self.reader.importers_of(path, 100)]
-        assert self.reader.importer_counts([path], 100) == {path: len(found)}
+        language = self.reader.file(path).language if self.reader.file(path) else ""
+        assert self.reader.importer_counts({path: language}, 100) == {path: len(found)}
         return found
 
 
@@ -97,14 +98,13 @@ def test_counting_stops_at_the_cap_and_an_unknown_path_has_no_importers(facts: F
     for number in range(5):
         facts.file(f"m{number}.py", "python", "a.py")
 
-    assert facts.reader.importer_counts(["a.py", "missing.py"], 3) == {"a.py": 3, "missing.py": 0}
+    assert facts.reader.importer_counts({"a.py": "python", "missing.py": ""}, 3) == {"a.py": 3, "missing.py": 0}
     assert [row.path for row in facts.reader.importers_of("a.py", 2)] == ["m0.py", "m1.py"]
 
 
 @pytest.mark.parametrize("language", ["python", "go", "swift"])
 def test_importers_are_looked_up_in_the_index(facts: Facts, language: str):
-    facts.file("a/b/c", language)
-    where, arguments = facts.reader._leading_to("a/b/c")
+    where, arguments = leading_to("a/b/c", language)
 
     plan = facts.connection.execute(
         f"EXPLAIN QUERY PLAN SELECT 1 FROM imports i JOIN files f ON f.id = i.file_id WHERE {where}", arguments

@@ -200,6 +200,11 @@ class FakeWorkbench:
         self._world.ended_jobs.append(job)
         await self._spend(0.01)
 
+    makes_vectors = False
+
+    async def make_vectors(self) -> bool:
+        return True
+
     async def close(self) -> None:
         if self._is_open:
             assert self._world.open.pop(self._id) is self

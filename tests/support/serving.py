@@ -15,6 +15,7 @@ from codecompass.projects.rules import RoutingRules
 from codecompass.protocol import text
 from codecompass.protocol.encode import encode
 from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.semantic.target import SemanticTarget
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.calls import Outcome
@@ -105,12 +106,14 @@ async def open_serving(
     settings: Settings = SETTINGS,
     settings_for: Callable[[Path], Settings] | None = None,
     rules: RoutingRules | None = None,
+    semantic: SemanticTarget | None = None,
 ) -> AsyncIterator[Serving]:
     launch = Launch(
         settings=settings,
         settings_for=settings_for or (lambda _root: settings),
         home=HomeLayout(canonical_root(home)),
         rules=rules or RoutingRules(),
+        semantic=semantic,
     )
     async with open_server(launch) as server:
         yield Serving(server)

@@ -3,6 +3,7 @@
 import textwrap
 from typing import Final
 
+import asyncclick
 from msgspec import Struct
 
 from codecompass.cli import failure
@@ -25,6 +26,8 @@ HELP = """
     Looks at the installation, the grammars of all languages, the data directory and its file system, the limits of the
     machine, the registry and every project. Each line is ok, warn or fail, with what to do about it. The exit code is 1
     if anything fails.
+
+    Where search by meaning is on, says what is sent where; --semantic asks the endpoint for one vector.
 """
 
 
@@ -33,18 +36,21 @@ HELP = """
     text=HELP,
     examples=(
         Example("codecompass doctor", "check everything"),
+        Example("codecompass doctor --semantic", "and try the endpoint for embeddings"),
         Example("codecompass doctor --json | jq '.checks[] | select(.status != \"ok\")'", "only what needs attention"),
     ),
     chooses_project=False,
 )
-def command(invocation: Invocation) -> int:
+@asyncclick.option("--semantic", is_flag=True, help="Ask the endpoint of search by meaning for one vector, of a made-up text.")
+def command(invocation: Invocation, semantic: bool) -> int:
     """Prints the findings."""
-    from codecompass.cli.doctor_checks import Check, run_checks
+    from codecompass.cli.doctor_checks import run_checks
+    from codecompass.cli.finding import Check
     from codecompass.protocol.encode import encode
 
     terminal = invocation.terminal
     found: list[Check] = []
-    for check in run_checks(invocation):
+    for check in run_checks(invocation, asks_endpoint=semantic):
         found.append(check)
         if not invocation.options.as_json:
             _write(terminal, check.name, check.status, check.message, check.remedy)

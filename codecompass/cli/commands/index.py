@@ -43,9 +43,11 @@ def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool
         choice = choose(registry, workspace=path or options.workspace, name=options.project_id)
         if not dry_run:
             from codecompass.cli.jobs import run_job_in_turn, summary
+            from codecompass.cli.semantic import make_vectors
             from codecompass.protocol.encode import encode
 
-            job = run_job_in_turn(invocation, registry, ensure_registered(registry, choice), force=force, cause="command")
+            project = ensure_registered(registry, choice)
+            job = run_job_in_turn(invocation, registry, project, force=force, cause="command")
             if options.as_json:
                 invocation.terminal.json(encode(job))
             else:
@@ -54,6 +56,7 @@ def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool
                     invocation.terminal.warn(printable(warning))
                 for quarantined in job.quarantined:
                     invocation.terminal.warn(f"{quarantined}: its parse was stopped; it is searchable as text only")
+            make_vectors(invocation, project)
             return
     from codecompass.cli.dry_run import plan
 

@@ -138,6 +138,10 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
         job = reply.active_job
         done = f"{job.estimated_completion_pct} %, {job.files_indexed:,} of {job.files_scanned:,} files"
         pairs.append(("now", f"{styled(job.status)} {job.mode} job {job.job_id}: {done}"))
+    if reply.semantic is not None:
+        from codecompass.protocol.text.state import semantic_line
+
+        pairs.append(("by meaning", printable(semantic_line(reply.semantic))))
     if reply.recent_jobs:
         lines = [
             f"{_ago(job.created_at):<16} {job.mode:<11} {styled(job.status)}"

@@ -28,16 +28,19 @@ HELP = """
 def command(invocation: Invocation, force: bool) -> None:
     """Synchronises."""
     from codecompass.cli.jobs import run_job_in_turn, summary
+    from codecompass.cli.semantic import make_vectors
     from codecompass.cli.workspace import choose, ensure_registered
     from codecompass.protocol.encode import encode
 
     options = invocation.options
     with invocation.registry() as registry:
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
-        job = run_job_in_turn(invocation, registry, ensure_registered(registry, choice), force=force, cause="command")
+        project = ensure_registered(registry, choice)
+        job = run_job_in_turn(invocation, registry, project, force=force, cause="command")
     if options.as_json:
         invocation.terminal.json(encode(job))
     else:
         invocation.terminal.line(f"{printable(job.repo_root)}: {summary(job)}")
         for warning in job.warnings:
             invocation.terminal.warn(printable(warning))
+    make_vectors(invocation, project)

@@ -121,7 +121,8 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
         yield _more(len(results), reply.total_candidates)
     for reason in reply.metadata.ranking_reasons:
         path = one_line(results[reason.result_index].path)
-        yield f"{path}: score {reason.final_score}, exact {reason.exact_match_boost}, path {reason.path_affinity}"
+        near = "" if reason.near_in_meaning is None else f", near in meaning {reason.near_in_meaning}"
+        yield f"{path}: score {reason.final_score}, exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
     if not results:
         yield from next_lines(reply.suggested_next_actions)
 

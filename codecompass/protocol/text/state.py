@@ -16,6 +16,7 @@ from codecompass.protocol.state_replies import (
     IndexRepoReply,
     IndexRepositoryReply,
     IndexStatusReply,
+    SemanticReport,
     SyncRepoReply,
 )
 from codecompass.protocol.text.code import one_line
@@ -97,6 +98,16 @@ def status_lines(reply: IndexStatusReply) -> Iterator[str]:
             yield f"last job {job.job_id}: failed: {one_line(job.error_message)}"
     if reply.interrupted_recovery_report is not None:
         yield f"warning: {one_line(reply.interrupted_recovery_report.recommended_action)}"
+    if reply.semantic is not None:
+        yield f"by meaning: {semantic_line(reply.semantic)}"
+
+
+def semantic_line(report: SemanticReport) -> str:
+    """Returns the state of search by meaning in a line."""
+    facts = [f"{count(report.texts, 'text')} by {one_line(report.model)} at {one_line(report.endpoint)}"]
+    facts += [f"{count(report.pending_files, 'file')} to go"] if report.pending_files else []
+    facts += [f"unavailable ({one_line(report.last_error)})"] if report.last_error else []
+    return ", ".join(facts)
 
 
 def job_lines(reply: IndexRepoReply | SyncRepoReply) -> Iterator[str]:
@@ -138,6 +149,7 @@ def health_lines(reply: HealthReply) -> Iterator[str]:
         facts = [project.index_status, project.freshness_status, project.residency.replace("_", " ")]
         facts += [count(project.file_count, "file"), f"id {project.project_id}"]
         facts += [f"error: {one_line(project.last_error)}"] if project.last_error else []
+        facts += [f"by meaning: {one_line(project.semantic)}"] if project.semantic else []
         yield f"{one_line(project.repo_root)}: {', '.join(facts)}"
     if reply.total_projects > len(reply.projects):
         yield f"{len(reply.projects)} of {count(reply.total_projects, 'project')}"

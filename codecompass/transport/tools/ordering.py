@@ -89,7 +89,8 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
 async def _settle(workspace: WorkspaceHandle) -> None:
     """Waits, as any query does, until what changed while the job ran is indexed: a first index is followed by another scan."""
     try:
-        await workspace.ask(Query(request=SearchCode(query=SETTLING_QUERY, limit=1, freshness_policy="balanced")))
+        request = SearchCode(query=SETTLING_QUERY, limit=1, freshness_policy="balanced")
+        await workspace.ask(Query(request=request, is_internal=True))
     except CodeCompassError:
         pass  # the job has succeeded; whatever this is, the next question says it
 

@@ -1,0 +1,156 @@
+"""What a server asks its endpoint for: vectors of questions at once or not at all, those of texts at a bounded rate.
+
+One for all workspaces, because the endpoint is one. After a failure nothing is asked for a while, which doubles from one second
+to a minute, separately for questions and for texts: meanwhile questions are answered by their words without any wait.
+"""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+import trio
+
+from codecompass.semantic.endpoint import EmbeddingEndpoint, Vector
+from codecompass.semantic.failures import SemanticUnavailable
+from codecompass.semantic.space import vector_space
+from codecompass.semantic.target import SemanticTarget
+from codecompass.units import MILLISECONDS, SECONDS
+
+FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
+LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
+
+MAX_QUESTIONS: Final = 4
+"""Questions that wait for their vectors at a time; further ones are answered by their words."""
+
+KEPT_QUESTIONS: Final = 128
+"""Vectors of questions that are kept: the same question gets the same answer, whatever the endpoint rounds."""
+
+PROBE_TEXT: Final = "codecompass asks for one vector"
+
+CLOSE_SECONDS: Final = 1 * SECONDS
+
+
+class _Breaker:
+    """Whether the endpoint may be asked, after its failures so far."""
+
+    def __init__(self) -> None:
+        self.failure: SemanticUnavailable | None = None
+        self._rests_until = float("-inf")
+        self._pause = FIRST_PAUSE_SECONDS
+
+    def require_awake(self) -> None:
+        """Raises the last failure again in the pause after it."""
+        if self.failure is not None and trio.current_time() < self._rests_until:
+            raise SemanticUnavailable(self.failure.code, self.failure.hint)
+
+    def succeeded(self) -> None:
+        self.failure, self._pause = None, FIRST_PAUSE_SECONDS
+
+    def failed(self, failure: SemanticUnavailable) -> None:
+        self.failure = failure
+        if trio.current_time() < self._rests_until:
+            return  # asked before the pause began, as others whose failure began it
+        self._rests_until = trio.current_time() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+
+
+class SemanticLane:
+    """Get one from `open_semantic_lane`."""
+
+    def __init__(self, target: SemanticTarget) -> None:
+        self.target: Final = target
+        self.settings: Final = target.settings
+        self.space: Final = vector_space(target.settings)
+        self._endpoint = EmbeddingEndpoint(target)
+        self._of_questions = _Breaker()
+        self._of_texts = _Breaker()
+        self._sending = trio.Lock()
+        """One batch at a time, over all workspaces; questions do not wait for it."""
+        self._waiting = trio.CapacityLimiter(MAX_QUESTIONS)
+        self._kept: OrderedDict[str, Vector] = OrderedDict()
+        self._next_request = float("-inf")
+        self._is_prepared = False
+        self._preparing = trio.CapacityLimiter(1)
+        self._log = structlog.get_logger(__name__)
+
+    async def question_vector(self, question: str) -> Vector:
+        """Returns the vector of a question. Takes `question_timeout_ms` at most. Raises SemanticUnavailable."""
+        kept = self._kept.get(question)
+        if kept is not None:
+            self._kept.move_to_end(question)
+            return kept
+        self._of_questions.require_awake()
+        try:
+            self._waiting.acquire_nowait()
+        except trio.WouldBlock:
+            raise SemanticUnavailable("busy") from None
+        try:
+            vector = await self._within(self.settings.question_timeout_ms, [self.settings.question_prefix + question])
+        except SemanticUnavailable as error:
+            self._note(self._of_questions, error, "question")
+            raise
+        finally:
+            self._waiting.release()
+        self._of_questions.succeeded()
+        self._kept[question] = vector[0]
+        if len(self._kept) > KEPT_QUESTIONS:
+            self._kept.popitem(last=False)
+        return vector[0]
+
+    async def text_vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """Returns the vectors of a batch, once the rate allows it. Raises SemanticUnavailable; at once in the pause after one."""
+        async with self._sending:
+            self._of_texts.require_awake()
+            await trio.sleep_until(self._next_request)
+            self._next_request = trio.current_time() + 1 * SECONDS / self.settings.requests_per_second
+            try:
+                vectors = await self._within(self.settings.timeout_ms, texts)
+            except SemanticUnavailable as error:
+                if not error.is_of_text:
+                    self._note(self._of_texts, error, "texts")
+                raise
+            self._of_texts.succeeded()
+            return vectors
+
+    async def require_texts_taken(self) -> None:
+        """Returns where the endpoint takes a text at all. Raises SemanticUnavailable."""
+        try:
+            await self.text_vectors([PROBE_TEXT])
+        except SemanticUnavailable as error:
+            if error.is_of_text:
+                self._note(self._of_texts, error, "texts")
+            raise
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        with trio.move_on_after(CLOSE_SECONDS, shield=True):
+            await self._endpoint.close()
+
+    async def _within(self, milliseconds: int, texts: Sequence[str]) -> list[Vector]:
+        if not self._is_prepared:
+            # Loading the client is not the endpoint's time, and not the event loop's.
+            await trio.to_thread.run_sync(self._endpoint.prepare, limiter=self._preparing)
+            self._is_prepared = True
+        with trio.move_on_after(milliseconds * MILLISECONDS):
+            return await self._endpoint.embed(texts)
+        raise SemanticUnavailable("timeout", f"{milliseconds:,} ms")
+
+    def _note(self, breaker: _Breaker, error: SemanticUnavailable, what: str) -> None:
+        is_new = breaker.failure is None or breaker.failure.code != error.code
+        breaker.failed(error)
+        if is_new:
+            # An answer says by itself what became of its question.
+            log = self._log.info if what == "question" else self._log.warning
+            log("embedding_failed", endpoint=self.target.host, of=what, cause=str(error))
+
+
+@asynccontextmanager
+async def open_semantic_lane(target: SemanticTarget) -> AsyncIterator[SemanticLane]:
+    """Gives the lane to an endpoint; its connections end with the block. Opens none before something is sent."""
+    lane = SemanticLane(target)
+    try:
+        yield lane
+    finally:
+        await lane.close()

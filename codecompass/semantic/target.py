@@ -1,0 +1,131 @@
+"""Where embeddings are made: the endpoint that the settings name, checked once, with its key from the environment.
+
+Nothing is sent unless `semantic.endpoint` is set, and never over plain http to another machine unless that is allowed. The
+key is read from the variable that the settings name; no file, log, status or error has it.
+"""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+from codecompass.settings import EmbeddingApi, SemanticSettings
+
+_PATHS: Final[Mapping[EmbeddingApi, str]] = {"openai": "/v1/embeddings", "ollama": "/api/embed"}
+_KEPT_ENDS: Final = ("/v1", "/v1/embeddings", "/api", "/api/embed")
+"""Ends of a URL as people copy them, which the interface's own path replaces."""
+
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Secret:
+    """A key that no log and no error shows."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str = "") -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """Returns the key, empty where there is none. For the header of a request alone."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)" if self._value else "Secret()"
+
+
+class SemanticTarget(Struct, frozen=True, kw_only=True):
+    """An endpoint that may be asked."""
+
+    settings: SemanticSettings
+    url: str
+    """Of the request, the interface's path included."""
+    host: str
+    """Name or address and port: what people are told."""
+    is_loopback: bool
+    """Whether nothing leaves this machine."""
+    key: Secret
+    lacks_key: bool = False
+    """The settings name a variable, and it holds no usable key."""
+
+
+def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) -> SemanticTarget | None:
+    """Returns the endpoint that the settings name; None where they name none, and the lane is off.
+
+    Raises InvalidInput for what is no URL of a server, lacks a model or its dimensions, or would send text in the clear.
+    """
+    url = settings.endpoint.strip()
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _no_endpoint(url) from None
+    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" ?#")
+    if parts.scheme not in ("http", "https") or not host or port == 0 or not is_plain or "@" in parts.netloc:
+        raise _no_endpoint(url)
+    for key, value in (("model", settings.model.strip()), ("dimensions", settings.dimensions)):
+        if not value:
+            raise InvalidInput(
+                f"semantic.endpoint is set and semantic.{key} is not. Set it to what the endpoint's model has, or leave the "
+                "endpoint empty.",
+                key=f"semantic.{key}",
+            )
+    if settings.api_key_env and _VARIABLE.fullmatch(settings.api_key_env) is None:
+        # Not repeated: it may be the key itself.
+        raise InvalidInput(
+            "semantic.api_key_env must be the name of an environment variable that holds the key, such as OPENAI_API_KEY. A key "
+            "itself belongs into no file: put it into a variable.",
+            key="semantic.api_key_env",
+        )
+    is_loopback = _is_loopback(host)
+    if parts.scheme == "http" and not is_loopback and not settings.allow_plain_http:
+        raise InvalidInput(
+            f"semantic.endpoint: text and key would go to {parts.netloc} over http://, where everybody on the way can read them. "
+            "Use https://, or set semantic.allow_plain_http = true for a network that you trust.",
+            key="semantic.endpoint",
+        )
+    key_text = environment.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
+    is_usable = bool(key_text) and key_text.isascii() and key_text.isprintable()
+    return SemanticTarget(
+        settings=settings,
+        url=f"{parts.scheme}://{parts.netloc}{_base_path(parts.path)}{_PATHS[settings.api]}",
+        host=parts.netloc,
+        is_loopback=is_loopback,
+        key=Secret(key_text if is_usable else ""),
+        lacks_key=bool(settings.api_key_env) and not is_usable,
+    )
+
+
+def _base_path(path: str) -> str:
+    path = path.rstrip("/")
+    for end in sorted(_KEPT_ENDS, key=len, reverse=True):
+        if path.endswith(end):
+            return path.removesuffix(end)
+    return path
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _no_endpoint(url: str) -> InvalidInput:
+    # Not repeated as it is: a URL may hold a password.
+    shown = url.rpartition("@")[2] if "@" in url else url
+    return InvalidInput(
+        f"semantic.endpoint must be a URL such as http://127.0.0.1:11434, without user, query or fragment, not {shown!r}. "
+        "Correct it, or leave it empty. A key belongs into the variable that semantic.api_key_env names.",
+        key="semantic.endpoint",
+        constraint="http:// or https:// URL",
+    )
