@@ -122,3 +122,45 @@ def test_a_word_that_begins_with_another_is_found_once():
     wanted = WantedWords({"use": 1.0, "user": 1.0})
 
     assert len(list(wanted.places_in("the user"))) == 1
+
+
+DELAY = """\
+def {name}_delay(request):
+    # What a request waits {when} the warehouse answers.
+    wait = request.delay
+    return wait * 2
+
+
+"""
+DELAYS = "".join(
+    DELAY.format(name=name, when=when)
+    for name, when in (
+        ("first", "before"),
+        ("second", "after"),
+        ("third", "until"),
+        ("retry", "again until"),
+        ("fifth", "while"),
+        ("last", "once"),
+    )
+)
+
+
+def test_the_best_file_has_a_second_place_with_the_next_of_its_definitions(ask):
+    files = {
+        "delays.py": DELAYS,
+        **{f"other_{number}.py": f"def close_{number}():\n    return {number}\n" for number in range(8)},
+    }
+
+    hits = [hit for hit in ask(files, "delay that a request waits for the warehouse").results if hit.path == "delays.py"]
+    shown = [name for hit in hits for name in (hit.name, *(further.name for further in hit.also))]
+
+    assert len(hits) == 2
+    assert sorted(shown) == ["fifth_delay", "first_delay", "last_delay", "retry_delay", "second_delay", "third_delay"]
+
+
+def test_a_word_in_the_names_of_many_functions_of_a_file_does_not_tell_which_is_meant(ask):
+    compute = "def compute(request):\n    # What a request waits by backoff.\n    return request.backoff ** request.tries\n"
+
+    hit = ask({"delays.py": DELAYS + compute}, "delay of backoff for the request").results[0]
+
+    assert hit.name == "compute"
