@@ -7,6 +7,7 @@ import os
 import re
 import selectors
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from stat import S_ISBLK, S_ISCHR, S_ISFIFO
@@ -129,7 +130,7 @@ def tracked_files(
         GitError: git is missing, failed or took too long.
         GitCancelled: `is_cancelled` returned true.
     """
-    output = _run_git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled, deadline_seconds=deadline_seconds)
+    output = run_git(repository, directory, "ls-files", "-z", is_cancelled=is_cancelled, deadline_seconds=deadline_seconds)
     return tuple(output.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
@@ -189,12 +190,12 @@ def _packed_commit(repository: Repository, reference: str) -> str | None:
 def _head_from_git(repository: Repository) -> Head:
     try:
         commit = (
-            _run_git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
+            run_git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
         )
     except GitError:
         commit = ""
     try:
-        name = _run_git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
+        name = run_git(repository, repository.top, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
     except GitError:
         return Head(commit[:DETACHED_REF_LENGTH], commit) if commit else Head(NO_REF)
     return Head(_short_ref(name), commit or None)
@@ -208,13 +209,20 @@ def _read_small_file(path: str) -> str | None:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _run_git(
+def run_git(
     repository: Repository,
     directory: str,
     *arguments: str,
     is_cancelled: Callable[[], bool] | None = None,
     deadline_seconds: float = GIT_DEADLINE_SECONDS,
+    standard_input: bytes = b"",
 ) -> bytes:
+    """Runs one git command in `directory`, and returns what it wrote. Nothing of the network, of hooks or of the user's terminal.
+
+    Raises:
+        GitError: git is missing, failed, took too long, wrote too much, or is not started on this repository.
+        GitCancelled: `is_cancelled` returned true.
+    """
     unsafe = unsafe_file(repository.git_directory, repository.common_directory)
     if unsafe is not None:
         raise GitError(f"git was not started: {unsafe}")
@@ -230,16 +238,21 @@ def _run_git(
         *("-C", directory),
         *arguments,
     ]
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(repository),
-        )
-    except OSError as error:
-        raise GitError(f"git could not be started: {error.strerror}") from error
+    # A file in place of a pipe: nobody has to write while git writes.
+    with tempfile.TemporaryFile() if standard_input else open(os.devnull, "rb") as given:
+        if standard_input:
+            given.write(standard_input)
+            given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(repository),
+            )
+        except OSError as error:
+            raise GitError(f"git could not be started: {error.strerror}") from error
     with process:
         try:
             output, errors = _communicate(process, is_cancelled, deadline_seconds)

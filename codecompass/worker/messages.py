@@ -18,13 +18,15 @@ from codecompass.languages.records import Chunk, Import, Symbol
 class FileTask(Struct, frozen=True, array_like=True):
     """One file to read. `size` in bytes is from the scan; `known_hash` is the content hash in the index, empty if new.
 
-    Where the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`.
+    Where the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`. `content` is the
+    whole file where it is not read from the working tree but from a commit.
     """
 
     path: str
     known_hash: bytes = b""
     needs_symbols: bool = False
     size: int = 0
+    content: bytes | None = None
 
 
 class FileText(Struct, frozen=True, array_like=True, tag="text"):
@@ -33,7 +35,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     - `status`: `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`.
     - `language`: empty for text in no known language.
     - `size`, `mtime_ns`, `ctime_ns`, `inode`: from `fstat` before reading, in bytes and nanoseconds; `mtime_ns` is 0 where it is
-      unreliable.
+      unreliable. All but `size` are 0 where the task brought its content.
     - `content_hash`: of the whole content, of a binary file only of its beginning.
     - `line_count`, `chunks`: of the text; no chunks when unchanged.
     - `roots`: what the file says about module names, if it is a configuration file.

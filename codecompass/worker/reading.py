@@ -46,8 +46,20 @@ def reading_limit(batch: Batch) -> float:
     return batch.parse_cpu_seconds + CONFIGURATION_CPU_SECONDS + batch.max_file_bytes / READ_BYTES_PER_SECOND
 
 
+class _Stamp(Struct, frozen=True):
+    """What the answer says about a file besides its content; zeros where it is no file of the tree."""
+
+    size: int
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+    inode: int = 0
+
+
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
-    """Reads `task.path` below the batch's root. Never follows a symlink, never blocks on a FIFO, never raises OSError."""
+    """Reads `task.path` below the batch's root, or takes the content that the task brings. Never follows a symlink, never
+    blocks on a FIFO, never raises OSError."""
+    if task.content is not None:
+        return _answered(batch, task, _Stamp(len(task.content)), task.content, splitter)
     began = time.time_ns()
     try:
         descriptor = open_below(batch.root, task.path)
@@ -59,39 +71,40 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             return ReadFile(FileText(task.path, "skipped", "special_file"))
+        stamp = _Stamp(info.st_size, trusted_mtime(info, began), info.st_ctime_ns, info.st_ino)
         if info.st_size > batch.max_file_bytes:
-            return ReadFile(_answer(task, info, began, "skipped", reason="too_large"))
-        head = os.read(descriptor, BINARY_PROBE_BYTES)
-        if looks_binary(head):
-            # The hash of the head is enough: a file with the same beginning is binary too.
-            return ReadFile(_answer(task, info, began, "skipped", reason="binary", content_hash=content_hash(head)))
-        content = _read_rest(descriptor, head, info.st_size, batch.max_file_bytes)
+            return ReadFile(_answer(task, stamp, "skipped", reason="too_large"))
+        content = os.read(descriptor, BINARY_PROBE_BYTES)
+        if not looks_binary(content):
+            content = _read_rest(descriptor, content, info.st_size, batch.max_file_bytes)
     except OSError:
         return ReadFile(FileText(task.path, "skipped", "unreadable"))
     finally:
         os.close(descriptor)
-    return _classified(batch, task, info, began, content, splitter)
+    return _answered(batch, task, stamp, content, splitter)
 
 
-def _classified(
-    batch: Batch, task: FileTask, info: os.stat_result, began: int, content: bytes, splitter: WordSplitter
-) -> ReadFile:
+def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, splitter: WordSplitter) -> ReadFile:
+    """Answers with what is in a file; of a binary one the beginning is enough."""
+    head = content[:BINARY_PROBE_BYTES]
+    if looks_binary(head):
+        # The hash of the head is enough: a file with the same beginning is binary too.
+        return ReadFile(_answer(task, stamp, "skipped", reason="binary", content_hash=content_hash(head)))
     digest = content_hash(content)
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
-        return ReadFile(_answer(task, info, began, "unchanged", content_hash=digest))
+        return ReadFile(_answer(task, stamp, "unchanged", content_hash=digest))
     classified = classify(
         content, text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
     )
     if not isinstance(classified, Text):
-        return ReadFile(_answer(task, info, began, "skipped", reason=classified, content_hash=digest))
+        return ReadFile(_answer(task, stamp, "skipped", reason=classified, content_hash=digest))
     text = classified.text
     source = text.encode("utf-8", "surrogatepass")
     language = language_of(task.path, source[:HEAD_BYTES])
     answer = _answer(
         task,
-        info,
-        began,
+        stamp,
         "unchanged" if is_known else "indexed",
         language=language,
         content_hash=digest,
@@ -112,8 +125,7 @@ def _module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
 
 def _answer(
     task: FileTask,
-    info: os.stat_result,
-    began: int,
+    stamp: _Stamp,
     status: str,
     *,
     reason: str = "",
@@ -128,10 +140,10 @@ def _answer(
         status=status,
         reason=reason,
         language=language,
-        size=info.st_size,
-        mtime_ns=trusted_mtime(info, began),
-        ctime_ns=info.st_ctime_ns,
-        inode=info.st_ino,
+        size=stamp.size,
+        mtime_ns=stamp.mtime_ns,
+        ctime_ns=stamp.ctime_ns,
+        inode=stamp.inode,
         content_hash=content_hash,
         line_count=line_count,
         chunks=chunks,

@@ -4,6 +4,7 @@ import gc
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from codecompass.identity import content_hash
@@ -97,3 +98,15 @@ def test_reading_may_take_longer_the_larger_files_may_be():
     small, large = (Batch(b"", (), True, size, 1, 1.0) for size in (1 << 20, 1 << 30))
 
     assert 1 < reading_limit(small) < 10 < reading_limit(large)
+
+
+@pytest.mark.parametrize("content", [b"def f():\n    return 1\n", b"", b"\0binary", b"caf\xe9\n", b"x" * 3000])
+def test_a_content_that_the_task_brings_is_answered_as_the_same_file_is(tmp_path: Path, content: bytes):
+    from_disk = read(tmp_path, "a.py", content).answer
+    task = FileTask("a.py", size=len(content), content=content)
+    batch = Batch(os.fsencode(tmp_path / "nowhere"), (task,), True, 1 << 20, 20_000, 1.0)
+
+    brought = read_file(batch, task, WordSplitter()).answer
+
+    assert (brought.mtime_ns, brought.ctime_ns, brought.inode) == (0, 0, 0)
+    assert msgspec.structs.replace(from_disk, mtime_ns=0, ctime_ns=0, inode=0) == brought
