@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bench.job import layout_for
-from bench.quality.data import Answer, Hit, Question
+from bench.quality.data import Answer, Hit, Question, Range
 from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
@@ -48,7 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             encode(reply)
             milliseconds = (time.perf_counter() - began) * 1000
             hits = tuple(
-                Hit(path=options.prefix + result.path, line_start=result.line_start, line_end=result.line_end)
+                Hit(
+                    path=options.prefix + result.path,
+                    line_start=result.line_start,
+                    line_end=result.line_end,
+                    also=tuple(Range(further.line_start, further.line_end) for further in result.also),
+                )
                 for result in reply.results
             )
             answer = Answer(repo=question.repo, query=question.query, results=hits, ms=round(milliseconds, 3))

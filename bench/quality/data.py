@@ -47,12 +47,20 @@ class Question(Struct, frozen=True):
     query: str
 
 
+class Range(Struct, frozen=True):
+    """Lines of a file, 1-based and inclusive."""
+
+    line_start: int
+    line_end: int
+
+
 class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A place in an answer; the path is relative to the repository."""
+    """A place in an answer; the path is relative to the repository. `also`: further definitions of the file beside it."""
 
     path: str
     line_start: int | None = None
     line_end: int | None = None
+    also: tuple[Range, ...] = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):
