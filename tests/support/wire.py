@@ -66,10 +66,11 @@ class Duplex:
         return id_
 
     async def answer(self, id_):
-        """Returns the response to a request."""
+        """Returns the response to a request, None where the connection has ended without one."""
         event, _ = self._waiting[id_]
         with trio.fail_after(PATIENCE):
-            await event.wait()
+            if not self.is_over.is_set():
+                await event.wait()
         return self._waiting.pop(id_)[1]
 
     async def call(self, method, params=None):
@@ -145,15 +146,23 @@ async def pipe_client(process: Process, *, roots=()) -> AsyncIterator[Duplex]:
 
 @asynccontextmanager
 async def open_websocket(url: str, path="/ws", *, subprotocols=("mcp",)) -> AsyncIterator[WebSocketConnection]:
-    """Gives a WebSocket to a server of HTTP. It is closed with the block, politely or after CLOSE_SECONDS."""
+    """Gives a WebSocket to a server of HTTP. It is closed with the block, politely or after CLOSE_SECONDS.
+
+    Raises ConnectionError where there is no opening handshake within PATIENCE: the library waits for ever for a server that is
+    killed before it.
+    """
     host, _, port = url.removeprefix("http://").rpartition(":")
     stream = await trio.open_tcp_stream(host, int(port))
     is_closing = False
     try:
         async with trio.open_nursery() as nursery:
-            socket = await wrap_client_stream(
-                nursery, stream, f"{host}:{port}", path, subprotocols=list(subprotocols), max_message_size=1 << 24
-            )
+            socket = None
+            with trio.move_on_after(PATIENCE):
+                socket = await wrap_client_stream(
+                    nursery, stream, f"{host}:{port}", path, subprotocols=list(subprotocols), max_message_size=1 << 24
+                )
+            if socket is None:
+                raise ConnectionError("no opening handshake")
             yield socket
             is_closing = True
             with trio.move_on_after(CLOSE_SECONDS):
@@ -354,9 +363,12 @@ async def sse_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
                     else:
                         await client.take(data.encode())
             client.end()
+            endpoint.set()
 
         nursery.start_soon(read)
         with trio.fail_after(PATIENCE):
             await endpoint.wait()
+        if client.is_over.is_set():
+            raise ConnectionError("the stream ended before it named its endpoint")
         yield client
         nursery.cancel_scope.cancel()
