@@ -37,6 +37,9 @@ LINES_ABOVE_FOCUS: Final = 3
 HIT_BYTES: Final = 500
 """Of a hit at the level `signature`. What is beside it is left out where it has no room."""
 
+LEAST_SIGNATURE: Final = 40
+"""Characters of a signature that are kept where definitions beside the hit need the room: its name is in the hit anyway."""
+
 LATER_RESULT_BYTES: Final = 600
 """Reserved for each further result after one with a body: what most results take without a body."""
 
@@ -212,16 +215,37 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
 
 
 def _with_further(result: Result, place: RankedPlace, most_bytes: int) -> Result:
-    """Returns a result with as many of the definitions beside it as it has room for."""
-    also: list[FurtherDefinition] = []
-    size = encoded_size(result) + len(',"also":[]')
-    for row in place.also:
-        further = FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end)
-        size += encoded_size(further) + 1
-        if size > most_bytes:
-            break
-        also.append(further)
-    return msgspec.structs.replace(result, also=tuple(also)) if also else result
+    """Returns a result with as many of the definitions beside it as it has room for; a signature is cut to make room for them."""
+    further = tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also)
+    found = _with_fitting(result, further, most_bytes)
+    if len(found.also) < len(further) and len(result.signature) > LEAST_SIGNATURE:
+        brief = _with_fitting(_with_signature(result, LEAST_SIGNATURE), further, most_bytes)
+        if len(brief.also) > len(found.also):
+            roomy = _with_signature(result, LEAST_SIGNATURE + most_bytes - _size(brief))
+            found = msgspec.structs.replace(roomy, also=brief.also)
+            # A character may take several bytes.
+            found = found if _size(found) <= most_bytes else brief
+    return found
+
+
+def _with_signature(result: Result, characters: int) -> Result:
+    signature = result.signature
+    return msgspec.structs.replace(
+        result, signature=signature if len(signature) <= characters else signature[:characters] + "\u2026"
+    )
+
+
+def _with_fitting(result: Result, further: Sequence[FurtherDefinition], most_bytes: int) -> Result:
+    for n_fitting in range(len(further), 0, -1):
+        found = msgspec.structs.replace(result, also=tuple(further[:n_fitting]))
+        if _size(found) <= most_bytes:
+            return found
+    return result
+
+
+def _size(result: Result) -> int:
+    """Returns the bytes of a result on a page, where each of a list stands on a line of its own."""
+    return encoded_size(result) + len(result.also) + 1
 
 
 def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:

@@ -2,11 +2,13 @@
 
 import pytest
 
+from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.text import render
 from codecompass.query import search_code
 from codecompass.query.options import QueryOptions
 from codecompass.query.query_words import WantedWords
+from codecompass.query.shaping import HIT_BYTES
 
 FILLER = "".join(f"    def unrelated_{number}(self):\n        return {number}\n\n" for number in range(30))
 CLIENT = f'''\
@@ -164,3 +166,16 @@ def test_a_word_in_the_names_of_many_functions_of_a_file_does_not_tell_which_is_
     hit = ask({"delays.py": DELAYS + compute}, "delay of backoff for the request").results[0]
 
     assert hit.name == "compute"
+
+
+def test_a_long_signature_makes_room_for_the_definitions_beside_a_hit(ask):
+    arguments = ", ".join(f"argument_number_{number}" for number in range(20))
+    files = {"delays.py": DELAYS.replace("(request)", f"(request, {arguments})")}
+
+    for level, is_cut in (("signature", True), ("body", False)):
+        hit = ask(files, "delay that a request waits for the warehouse", detail_level=level).results[0]
+
+        assert len(hit.also) == 3
+        assert hit.signature.startswith(f"def {hit.name}(request")
+        assert (len(hit.signature) < 200) is is_cut
+        assert level != "signature" or len(encode(hit)) <= HIT_BYTES
