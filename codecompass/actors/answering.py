@@ -89,7 +89,8 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
             files_indexed=None if counted is None else counted.files_indexed,
             files_total=None if counted is None else counted.files_total,
         )
-    what = "the symbols of this workspace are" if has_text else "this workspace is"
+    commit: str = getattr(job, "commit", "")
+    what = "the symbols of this workspace are" if has_text else f"commit {commit[:12]} is" if commit else "this workspace is"
     meanwhile = " Meanwhile search_code finds text in all of its files." if has_text else ""
     return IndexNotReady(
         f"{what} being indexed: {so_far}. Call again in {RETRY_AFTER_MS} ms; the call waits until it can be "

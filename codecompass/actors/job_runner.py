@@ -18,6 +18,7 @@ from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import SECONDS
@@ -34,7 +35,8 @@ class JobRunner:
     """Everything but `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends all jobs.
 
     `last` is the last job that others saw, or that failed, `failure` its error. `found_nothing` says that the last run, which
-    took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition.
+    took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition. `commit` is
+    what the jobs index where that is not the working tree.
     """
 
     def __init__(
@@ -47,11 +49,13 @@ class JobRunner:
         nursery: trio.Nursery,
         remember: Callable[[JobView], None],
         announce: Callable[[], None],
+        commit: NamedCommit | None = None,
     ) -> None:
         self.last: JobState | None = None
         self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
         self.found_nothing = False
+        self._commit = commit
         self._project = project
         self._bench = bench
         self._index = index
@@ -152,6 +156,7 @@ class JobRunner:
                 project_id=project.project_id,
                 project_name=project.name,
                 root=str(project.root),
+                commit="" if self._commit is None else self._commit.commit,
                 mode="full" if is_full else "incremental",
                 status="queued",
                 cause=cause,
