@@ -203,7 +203,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000,
-            description="Commits of a project, apart from its working tree, whose indexes are kept; the least recently used goes.",
+            description="Refs of a project, besides its working tree, whose indexes are kept; the least recently used goes.",
             extra={"unit": "indexes"},
         ),
     ] = 8

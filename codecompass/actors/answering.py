@@ -103,11 +103,11 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
 
 
 def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where `wanted` is another branch than the indexed one."""
+    """Raises RefNotIndexed where an order about the working tree names another branch than the one that is checked out."""
     if wanted is not None and wanted != current:
         raise RefNotIndexed(
-            f"{wanted} is not indexed: the index is of the working tree as it was on {current}. "
-            "Leave ref out, or check that branch out and call again.",
+            f"this is about the working tree, which is on {current}, not on {wanted}. Leave ref out. Questions take it: "
+            f"search_code with ref {wanted!r} indexes that ref by itself (on the command line: codecompass search --ref).",
             ref=wanted,
         )
 

@@ -19,8 +19,8 @@ def child_key(project: Project, commit: NamedCommit | None) -> str:
 class Child:
     """One workspace from its first request to the end of its last task. Written by the supervisor alone.
 
-    `commit` is None for the working tree. `predecessor` is an earlier child of the same project that has not closed the index yet. `crashes` and `used_at` are
-    times of the event loop's clock.
+    `commit` is None for the working tree. `predecessor` is an earlier child of the same key that has not closed the index yet.
+    `crashes` and `used_at` are times of the event loop's clock.
     """
 
     def __init__(self, project: Project, predecessor: "Child | None", commit: NamedCommit | None = None) -> None:

@@ -1,7 +1,7 @@
 """The contents of a commit's files for the worker processes, read from git's object database a group of files at a time."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import trio
 from msgspec.structs import replace
@@ -14,8 +14,6 @@ from codecompass.worker.messages import FileTask
 
 MAX_GROUP_FILES: Final = 20_000
 """Of an endless number of empty files, those that are read at once."""
-
-T = TypeVar("T")
 
 
 class CommitContents:

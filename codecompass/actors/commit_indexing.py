@@ -95,7 +95,7 @@ class CommitJob:
                 return await self._run_locked(started)
         except LockHeld as error:
             raise IndexInProgress(
-                f"another process is indexing this commit ({error.owner or 'unknown owner'}). Wait for it to end, then ask again.",
+                f"another process is indexing this commit ({error.owner or 'unknown owner'}). Wait for its end, then ask again.",
                 owner=error.owner,
             ) from error
 

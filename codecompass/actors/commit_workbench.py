@@ -99,7 +99,7 @@ class CommitWorkbench:
             project_id=self._project.name,
             ref=asked.request.ref or self._commit.name,
             commit=self._commit.commit,
-            indexing_status=view.indexing,
+            indexing_status=view.indexing if view.index.meta is None else "ready",
             schema_status=view.index.schema_status,
             schema_name=self._project.schema_name if asked.names_project else "",
             warnings=asked.warnings,

@@ -35,8 +35,8 @@ class JobRunner:
     """Everything but `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends all jobs.
 
     `last` is the last job that others saw, or that failed, `failure` its error. `found_nothing` says that the last run, which
-    took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition. `commit` is
-    what the jobs index where that is not the working tree.
+    took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition.
+    `commit` is what the jobs index where that is not the working tree.
     """
 
     def __init__(

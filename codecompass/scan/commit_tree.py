@@ -250,7 +250,7 @@ class _Choice:
         for (path, _entry), target in zip(self._links, targets, strict=True):
             text = target.decode("utf-8", "surrogateescape")
             led = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
-            is_outside = led.startswith("/") or led == ".." or led.startswith("../")
+            is_outside = led == ".." or led.startswith(("/", "../"))
             self._skip(path, "symlink_outside_root" if is_outside else "symlink")
 
     def _skip(self, path: str, reason: SkipReason, size: int = 0) -> None:

@@ -90,9 +90,7 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
         return tuple(
             Orphan(path, disk_usage(path), _kind(path), _used_at(path))
             for path in sorted((home.root / "projects").iterdir())
-            if path.is_dir()
-            and path.name not in known
-            and not _is_in_use(ProjectLayout(path))
+            if path.is_dir() and path.name not in known and not _is_in_use(ProjectLayout(path))
         )
     return ()
 

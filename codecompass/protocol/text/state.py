@@ -33,7 +33,10 @@ _PARTIAL: Final = "warning: this answer is not complete"
 
 
 def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
-    """Yields what an answer has to say of itself: warnings, and that it is stale or partial where no warning says why."""
+    """Yields what an answer has to say of itself: the commit that was asked about, warnings, and that it is stale or partial
+    where no warning says why."""
+    if isinstance(metadata, Metadata) and metadata.commit:
+        yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:

@@ -48,13 +48,13 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NOT_LISTED: Final = frozenset({"ref"})
-"""Arguments that no listing shows, so that the default one has the bounds of all others in 12 kB. They are taken all the same."""
+NO_REF_LISTED: Final = frozenset({"index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
+"""Tools that are about the working tree or the server. They take `ref` all the same."""
 
-NOT_IN_CORE: Final = NOT_LISTED | {
+NOT_IN_CORE: Final = frozenset({
     "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "strategy", "timeout_ms", "why_not",
-}  # fmt: skip
+})  # fmt: skip
 """Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
 
 
@@ -65,7 +65,7 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
-    left_out = NOT_IN_CORE if groups == {"core"} else NOT_LISTED
+    left_out: frozenset[str] = NOT_IN_CORE if groups == {"core"} else frozenset()
     return tuple(_describe(tool, answers, left_out, is_core=groups == {"core"}) for tool in TOOLS if tool.name in names)
 
 
@@ -93,6 +93,8 @@ def listed_names(listing: str) -> frozenset[str]:
 def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], *, is_core: bool) -> ToolDescription:
     schema = tool.arguments
     properties = cast("Mapping[str, object]", schema["properties"])
+    if tool.name in NO_REF_LISTED:
+        left_out |= {"ref"}
     listed = {name: argument for name, argument in properties.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,
