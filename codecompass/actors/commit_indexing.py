@@ -11,18 +11,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final
 
 import trio
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.commit_contents import CommitContents
+from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import CodeCompassError, IndexInProgress, RefNotIndexed, StoreNewer
+from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.commit_tree import CommitTree, read_commit_tree
@@ -35,17 +35,12 @@ from codecompass.scan.git_repository import (
 )
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.index import IndexMeta
-from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import Changes, ManifestEntry
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
-
-NO_REPOSITORY: Final = (
-    "this workspace is in no git repository, so it has no refs. Leave ref out: the answer is about the files as they are."
-)
 
 
 class CommitJob:
@@ -193,30 +188,6 @@ class CommitJob:
             duration_seconds=time.monotonic() - started,
             warnings=warnings,
         )
-
-
-def built_index(layout: ProjectLayout, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns the description of the index in `layout`; None unless it is the whole one of this commit by these limits.
-
-    Blocking. Never raises: what cannot be read is built anew.
-    """
-    return fitting(inspect_index(layout).meta, commit, limits)
-
-
-def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns `meta` if it describes a whole index of this commit by these limits, else None."""
-    if meta is None or meta.completeness != "complete":
-        return None
-    return meta if (meta.commit, meta.rules_fingerprint) == (commit.commit, limits.fingerprint) else None
-
-
-def unreadable(commit: NamedCommit, error: GitError) -> CodeCompassError:
-    """Returns the error for a repository that git cannot read."""
-    return RefNotIndexed(
-        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or have the repository put right "
-        "(git fsck says what is wrong) and call again.",
-        ref=commit.name,
-    )
 
 
 def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree) -> Changes:

@@ -11,7 +11,8 @@ import trio
 
 from codecompass.actors.answering import query, query_settings, timeout_seconds
 from codecompass.actors.background import panics_as_errors
-from codecompass.actors.commit_indexing import CommitJob, fitting
+from codecompass.actors.commit_indexing import CommitJob
+from codecompass.actors.commits import fitting
 from codecompass.actors.index_answers import IndexOnDisk, View, deadline
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_model import JobState

@@ -206,7 +206,6 @@ class Request(Struct, frozen=True, kw_only=True):
                 "the working tree: there it must be the branch that is checked out",
                 extra={
                     "form": "optional",
-                    "listed": "Branch, tag or commit",
                     "help": "Ask about this branch, tag or commit, not the working tree.",
                 },
             ),
@@ -518,6 +517,25 @@ class IndexRepository(Request, frozen=True, kw_only=True):
     ) = None
 
 
+class ListRefs(Request, frozen=True, kw_only=True):
+    """The branches, tags and commits that `ref` takes, and which of them are indexed."""
+
+    tool: ClassVar[str] = "list_refs"
+
+    filter: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_REF_LENGTH,
+                description="only names that contain this, in any case",
+                extra={"form": "optional", "placeholder": "TEXT", "help": "Only names that contain this."},
+            ),
+        ]
+        | None
+    ) = None
+    limit: Annotated[int, Meta(ge=1, le=500, extra={"unit": "refs", "help": "Show so many names at most, 1 to 500 [20]."})] = 20
+
+
 class HealthCheck(Request, frozen=True, kw_only=True):
     """The state of the server and its projects."""
 
@@ -538,6 +556,7 @@ AnyRequest = (
     | SyncRepo
     | IndexRepository
     | HealthCheck
+    | ListRefs
 )
 
 REQUESTS: Final[Mapping[str, type[AnyRequest]]] = {request.tool: request for request in get_args(AnyRequest)}

@@ -17,6 +17,7 @@ from codecompass.transport.tools import (
     index_repo,
     index_repository,
     index_status,
+    list_refs,
     locate_symbol,
     search_code,
     sync_repo,
@@ -32,6 +33,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     get_symbol_hierarchy.TOOL,
     find_related_symbols.TOOL,
     get_code_context.TOOL,
+    list_refs.TOOL,
     index_status.TOOL,
     index_repo.TOOL,
     sync_repo.TOOL,
@@ -42,14 +44,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
-    "ten": tuple(tool.name for tool in TOOLS if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL)),
+    "ten": tuple(
+        tool.name
+        for tool in TOOLS
+        if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
+    ),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NO_REF_LISTED: Final = frozenset({"index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
-"""Tools that are about the working tree or the server. They take `ref` all the same."""
+NO_REF_LISTED: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
+"""Tools that are about the working tree, the repository or the server. They take `ref` all the same."""
 
 NOT_IN_CORE: Final = frozenset({
     "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
