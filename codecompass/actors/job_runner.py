@@ -17,7 +17,7 @@ from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
-from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
@@ -226,8 +226,9 @@ class JobRunner:
         if self._next is not None:
             self._start(self._next)
         elif not is_published:
-            # A file system that does not answer costs a job nothing, and once it answers again nothing is wrong with it.
-            self._failures += not isinstance(run.failure, FileSystemUnresponsive)
+            # A file system that does not answer costs a job nothing, and once it answers again nothing is wrong with it; nor is
+            # there with a tree that was switched all the time.
+            self._failures += not isinstance(run.failure, FileSystemUnresponsive | WorkspaceBusy)
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
         elif self._index.on_disk.damage and not run.is_rebuild:
