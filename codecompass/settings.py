@@ -198,6 +198,15 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
             extra={"unit": "bytes"},
         ),
     ] = 20 * GIB
+    max_refs: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="Refs of a project, besides its working tree, whose indexes are kept; the least recently used goes.",
+            extra={"unit": "indexes"},
+        ),
+    ] = 8
     busy_timeout_ms: Annotated[
         int,
         Meta(ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}),

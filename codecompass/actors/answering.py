@@ -89,7 +89,8 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
             files_indexed=None if counted is None else counted.files_indexed,
             files_total=None if counted is None else counted.files_total,
         )
-    what = "the symbols of this workspace are" if has_text else "this workspace is"
+    commit: str = getattr(job, "commit", "")
+    what = "the symbols of this workspace are" if has_text else f"commit {commit[:12]} is" if commit else "this workspace is"
     meanwhile = " Meanwhile search_code finds text in all of its files." if has_text else ""
     return IndexNotReady(
         f"{what} being indexed: {so_far}. Call again in {RETRY_AFTER_MS} ms; the call waits until it can be "
@@ -102,11 +103,11 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
 
 
 def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where `wanted` is another branch than the indexed one."""
+    """Raises RefNotIndexed where an order about the working tree names another branch than the one that is checked out."""
     if wanted is not None and wanted != current:
         raise RefNotIndexed(
-            f"{wanted} is not indexed: the index is of the working tree as it was on {current}. "
-            "Leave ref out, or check that branch out and call again.",
+            f"this is about the working tree, which is on {current}, not on {wanted}. Leave ref out. Questions take it: "
+            f"search_code with ref {wanted!r} indexes that ref by itself (on the command line: codecompass search --ref).",
             ref=wanted,
         )
 

@@ -7,18 +7,25 @@ from msgspec.structs import replace
 
 from codecompass.actors.mailbox import Mailbox
 from codecompass.actors.observation import Lifecycle, WorkspaceObservation, step
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
+
+
+def child_key(project: Project, commit: NamedCommit | None) -> str:
+    """Returns the key of a workspace, or of one of its commits."""
+    return project.project_id if commit is None else f"{project.project_id}@{commit.commit}"
 
 
 class Child:
     """One workspace from its first request to the end of its last task. Written by the supervisor alone.
 
-    `predecessor` is an earlier child of the same project that has not closed the index yet. `crashes` and `used_at` are
-    times of the event loop's clock.
+    `commit` is None for the working tree. `predecessor` is an earlier child of the same key that has not closed the index yet.
+    `crashes` and `used_at` are times of the event loop's clock.
     """
 
-    def __init__(self, project: Project, predecessor: "Child | None") -> None:
+    def __init__(self, project: Project, predecessor: "Child | None", commit: NamedCommit | None = None) -> None:
         self.project = project
+        self.commit = commit
         self.predecessor = predecessor
         self.mailbox = Mailbox()
         self.lifecycle: Lifecycle = "starting"
@@ -39,6 +46,11 @@ class Child:
             freshness_status="stale",
             schema_status="not_indexed",
         )
+
+    @property
+    def key(self) -> str:
+        """What the supervisor knows it by."""
+        return child_key(self.project, self.commit)
 
     @property
     def is_idle(self) -> bool:

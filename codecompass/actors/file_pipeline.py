@@ -63,10 +63,12 @@ class FilePipeline:
         *,
         parse: bool,
         publish_slice: Callable[[], Awaitable[object]] | None = None,
+        fill: Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]] | None = None,
     ) -> None:
         """Sends `tasks` through the workers and writes what comes back, the text alone without `parse`.
 
-        `publish_slice` is called whenever `slice_seconds` have passed.
+        `publish_slice` is called whenever `slice_seconds` have passed. `fill` gives the tasks of a batch their content, where
+        that is not in the working tree; it is called with consecutive tasks, in their order.
         """
         if not tasks:
             return
@@ -77,7 +79,8 @@ class FilePipeline:
         async def work(results: trio.MemorySendChannel[BatchResult]) -> None:
             with results:
                 for batch in batches:
-                    await results.send(await self._pool.run(self._batch(writer, batch, parse)))
+                    filled = batch if fill is None else await fill(batch)
+                    await results.send(await self._pool.run(self._batch(writer, filled, parse)))
 
         with collapse_groups():
             async with trio.open_nursery() as nursery:

@@ -90,3 +90,21 @@ class Freshness:
                 pause = max(DEBOUNCE_SECONDS, self._jobs.last_run_seconds)
             await trio.sleep(min(pause, LONGEST_PAUSE_SECONDS))
             self._changes.note_again()
+
+
+class CommitFreshness(Freshness):
+    """That of a commit, which does not change."""
+
+    @property
+    def status(self) -> FreshnessStatus:
+        """Always fresh."""
+        return "fresh"
+
+    @property
+    def changed_files(self) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
+        """Returns `fresh` at once."""
+        return "fresh"

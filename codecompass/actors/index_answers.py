@@ -139,7 +139,6 @@ class IndexAnswers:
 
     def _answer(self, asked: Query, view: View, compared: Comparison | None, options: QueryOptions) -> Reply:
         with self._index.snapshot() as snapshot:
-            require_ref(asked.request.ref, snapshot.meta.ref)
             state = self._state(asked, view, snapshot.meta.ref)
             changed: Collection[str] = ()
             if view.freshness != "fresh":
@@ -147,7 +146,7 @@ class IndexAnswers:
                 if view.refusal and state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
             # Begins here: the time that waiting and comparing took is not counted against the search.
-            is_expired = _deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
+            is_expired = deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
             reply = query(snapshot, asked.request, state, options, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 
@@ -227,7 +226,7 @@ def _jobs_of(registry: Registry, project_id: str) -> JobsState:
     return jobs_state(jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id))
 
 
-def _deadline(seconds: float) -> Callable[[], bool]:
+def deadline(seconds: float) -> Callable[[], bool]:
     """Returns what tells a thread that its time is over. It raises trio.Cancelled once nobody waits for the thread."""
     ends = time.monotonic() + seconds
 

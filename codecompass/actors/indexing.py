@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import structlog
 import trio
@@ -25,8 +25,9 @@ from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
+from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
 from codecompass.jobs import Progress
+from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head
 from codecompass.scan.partial import PartialScan
 from codecompass.store.epochs import compatibility, require_compatible
@@ -36,6 +37,14 @@ from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.writer import IndexWriter
+from codecompass.units import SECONDS
+
+SWITCHING_SECONDS: Final = 60 * SECONDS
+"""How long a job begins again because another commit was checked out while it read the files."""
+
+
+class _Switched(Exception):
+    """Files of two checkouts may have been read: nothing of that is published."""
 
 
 class IndexJob:
@@ -88,7 +97,8 @@ class IndexJob:
         )
         self._meter = ProgressMeter(on_progress)
         self._files = FilePipeline(root, layout, pool, limits, self._meter)
-        self._head = Head(ref="live", commit=None)
+        self._checkout = Checkout(head=Head(ref="live", commit=None))
+        self._scanned: ScannedTree | None = None
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
         self.memory: JobMemory | None = None
 
@@ -116,12 +126,30 @@ class IndexJob:
         if found.is_newer:
             require_compatible(self._layout)
             raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
-        is_fresh = self._force or found.status != "compatible"
-        # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
-        self._head = await self._tree.head()
+        gives_up_at = time.monotonic() + SWITCHING_SECONDS
+        while True:
+            is_fresh = self._force or found.status != "compatible"
+            try:
+                return await self._run_on_checkout(is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
+            except _Switched:
+                self._log.info("checkout_during_job", ref=self._checkout.head.ref)
+            if time.monotonic() > gives_up_at:
+                raise WorkspaceBusy(
+                    "the working tree is being switched to other commits again and again, and no index of one of them could be "
+                    "made. Call again; questions with ref are answered whatever is checked out.",
+                    retry_after_ms=1000,
+                )
+            self._tree.scan_everything()
+            self._files.changed.clear()
+            # A first index whose text was published goes on from there.
+            found = await trio.to_thread.run_sync(compatibility, self._layout)
+
+    async def _run_on_checkout(self, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
+        """Raises _Switched where another commit was checked out meanwhile."""
+        self._checkout = await self._tree.checkout()
         tree = None if self._tree.knows_changes and not is_fresh else await self._scan(is_fresh=is_fresh)
         try:
-            return await self._build(tree, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
+            return await self._build(tree, is_fresh=is_fresh, is_first=is_first, started=started)
         except IndexDamaged as error:
             if is_fresh:
                 raise
@@ -132,6 +160,7 @@ class IndexJob:
     async def _build(self, tree: ScannedTree | None, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
         async with self._writing(is_fresh) as writer:
             tree = tree or await self._scan_changed(writer) or await self._scan()
+            self._scanned = tree
             changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
             self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
             await trio.to_thread.run_sync(self._files.apply, writer, changes)
@@ -199,12 +228,17 @@ class IndexJob:
     async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
         # Files of a root that was replaced meanwhile are missing, or another project's.
         await self._tree.require_same_root()
+        assert self._scanned is not None
+        checkout = await self._tree.checkout_of(self._checkout, self._scanned)
+        if checkout is None:
+            raise _Switched
+        self._checkout, head = checkout, checkout.head
 
         def publish() -> IndexMeta:
             return writer.publish(
                 completeness=completeness,
-                ref=self._head.ref,
-                commit=self._head.commit or "",
+                ref=head.ref,
+                commit=head.commit or "",
                 rules_fingerprint=self._limits.fingerprint,
                 checkpoint=trio.from_thread.check_cancelled,
             )

@@ -20,6 +20,8 @@ class JobState(Job, frozen=True, kw_only=True):
 
     project_name: str
     root: str
+    commit: str = ""
+    """The full id of the commit that it indexes, empty where it indexes the working tree."""
     progress: Progress = Progress(stage="discovery")
     report: "JobReport | None" = None
     """There once the job has published."""

@@ -17,7 +17,8 @@ from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import JobTicket, StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
-from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import SECONDS
@@ -35,6 +36,7 @@ class JobRunner:
 
     `last` is the last job that others saw, or that failed, `failure` its error. `found_nothing` says that the last run, which
     took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition.
+    `commit` is what the jobs index where that is not the working tree.
     """
 
     def __init__(
@@ -47,11 +49,13 @@ class JobRunner:
         nursery: trio.Nursery,
         remember: Callable[[JobView], None],
         announce: Callable[[], None],
+        commit: NamedCommit | None = None,
     ) -> None:
         self.last: JobState | None = None
         self.failure: CodeCompassError | None = None
         self.last_run_seconds = 0.0
         self.found_nothing = False
+        self._commit = commit
         self._project = project
         self._bench = bench
         self._index = index
@@ -152,6 +156,7 @@ class JobRunner:
                 project_id=project.project_id,
                 project_name=project.name,
                 root=str(project.root),
+                commit="" if self._commit is None else self._commit.commit,
                 mode="full" if is_full else "incremental",
                 status="queued",
                 cause=cause,
@@ -221,8 +226,9 @@ class JobRunner:
         if self._next is not None:
             self._start(self._next)
         elif not is_published:
-            # A file system that does not answer costs a job nothing, and once it answers again nothing is wrong with it.
-            self._failures += not isinstance(run.failure, FileSystemUnresponsive)
+            # A file system that does not answer costs a job nothing, and once it answers again nothing is wrong with it; nor is
+            # there with a tree that was switched all the time.
+            self._failures += not isinstance(run.failure, FileSystemUnresponsive | WorkspaceBusy)
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
         elif self._index.on_disk.damage and not run.is_rebuild:

@@ -227,8 +227,10 @@ def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
     # That a job was cancelled does not mean that the question was.
     code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
     cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
+    what = f"commit {job.commit[:12]}" if job.commit else "this workspace"
+    remedy = "a later question does." if job.commit else "index_repo tries at once."
     return error_of(
         code,
-        f"this workspace could not be indexed: {cause} It is tried again after a pause; index_repo tries at once.",
+        f"{what} could not be indexed: {cause} It is tried again after a pause; {remedy}",
         **{**failure.data, "job_id": job.job_id, "cause": failure.message},
     )

@@ -11,7 +11,7 @@ find it.
 
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, overload
 
@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.background import innermost
-from codecompass.actors.child import Child
+from codecompass.actors.child import Child, child_key
 from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
 from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, WorkspaceMessage
@@ -32,6 +32,7 @@ from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
 from codecompass.protocol.replies import Reply
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import GIB, SECONDS
 
@@ -86,7 +87,7 @@ class _Handle:
             try:
                 return await self._child.mailbox.ask(message, request_id)
             except MailboxClosed:
-                self._child = self._supervisor.child(self._child.project)
+                self._child = self._supervisor.child(self._child.project, self._child.commit)
             finally:
                 self._supervisor.trim()
         raise WorkspaceBusy("this workspace is being closed and opened again and again. Call again.", retry_after_ms=1000)
@@ -101,9 +102,11 @@ class WorkspaceSupervisor:
         make_workbench: Callable[[Project], Awaitable[Workbench]],
         settings: SupervisorSettings,
         memory: Callable[[], int],
+        make_commit_workbench: Callable[[Project, NamedCommit], Awaitable[Workbench]] | None = None,
     ) -> None:
         self._nursery = nursery
         self._make_workbench = make_workbench
+        self._make_commit_workbench = make_commit_workbench
         self._settings = settings
         self._memory = memory
         self._live: dict[str, Child] = {}
@@ -116,13 +119,13 @@ class WorkspaceSupervisor:
         self.n_evicted = 0
         self.n_crashes = 0
 
-    def route(self, project: Project) -> WorkspaceHandle:
-        """Returns the handle of a project's workspace, started now if it was not live."""
-        return _Handle(self, self.child(project))
+    def route(self, project: Project, commit: NamedCommit | None = None) -> WorkspaceHandle:
+        """Returns the handle of a project's workspace, or of one of its commits, started now if it was not live."""
+        return _Handle(self, self.child(project, commit))
 
     def observe(self) -> tuple[WorkspaceObservation, ...]:
-        """Returns the observations of all live workspaces, the most recently used first."""
-        children = sorted(self._live.values(), key=lambda child: -child.used_at)
+        """Returns the observations of all live workspaces, the most recently used first; commits are not among them."""
+        children = sorted((each for each in self._live.values() if each.commit is None), key=lambda child: -child.used_at)
         return tuple(child.observe() for child in children)
 
     def find(self, project_id: str) -> WorkspaceObservation | None:
@@ -135,16 +138,26 @@ class WorkspaceSupervisor:
         return self._jobs.get(job_id)
 
     async def evict(self, project_id: str) -> bool:
-        """Retires a workspace and returns once it has closed its index. False where it is busy; it then stays."""
-        child = self._live.get(project_id)
-        if child is not None:
-            if not child.is_idle:
-                return False
+        """Retires a workspace with all its commits, and returns once they have closed their indexes.
+
+        False where one of them is busy; all stay then.
+        """
+        return await self._evict([each for each in self._live.values() if each.project.project_id == project_id], project_id)
+
+    async def evict_commit(self, project_id: str, commit: str) -> bool:
+        """Does the same for one commit of a workspace."""
+        key = f"{project_id}@{commit}"
+        return await self._evict([child for child in (self._live.get(key),) if child is not None], key)
+
+    async def _evict(self, children: Sequence[Child], key: str) -> bool:
+        if not all(child.is_idle for child in children):
+            return False
+        for child in children:
             self._retire(child, "evicted")
             self.n_evicted += 1
-        draining = self._draining.get(project_id)
-        if draining is not None:
-            await draining.terminated.wait()
+        for name, draining in list(self._draining.items()):
+            if name == key or name.startswith(f"{key}@"):
+                await draining.terminated.wait()
         return True
 
     async def stop(self, seconds: float = STOP_SECONDS) -> None:
@@ -159,15 +172,16 @@ class WorkspaceSupervisor:
 
     # for the handles
 
-    def child(self, project: Project) -> Child:
-        """Returns the live child of a project, started if there was none, and marks it as used."""
+    def child(self, project: Project, commit: NamedCommit | None = None) -> Child:
+        """Returns the live child of a project or commit, started if there was none, and marks it as used."""
         if self._is_stopping:
             raise WorkspaceBusy("the server is stopping. Connect again.")
-        child = self._live.get(project.project_id)
+        key = child_key(project, commit)
+        child = self._live.get(key)
         if child is None:
             self.trim(room_for=1)
-            child = Child(project, self._draining.get(project.project_id))
-            self._live[project.project_id] = child
+            child = Child(project, self._draining.get(key), commit)
+            self._live[key] = child
             self.n_started += 1
             self._nursery.start_soon(self._supervise, child)
         child.project = project
@@ -184,19 +198,19 @@ class WorkspaceSupervisor:
         if len(self._live) + room_for <= self._settings.max_live and memory <= self._settings.max_memory:
             return
         share = memory // max(1, len(self._live))
-        residents = [Resident(child.project.project_id, child.used_at, child.is_idle, share) for child in self._live.values()]
+        residents = [Resident(child.key, child.used_at, child.is_idle, share) for child in self._live.values()]
         max_count = self._settings.max_live - room_for
-        for project_id in to_retire(residents, max_count=max_count, max_memory=self._settings.max_memory):
-            self._retire(self._live[project_id], "least recently used")
+        for key in to_retire(residents, max_count=max_count, max_memory=self._settings.max_memory):
+            self._retire(self._live[key], "least recently used")
             self.n_evicted += 1
 
     def _retire(self, child: Child, reason: str) -> None:
         """Takes a child out of the table and lets it end. One step without a checkpoint, so it is atomic."""
-        if self._live.get(child.project.project_id) is not child:
+        if self._live.get(child.key) is not child:
             return
-        del self._live[child.project.project_id]
+        del self._live[child.key]
         self.n_retired += 1
-        self._draining[child.project.project_id] = child
+        self._draining[child.key] = child
         child.reason = reason
         child.move("draining")
         child.mailbox.close()
@@ -214,10 +228,10 @@ class WorkspaceSupervisor:
         finally:
             child.mailbox.close()
             child.mailbox.drain(crashed_error())
-            if self._live.get(child.project.project_id) is child:
-                del self._live[child.project.project_id]
-            if self._draining.get(child.project.project_id) is child:
-                del self._draining[child.project.project_id]
+            if self._live.get(child.key) is child:
+                del self._live[child.key]
+            if self._draining.get(child.key) is child:
+                del self._draining[child.key]
             if child.lifecycle == "draining":
                 child.move("stopped")
             child.opened.set()
@@ -237,13 +251,20 @@ class WorkspaceSupervisor:
                 publish=lambda observation: self._publish(child, observation),
                 retire=lambda reason: self._retire(child, reason),
                 remember=self._remember,
+                commit=child.commit,
             )
-            await run_workspace(context, await self._make_workbench(child.project))
+            await run_workspace(context, await self._workbench_of(child))
         except* Exception as group:  # noqa: BLE001 (the restart boundary, the only one)
             crash = group
         if crash is None:
             return True
         return await self._after_crash(child, crash)
+
+    async def _workbench_of(self, child: Child) -> Workbench:
+        if child.commit is None:
+            return await self._make_workbench(child.project)
+        assert self._make_commit_workbench is not None, "this supervisor was made without commits"
+        return await self._make_commit_workbench(child.project, child.commit)
 
     async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
@@ -314,12 +335,13 @@ async def open_supervisor(
     *,
     memory: Callable[[], int] = lambda: 0,
     stop_seconds: float = STOP_SECONDS,
+    make_commit_workbench: Callable[[Project, NamedCommit], Awaitable[Workbench]] | None = None,
 ) -> AsyncIterator[WorkspaceSupervisor]:
     """Gives a supervisor; all its workspaces have ended when the block is left. `memory` returns the process's size in bytes."""
     async with trio.open_nursery() as outer:
         # A nursery of its own task: stopping cancels the workspaces, and not the caller's block.
         nursery = await outer.start(_hold_nursery)
-        supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory)
+        supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory, make_commit_workbench)
         try:
             yield supervisor
         finally:

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.scan.checkout import Checkout, look
 from codecompass.scan.files import Stamp
-from codecompass.scan.git_repository import Head, read_head
 from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
@@ -24,10 +24,13 @@ from codecompass.scan.walk import ScanResult, is_below_any, scan_and_remember
 from codecompass.store.index import IndexMeta
 from codecompass.store.manifest import Changes, StoredManifest, find_changes, find_partial_changes
 from codecompass.store.writer import IndexWriter
-from codecompass.units import SECONDS
+from codecompass.units import MILLISECONDS, SECONDS
 
 SCAN_PATIENCE_SECONDS: Final = 30 * SECONDS
 """How long a scan may be at one directory: 50,000 entries of a network file system take ten seconds."""
+
+CHECKOUT_POLL_SECONDS: Final = 5 * MILLISECONDS
+"""How often a job checks whether git has ended what it does; two stat() calls."""
 
 T = TypeVar("T")
 
@@ -101,9 +104,44 @@ class TreeScan:
         assert identity is not None
         await self._run(lambda _call: require_same_root(self._root, identity))
 
-    async def head(self) -> Head:
-        """Returns the branch and commit that are checked out."""
-        return await self._run(lambda _call: read_head(str(self._root)))
+    async def checkout(self) -> Checkout:
+        """Returns what is checked out, once no checkout is under way; afterwards what has changed is known to nobody.
+
+        Waits up to LOCK_PATIENCE_SECONDS for git.
+        """
+        while True:
+            seen = await self._look()
+            if seen.lock_age is not None:
+                self.scan_everything()
+            if not seen.may_be_under_way:
+                return seen
+            await trio.sleep(CHECKOUT_POLL_SECONDS)
+
+    async def checkout_of(self, before: Checkout, tree: ScannedTree) -> Checkout | None:
+        """Returns the one checkout that all files are of which were read since `before`, as `tree` has them.
+
+        None where they may be of two: then none of them may be published.
+        """
+        after = await self._look()
+        while after.head_may_follow > 0:
+            await trio.sleep(after.head_may_follow)
+            after = await self._look()
+        if after.is_same(before):
+            return after
+        # Somebody has committed, written the index as `git add` does, or holds its lock. Files that nobody has written since the
+        # scan are those of what is checked out now.
+        if not isinstance(tree.found, ScanResult):
+            return None
+        again = await self.scan(lambda _count: None)
+        is_at_rest = isinstance(again.found, ScanResult) and again.found.files == tree.found.files
+        return after if is_at_rest else None
+
+    async def _look(self) -> Checkout:
+        return await self._run(lambda _call: look(str(self._root)))
+
+    def scan_everything(self) -> None:
+        """From now on only a whole scan will do: what has changed is not what the caller said."""
+        self._changed_directories = None
 
     async def scan(self, on_found: Callable[[int], None]) -> ScannedTree:
         """Scans the whole tree. `on_found` is called in the event loop with the number of files found so far."""

@@ -36,7 +36,7 @@ from codecompass.settings import AnswerForm, Settings
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.registry import Project
@@ -190,10 +190,7 @@ class IndexWorkbench:
 
     async def wait_unlocked(self) -> None:
         """Returns once no process writes this index. Bounded by LOCK_DEADLINE_SECONDS."""
-        with trio.move_on_after(LOCK_DEADLINE_SECONDS):
-            while await trio.to_thread.run_sync(is_locked, self._layout, limiter=self._limits.checks):  # noqa: ASYNC110
-                # The lock is another process's: no event of this process says when it is dropped.
-                await trio.sleep(LOCK_POLL_SECONDS)
+        await wait_unlocked(self._layout, self._limits)
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
         """Watches the tree."""
@@ -243,6 +240,14 @@ class IndexWorkbench:
     async def close(self) -> None:
         """Closes what is open."""
         await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)
+
+
+async def wait_unlocked(layout: ProjectLayout, limits: Limits) -> None:
+    """Returns once no process writes the index in `layout`. Bounded by LOCK_DEADLINE_SECONDS."""
+    with trio.move_on_after(LOCK_DEADLINE_SECONDS):
+        while await trio.to_thread.run_sync(is_locked, layout, limiter=limits.checks):  # noqa: ASYNC110
+            # The lock is another process's: no event of this process says when it is dropped.
+            await trio.sleep(LOCK_POLL_SECONDS)
 
 
 def _release_memory() -> None:

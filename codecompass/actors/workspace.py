@@ -1,4 +1,4 @@
-"""The actor of one workspace: sole owner of what is known of its index, its changes and its jobs.
+"""The actor of one workspace, or of one commit of it: sole owner of what is known of its index, its changes and its jobs.
 
     mailbox --> loop --> one task a question
                  |-----> at most one index job
@@ -25,7 +25,7 @@ import structlog
 import trio
 from msgspec import Struct
 
-from codecompass.actors.freshness import Freshness
+from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
@@ -37,6 +37,7 @@ from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.protocol.requests import FreshnessPolicy
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import MINUTES
 
@@ -65,6 +66,8 @@ class ActorContext(Struct, frozen=True, kw_only=True):
     publish: Callable[[WorkspaceObservation], None]
     retire: Callable[[str], None]
     remember: Callable[[JobView], None]
+    commit: NamedCommit | None = None
+    """The commit that the index is of; None for the working tree."""
 
 
 async def run_workspace(context: ActorContext, bench: Workbench) -> None:
@@ -107,9 +110,11 @@ class _WorkspaceActor:
             nursery=nursery,
             remember=context.remember,
             announce=self._announce,
+            commit=context.commit,
         )
+        self._is_of_commit = context.commit is not None
         self._embedding = _embedding(bench, self._index, self._announce) if bench.makes_vectors else None
-        self._freshness = Freshness(self._changes, self._jobs)
+        self._freshness = (CommitFreshness if self._is_of_commit else Freshness)(self._changes, self._jobs)
         self._questions = Questions(
             bench,
             self._index,
@@ -125,7 +130,8 @@ class _WorkspaceActor:
     async def run(self) -> None:
         """Serves the mailbox until it is closed, then waits until everything that was taken is answered."""
         self._nursery.start_soon(self._open)
-        self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
+        if not self._is_of_commit:
+            self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
         if self._embedding is not None:
             self._nursery.start_soon(self._embedding.keep_up)
         await self._loop()

@@ -20,10 +20,11 @@ from codecompass.actors.answering import (
     needs_symbols,
     not_ready,
     query_settings,
-    require_ref,
     timeout_seconds,
 )
+from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
+from codecompass.cli.commits import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
@@ -38,6 +39,7 @@ from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
 from codecompass.protocol.text import render
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
@@ -90,6 +92,9 @@ def answer(
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
         project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
+        commit = None if request.ref is None else named_commit(project.root, request.ref)
+        if commit is not None:
+            return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":
             _index_first(invocation, registry, project, index.layout, settings)
@@ -108,7 +113,6 @@ def answer(
         with index.snapshot() as snapshot:
             # Nothing has changed, so the content is that of the current branch, though it was indexed on another one.
             ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
-            require_ref(request.ref, ref)
             changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
             state = AnswerState(
                 workspace=str(project.root),
@@ -123,6 +127,34 @@ def answer(
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
             question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
+            return Answer(query(request, question), project)
+    finally:
+        index.close()
+
+
+def _answer_about(
+    invocation: Invocation,
+    project: Project,
+    commit: NamedCommit,
+    settings: Settings,
+    warnings: tuple[str, ...],
+    request: RequestT,
+    query: Callable[[RequestT, Question], ReplyT],
+) -> Answer[ReplyT]:
+    """Answers from the index of a commit, which is never stale."""
+    index = commit_index(invocation, project, commit, settings)
+    state = AnswerState(
+        workspace=str(project.root),
+        project_id=project.name,
+        ref=commit.name,
+        commit=commit.commit,
+        schema_name="" if invocation.options.project_id is None else project.schema_name,
+        warnings=warnings,
+    )
+    tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
+    try:
+        with index.snapshot() as snapshot:
+            question = Question(snapshot, state, tunables, _deadline(request, settings))
             return Answer(query(request, question), project)
     finally:
         index.close()

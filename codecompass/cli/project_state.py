@@ -7,7 +7,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import require_ref
+from codecompass.actors.commits import built_index, named_commit
+from codecompass.actors.index_limits import index_limits
 from codecompass.amounts import count
 from codecompass.cli.answering import drift_of
 from codecompass.cli.invocation import Invocation
@@ -19,6 +20,7 @@ from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import IndexStatusReply
 from codecompass.query.status import JobsState, index_status
 from codecompass.query.status import jobs_state as logged_jobs
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
@@ -71,6 +73,35 @@ def _meta(index: WorkspaceIndex) -> IndexMeta | None:
         index.close()
 
 
+def _commit_status(
+    invocation: Invocation, choice: Choice, settings: Settings, request: IndexStatus, commit: NamedCommit
+) -> IndexStatusReply:
+    """Returns the state of the index of a commit; building one is left to a question."""
+    layout = invocation.home.project(choice.project_id).commit(commit.commit)
+    found = compatibility(layout)
+    is_built = built_index(layout, commit, index_limits(settings.index)) is not None
+    state = AnswerState(
+        workspace=str(choice.root),
+        project_id=choice.name,
+        ref=commit.name,
+        commit=commit.commit,
+        indexing_status="ready" if is_built else "indexing" if is_locked(layout) else "not_indexed",
+        schema_status=found.status,
+    )
+    versions = {
+        "current_schema_version": found.current_schema_version,
+        "required_schema_version": found.required_schema_version,
+    }
+    if not is_built:
+        return index_status(None, request, state, JobsState(), **versions)
+    index = WorkspaceIndex(layout, choice.project_id)
+    try:
+        with index.snapshot() as snapshot:
+            return index_status(snapshot, request, state, JobsState(), **versions)
+    finally:
+        index.close()
+
+
 RECENT_JOBS = 5
 """Finished jobs that `status` lists."""
 
@@ -86,7 +117,9 @@ def index_status_reply(
     warnings: tuple[str, ...] = ()
     full = over_quota(disk_usage(invocation.home.root), settings.storage.max_size, ())
     ref = read_head(str(choice.root)).ref
-    require_ref(request.ref, ref)
+    commit = None if request.ref is None else named_commit(choice.root, request.ref)
+    if commit is not None:
+        return _commit_status(invocation, choice, settings, request, commit)
 
     def reply(snapshot: Snapshot | None, freshness: FreshnessStatus, indexing: IndexingStatus) -> IndexStatusReply:
         state = AnswerState(

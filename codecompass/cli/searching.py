@@ -85,6 +85,8 @@ def _write(
         terminal.json(encode(reply))
         return bool(reply.results)
     write_hits(terminal, project.root, reply.results, pattern)
+    if reply.metadata.commit:
+        terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")
     if reply.results and terminal.width is not None:
         terminal.line()
     for warning in reply.metadata.warnings:

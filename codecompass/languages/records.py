@@ -28,6 +28,7 @@ SkipReason = Literal[
     "path_too_long",
     "secret",
     "special_file",
+    "submodule",
     "symlink",
     "symlink_outside_root",
     "too_large",

@@ -18,13 +18,14 @@ class AnswerState(Struct, frozen=True, kw_only=True):
 
     `workspace` is the canonical root; `project_id` the form in which answers name the project; `schema_name` is
     reported only to callers who named a project. `warnings` are those of decoding and routing; a query adds its own
-    behind them. `ref` is that of the content that answers. An answer that is not `fresh` is never `complete`, and neither is
-    one with `is_partial`.
+    behind them. `ref` is that of the content that answers; `commit` its full id where a ref was asked about. An answer that is
+    not `fresh` is never `complete`, and neither is one with `is_partial`.
     """
 
     workspace: str
     project_id: str
     ref: str
+    commit: str = ""
     freshness_status: FreshnessStatus = "fresh"
     indexing_status: IndexingStatus = "ready"
     schema_status: SchemaStatus = "compatible"
@@ -79,6 +80,7 @@ class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     indexing_status: IndexingStatus
     result_completeness: Completeness
     ref: str
+    commit: str = ""
     schema_status: SchemaStatus
     workspace: str
     project_id: str

@@ -13,6 +13,7 @@ from codecompass.protocol.state_replies import (
     IndexRepoReply,
     IndexRepositoryReply,
     IndexStatusReply,
+    ListRefsReply,
     SyncRepoReply,
 )
 
@@ -408,5 +409,6 @@ Reply = (
     | SyncRepoReply
     | IndexRepositoryReply
     | HealthReply
+    | ListRefsReply
     | ErrorReply
 )

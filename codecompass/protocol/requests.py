@@ -58,7 +58,7 @@ MAX_PROJECT_ID_LENGTH: Final = 50
 PROJECT_ID_PATTERN: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """As JSON Schema has it. Decoding matches all of the text: `$` alone would let a line end through."""
 
-MAX_REF_LENGTH: Final = 1000
+MAX_REF_LENGTH: Final = 255
 MAX_WORDS_LENGTH: Final = 1000
 """Characters of a list of words with commas between: languages, kinds."""
 
@@ -201,9 +201,13 @@ class Request(Struct, frozen=True, kw_only=True):
             str,
             Meta(
                 max_length=MAX_REF_LENGTH,
-                description="The branch that the working tree is on, for callers that want to be sure. Any other is "
-                "`ref_not_indexed`: the index is of the working tree",
-                extra={"form": "optional", "help": "Insist that the working tree is on this branch."},
+                description="A branch, a tag, a commit or a name like `HEAD~3`: the answer is about that commit, which need not "
+                "be checked out ([refs](#refs)). Without it, it is about the working tree. What orders a job is always about "
+                "the working tree: there it must be the branch that is checked out",
+                extra={
+                    "form": "optional",
+                    "help": "Ask about this branch, tag or commit, not the working tree.",
+                },
             ),
         ]
         | None
@@ -513,6 +517,25 @@ class IndexRepository(Request, frozen=True, kw_only=True):
     ) = None
 
 
+class ListRefs(Request, frozen=True, kw_only=True):
+    """The branches, tags and commits that `ref` takes, and which of them are indexed."""
+
+    tool: ClassVar[str] = "list_refs"
+
+    filter: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_REF_LENGTH,
+                description="only names that contain this, in any case",
+                extra={"form": "optional", "placeholder": "TEXT", "help": "Only names that contain this."},
+            ),
+        ]
+        | None
+    ) = None
+    limit: Annotated[int, Meta(ge=1, le=500, extra={"unit": "refs", "help": "Show so many names at most, 1 to 500 [20]."})] = 20
+
+
 class HealthCheck(Request, frozen=True, kw_only=True):
     """The state of the server and its projects."""
 
@@ -533,6 +556,7 @@ AnyRequest = (
     | SyncRepo
     | IndexRepository
     | HealthCheck
+    | ListRefs
 )
 
 REQUESTS: Final[Mapping[str, type[AnyRequest]]] = {request.tool: request for request in get_args(AnyRequest)}

@@ -153,6 +153,52 @@ class IndexRepositoryReply(Struct, frozen=True, kw_only=True, omit_defaults=True
     metadata: Metadata
 
 
+class WorkingTree(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is checked out, and what questions without `ref` are answered from; empty without git, or before the first index.
+
+    `indexed_ref` and `indexed_commit` are another than `ref` and `commit` while a checkout is being taken in.
+    """
+
+    ref: str
+    commit: str = ""
+    indexed_ref: str = ""
+    indexed_commit: str = ""
+    file_count: int
+    symbol_count: int
+
+
+class IndexedRef(Struct, frozen=True, kw_only=True):
+    """A commit whose index is kept, so that questions with `ref` are answered at once. `names` are branches and tags of it."""
+
+    commit: str
+    names: tuple[str, ...]
+    file_count: int
+    symbol_count: int
+    disk_bytes: int
+    last_used_at: str
+
+
+class ListedRef(Struct, frozen=True, kw_only=True):
+    """A branch, a remote branch or a tag: what `ref` takes."""
+
+    name: str
+    kind: str
+    commit: str
+    committed_at: str
+    is_indexed: bool
+
+
+class ListRefsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The refs of a project, newest commit first; `indexed`, most recently used first. `total_refs` fit the filter."""
+
+    current: WorkingTree
+    default_branch: str = ""
+    indexed: tuple[IndexedRef, ...]
+    refs: tuple[ListedRef, ...]
+    total_refs: int
+    metadata: Metadata | BareMetadata
+
+
 class Grammars(Struct, frozen=True):
     """Languages whose symbols can be read, and those whose grammar is missing from the installation."""
 

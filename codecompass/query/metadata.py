@@ -53,6 +53,7 @@ def answer_metadata(
         indexing_status=state.indexing_status,
         result_completeness=completeness,
         ref=state.ref,
+        commit=state.commit,
         schema_status=state.schema_status,
         workspace=state.workspace,
         project_id=state.project_id,

@@ -5,15 +5,19 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import InvalidInput
+from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan.git_repository import GitError, Repository, run_git
 
 MAX_NAME_LENGTH: Final = 255
 """Characters of a name; git has no limit of its own, a file name has this one."""
 
-_REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^-|@\{-?\d*-\d|^$")
-"""What no name of one commit has: blanks and control characters, what begins an option, ranges, paths in a commit (`a:b`),
-searches (`:/text`), patterns."""
+LISTS_REFS: Final = "list_refs lists what there is (on the command line: codecompass branches)."
+
+_REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
+"""What no name of one commit has: blanks and control characters, what begins an option or excludes, ranges, paths in a commit
+(`a:b`), searches (`:/text`), patterns, all parents."""
+
+_NO_SUCH_OBJECT: Final = re.compile(r"failed with status (?:1|128|129):")
 
 
 class NamedCommit(Struct, frozen=True):
@@ -25,34 +29,53 @@ class NamedCommit(Struct, frozen=True):
 
 
 def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> NamedCommit:
-    """Returns the commit that `name` stands for now.
+    """Returns the commit that `name` stands for now. Starts one process.
 
-    Raises InvalidInput, with what to do, where it is no name of a commit, or the repository does not have that commit (a shallow
-    clone, a branch that was not fetched). `field` is the argument's name. Raises GitError where git cannot be asked.
+    Raises InvalidInput where it is no name of one commit, RefNotIndexed where the repository does not have that commit (a
+    shallow clone, a branch that was not fetched) or the name is that of something else, each with what to do. `field` is the
+    argument's name. Raises GitError where git cannot be asked.
     """
     if len(name) > MAX_NAME_LENGTH or _REFUSED.search(name):
         raise InvalidInput(
-            f"{field} is not the name of one commit. Give a branch, a tag, a commit id or a name like HEAD~3; "
-            "list_refs lists what there is (on the command line: codecompass branches).",
+            f"{field} is not the name of one commit. Give a branch, a tag, a commit id or a name like HEAD~3; {LISTS_REFS}",
             field=field,
             received=name[:MAX_NAME_LENGTH],
         )
     try:
+        # Plumbing: no setting of the repository changes what it writes, or has it start another program.
         output = run_git(
             repository,
             repository.top,
-            *("rev-parse", "--quiet", "--verify", "--end-of-options"),
-            f"{name}^{{commit}}",
+            *("rev-list", "--no-walk", "--max-count=1", "--format=%H %T", "--end-of-options"),
+            *(f"{name}^{{commit}}", "--"),
         )
-        commit = output.decode("ascii", "replace").strip()
-        tree = run_git(repository, repository.top, "rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}")
     except GitError as error:
-        if "status 1:" not in str(error) and "status 128" not in str(error):
+        if not _NO_SUCH_OBJECT.search(str(error)):
             raise
-        raise InvalidInput(
-            f"{field}: this repository has no commit {name!r}, or not all of it (a shallow clone, a branch that was not "
-            "fetched). list_refs lists what there is (on the command line: codecompass branches).",
+        raise _unknown(repository, name, field) from error
+    lines = output.decode("ascii", "replace").splitlines()
+    commit, _, tree = lines[-1].partition(" ") if len(lines) == 2 else ("", "", "")
+    if not commit:
+        raise _unknown(repository, name, field)
+    return NamedCommit(name, commit, tree)
+
+
+def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
+    try:
+        kind = run_git(repository, repository.top, "cat-file", "-t", f"{name}^{{}}").decode("ascii", "replace").strip()
+    except GitError:
+        kind = ""
+    if kind in ("tree", "blob"):
+        what = "a directory" if kind == "tree" else "a file"
+        return RefNotIndexed(
+            f"{field}: {name!r} names {what} in git's object database (a {kind}), not a commit. Give a branch, a tag of a commit "
+            f"or a commit id; {LISTS_REFS}",
             field=field,
-            received=name,
-        ) from error
-    return NamedCommit(name, commit, tree.decode("ascii", "replace").strip())
+            ref=name,
+        )
+    return RefNotIndexed(
+        f"{field}: this repository has no commit {name!r}, or not the whole way to it (a shallow clone, a branch that was not "
+        f"fetched). {LISTS_REFS} If it is on a remote, have it fetched (git fetch), and call again.",
+        field=field,
+        ref=name,
+    )

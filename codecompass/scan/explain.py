@@ -45,6 +45,7 @@ _SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "path_too_long": "its path is longer than the system can open",
     "secret": "its name says that it holds a secret; a ! line in .codecompassignore takes it in",
     "special_file": "it is not a regular file",
+    "submodule": "it is a submodule, whose content is in a repository of its own",
     "symlink": "it is a symbolic link, and what it points to is indexed where it is",
     "symlink_outside_root": "it is a symbolic link that leads out of the workspace",
     "too_large": "it is larger than index.max_file_size",

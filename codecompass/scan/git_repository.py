@@ -300,6 +300,8 @@ def _environment(repository: Repository) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
+        # What an id names never changes: `git replace` would let it name something else from one question to the next.
+        "GIT_NO_REPLACE_OBJECTS": "1",
         # Where git does not accept this `.git`, it must not answer for the repository around it.
         "GIT_CEILING_DIRECTORIES": os.path.dirname(repository.top),
         "LC_ALL": "C",

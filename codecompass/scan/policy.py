@@ -196,6 +196,13 @@ def root_policy(context: ScanContext) -> DirectoryPolicy:
     return policy
 
 
+def policy_of_commit(context: ScanContext) -> DirectoryPolicy:
+    """Returns the policy of a commit's root: with the settings, and without git's ignore files, as all in it is tracked."""
+    policy = DirectoryPolicy(context, None, "", None)
+    policy._own_rules = context.settings_rules
+    return policy
+
+
 def _first_match(files: tuple[IgnoreFile, ...], path: str, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
     if files:
         raw = encode_path(path)

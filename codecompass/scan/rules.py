@@ -203,6 +203,12 @@ class ScanContext:
             reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
             self._warn(f"{source} was not read: {reason}")
             return ()
+        return self.ignore_file(content, source, base=base, root_prefix=root_prefix, above=above)
+
+    def ignore_file(
+        self, content: bytes, source: str, *, base: str, root_prefix: str, above: tuple[IgnoreFile, ...]
+    ) -> tuple[IgnoreFile, ...]:
+        """Returns the ignore file with this content, within the bounds of a scan; empty if it has no pattern."""
         if len(content) > MAX_IGNORE_FILE_BYTES:
             self._warn(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
             return ()

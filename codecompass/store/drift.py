@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from codecompass.errors import IndexStale
 from codecompass.identity import content_hash
+from codecompass.scan.checkout import look
 from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.scan.files import open_below
-from codecompass.scan.git_repository import Head, read_head
+from codecompass.scan.git_repository import Head
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.store.index import Snapshot
@@ -32,11 +33,13 @@ class Drift(Struct, frozen=True):
     changes: Changes
     head: Head
     has_other_rules: bool
+    is_steady: bool = True
+    """Whether nothing else was checked out while the files were looked at."""
 
     @property
     def is_fresh(self) -> bool:
         """Whether answers are of the tree as it is: no file is new, edited or gone, and the rules are those of the index."""
-        return self.changes.is_empty and not self.has_other_rules
+        return self.changes.is_empty and not self.has_other_rules and self.is_steady
 
     def names_head_of(self, snapshot: Snapshot) -> bool:
         """Whether a snapshot was made on the branch and the commit that are checked out."""
@@ -63,8 +66,7 @@ def find_drift(
     `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed, ScanCancelled when
     `is_cancelled` returns True.
     """
-    # HEAD is read before the files: a switch of branches meanwhile then shows as changed files, not as a wrong branch.
-    head = read_head(root)
+    before = look(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
     manifest = {
         row.path: ManifestEntry(
@@ -86,7 +88,9 @@ def find_drift(
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
         changes = msgspec.structs.replace(changes, tasks=tasks)
-    return Drift(changes, head, has_other_rules)
+    after = look(root)
+    is_steady = (before.head, before.index) == (after.head, after.index)
+    return Drift(changes, after.head, has_other_rules, is_steady)
 
 
 def stale_error(snapshot: Snapshot, drift: Drift | None) -> IndexStale:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
-from codecompass.store.layout import HomeLayout, ProjectLayout, discard, empty_trash, not_writable
+from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
 from codecompass.units import MIB
 
@@ -22,7 +22,9 @@ OrphanKind = Literal["removed", "half-made", "unknown"]
 NAMED_PROJECTS: Final = 3
 """The largest projects, which a report of a full store names."""
 
-_REMOVED_PREFIX: Final = ".removed-"
+REMOVED_PREFIX: Final = ".removed-"
+"""Of directories that are set aside to be deleted."""
+
 _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "registry.reserve")
 
 
@@ -49,7 +51,7 @@ def disk_usage(path: Path) -> int:
 
 
 def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
-    """Removes the index of a project and returns the bytes freed. Its sources are not touched.
+    """Removes the index of a project, with those of its commits, and returns the bytes freed. Its sources are not touched.
 
     Readers that have it open can read on; with `spare_readers` nothing is removed where there are any. `confirm` is called
     last, while no process can open or write the index: nothing is removed unless it returns True.
@@ -59,17 +61,22 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
     """
     if not layout.root.exists():
         return 0
+    held = _all_of(layout)
     try:
-        with writer_lock(layout, f"removal pid {os.getpid()}"):
+        with contextlib.ExitStack() as locks:
+            for each in held:
+                locks.enter_context(writer_lock(each, f"removal pid {os.getpid()}"))
             n_bytes = disk_usage(layout.root)
-            with removal_lock(layout) if spare_readers else contextlib.nullcontext():
+            with contextlib.ExitStack() as readers:
+                for each in held if spare_readers else ():
+                    readers.enter_context(removal_lock(each))
                 if not confirm():
                     return 0
                 target = _set_aside(layout)
             shutil.rmtree(target, ignore_errors=True)
             return n_bytes
     except LockHeld as error:
-        doing = "being written" if is_locked(layout) else "in use"
+        doing = "being written" if any(map(is_locked, held)) else "in use"
         raise IndexInProgress(
             f"the index at {layout.root} is {doing} ({error.owner or 'unknown owner'}). "
             "Wait for that to end, or stop it, and run again.",
@@ -83,10 +90,7 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
         return tuple(
             Orphan(path, disk_usage(path), _kind(path), _used_at(path))
             for path in sorted((home.root / "projects").iterdir())
-            if path.is_dir()
-            and path.name not in known
-            and not is_locked(ProjectLayout(path))
-            and not is_read(ProjectLayout(path))
+            if path.is_dir() and path.name not in known and not _is_in_use(ProjectLayout(path))
         )
     return ()
 
@@ -121,7 +125,7 @@ def remove_orphan(orphan: Orphan) -> int:
 def busy_projects(home: HomeLayout) -> tuple[str, ...]:
     """Returns the ids of the projects whose index is being written right now."""
     with contextlib.suppress(OSError):
-        return tuple(p.name for p in sorted((home.root / "projects").iterdir()) if is_locked(ProjectLayout(p)))
+        return tuple(p.name for p in sorted((home.root / "projects").iterdir()) if any(map(is_locked, _all_of(ProjectLayout(p)))))
     return ()
 
 
@@ -147,13 +151,22 @@ def remove_everything(home: HomeLayout) -> None:
         home.root.rmdir()
 
 
+def _all_of(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
+    """The layout of a project and those of its commits."""
+    return (layout, *commit_layouts(layout))
+
+
+def _is_in_use(layout: ProjectLayout) -> bool:
+    return any(is_locked(each) or is_read(each) for each in _all_of(layout))
+
+
 def _mib(n_bytes: int) -> str:
     return f"{n_bytes / MIB:,.1f} MiB"
 
 
 def _set_aside(layout: ProjectLayout) -> Path:
     """Renames the directory, so that no process opens half of it and an interrupted removal is found as a leftover."""
-    target = layout.root.with_name(f"{_REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
+    target = layout.root.with_name(f"{REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
     try:
         layout.root.rename(target)
     except OSError as error:
@@ -166,7 +179,7 @@ def _set_aside(layout: ProjectLayout) -> Path:
 
 
 def _kind(path: Path) -> OrphanKind:
-    if path.name.startswith(_REMOVED_PREFIX):
+    if path.name.startswith(REMOVED_PREFIX):
         return "removed"
     return "unknown" if ProjectLayout(path).current.exists() else "half-made"
 

@@ -12,13 +12,16 @@
         epochs/<epoch>/text/<generation>/ the text index of one generation
         vectors.db                        vectors of texts, where search by meaning is on
         vectors.lock                      flock of the one process that makes vectors
+        refs/<commit>/                    the index of a commit that need not be checked out, with the same files as a project's
         trash/                            directories are renamed to here, then deleted
 
 An epoch is an index that was built from nothing; within it each generation is an update of the one before.
 """
 
 import os
+import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,16 +33,29 @@ from codecompass.errors import PermissionDenied
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
 
 class ProjectLayout(Struct, frozen=True):
     """The paths of one project. Creates nothing by itself."""
 
     root: Path
+    owner: str = ""
+    """The project's id where the directory is not named after it."""
 
     @property
     def project_id(self) -> str:
         """The hash id of the project, after which its directory is named."""
-        return self.root.name
+        return self.owner or self.root.name
+
+    @property
+    def refs(self) -> Path:
+        """The directory of the indexes of commits."""
+        return self.root / "refs"
+
+    def commit(self, commit: str) -> "ProjectLayout":
+        """The layout of the index of a commit, by its full id."""
+        return ProjectLayout(self.refs / commit, self.project_id)
 
     @property
     def lock(self) -> Path:
@@ -83,6 +99,13 @@ class ProjectLayout(Struct, frozen=True):
     def text(self, epoch: str, generation: int) -> Path:
         """The text index of a generation."""
         return self.epochs / epoch / "text" / f"{generation:08d}"
+
+
+def commit_layouts(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
+    """Returns the layouts of all commits of a project, whether or not they hold an index, by commit."""
+    with suppress(OSError):
+        return tuple(layout.commit(name) for name in sorted(os.listdir(layout.refs)) if _COMMIT.fullmatch(name))
+    return ()
 
 
 class HomeLayout(Struct, frozen=True):

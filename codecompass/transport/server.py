@@ -21,6 +21,7 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import CancelJob, Query
@@ -31,12 +32,14 @@ from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.router import Router
 from codecompass.projects.rules import RoutingRules
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.requests import SearchCode
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
@@ -93,7 +96,8 @@ class Server:
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        services = Services(registry=registry, workspaces=supervisor, router=self.router, state=self)
+        self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
+        services = Services(registry=registry, workspaces=supervisor, router=self.router, commits=self.commits, state=self)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(services, self.measures)
         listed_names(served.tools)
@@ -158,7 +162,9 @@ class Server:
             return False
         try:
             project = await self.registry.run(Registry.require, job.state.project_id)
-            return await self.supervisor.route(project).ask(CancelJob(job_id=job_id))
+            commit = job.state.commit
+            child = self.supervisor.route(project, NamedCommit(commit, commit, "") if commit else None)
+            return await child.ask(CancelJob(job_id=job_id))
         except CodeCompassError:
             return False
 
@@ -234,13 +240,29 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
             _semantic_lane(launch.semantic) as lane,
         ):
 
-            async def make_workbench(project: Project) -> Workbench:
+            async def settings_of(project: Project) -> Settings:
                 try:
-                    own = await limits.blocking.run(lambda _call: _settings_of(launch, project.root), project.root)
+                    return await limits.blocking.run(lambda _call: _settings_of(launch, project.root), project.root)
                 except FileSystemUnresponsive as error:
                     # Read again by the first job that looks at the tree.
                     structlog.get_logger(__name__).warning("project_settings_unread", cause=error.message)
-                    own = settings
+                    return settings
+
+            async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
+                own = await settings_of(project)
+                return CommitWorkbench(
+                    project=project,
+                    commit=commit,
+                    home=launch.home,
+                    settings=own,
+                    pool=pool,
+                    limits=limits,
+                    mapped_files=mapped_files,
+                    answers=settings.server.answers,
+                )
+
+            async def make_workbench(project: Project) -> Workbench:
+                own = await settings_of(project)
                 return await trio.to_thread.run_sync(
                     lambda: IndexWorkbench(
                         project=project,
@@ -258,7 +280,9 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 )
 
             async with (
-                open_supervisor(make_workbench, supervision, memory=resident_bytes) as supervisor,
+                open_supervisor(
+                    make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
+                ) as supervisor,
                 trio.open_nursery() as nursery,
             ):
                 server = Server(launch, registry, supervisor, limits.blocking)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.errors import InvalidInput
+from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_contents
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_contents import Blob, read_blobs
@@ -73,7 +73,7 @@ def test_names_of_the_same_commit(tmp_path: Path, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-rf", "--all", "a..b", "HEAD:a", ":/text", "a b", "*", "a\0b", "a\nb", "x" * 300, "nowhere", "HEAD~9"]
+    "name", ["", "-rf", "--all", "^main", "HEAD^@", "a..b", "HEAD:a", ":/text", "a b", "*", "a\0b", "a\nb", "x" * 300]
 )
 def test_what_names_no_commit_is_refused_with_what_to_do(tmp_path: Path, name):
     repository(tmp_path, tracked=["a"])
@@ -81,3 +81,12 @@ def test_what_names_no_commit_is_refused_with_what_to_do(tmp_path: Path, name):
     with pytest.raises(InvalidInput, match="list_refs") as caught:
         resolve_commit(opened(tmp_path), name, field="base")
     assert caught.value.data["field"] == "base"
+
+
+@pytest.mark.parametrize("name", ["nowhere", "HEAD~9", "f" * 40])
+def test_a_commit_that_is_not_there_is_told_from_a_name_that_is_none(tmp_path: Path, name):
+    repository(tmp_path, tracked=["a"])
+
+    with pytest.raises(RefNotIndexed, match="list_refs") as caught:
+        resolve_commit(opened(tmp_path), name, field="base")
+    assert (caught.value.data["field"], caught.value.data["ref"]) == ("base", name)

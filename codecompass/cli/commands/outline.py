@@ -53,6 +53,8 @@ def command(invocation: Invocation, file: str, **arguments: Any) -> None:  # noq
         invocation.terminal.json(encode(found.reply))
         return
     write_outline(invocation.terminal, found.project.root, found.reply)
+    if found.reply.metadata.commit:
+        invocation.terminal.note(f"of {found.reply.metadata.ref}, commit {found.reply.metadata.commit}", "dim")
     if not found.reply.symbols and not found.reply.metadata.warnings:
         invocation.terminal.note("it defines nothing that is listed; its text is searchable", "dim")
     for warning in found.reply.metadata.warnings:

@@ -21,7 +21,14 @@ from codecompass.protocol.replies import (
     TypeHierarchyReply,
 )
 from codecompass.protocol.requests import MAX_LIMIT
-from codecompass.protocol.state_replies import HealthReply, IndexRepoReply, IndexRepositoryReply, IndexStatusReply, SyncRepoReply
+from codecompass.protocol.state_replies import (
+    HealthReply,
+    IndexRepoReply,
+    IndexRepositoryReply,
+    IndexStatusReply,
+    ListRefsReply,
+    SyncRepoReply,
+)
 from codecompass.protocol.text.code import (
     context_entries,
     grouped,
@@ -40,6 +47,7 @@ from codecompass.protocol.text.state import (
     job_lines,
     next_lines,
     note_lines,
+    ref_lines,
     repository_lines,
     status_lines,
 )
@@ -94,6 +102,8 @@ def _lines(reply: Reply) -> Iterator[str]:
             yield from repository_lines(reply)
         case HealthReply():
             yield from health_lines(reply)
+        case ListRefsReply():
+            yield from ref_lines(reply)
         case ErrorReply():
             yield from error_lines(reply.error)
         case _:

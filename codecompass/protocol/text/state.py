@@ -16,6 +16,7 @@ from codecompass.protocol.state_replies import (
     IndexRepoReply,
     IndexRepositoryReply,
     IndexStatusReply,
+    ListRefsReply,
     SemanticReport,
     SyncRepoReply,
 )
@@ -25,6 +26,8 @@ MAX_CANDIDATES: Final = 20
 """Candidates of an ambiguous name that are listed."""
 
 SHOWN_LANGUAGES: Final = 6
+SHOWN_COMMIT: Final = 12
+"""Characters of a commit's id: enough to name it."""
 
 _STALE: Final = "warning: files have changed since the index was built; this answer is of the tree before that"
 _SYNCING: Final = "warning: files have changed and are being indexed; this answer may lack them"
@@ -33,7 +36,10 @@ _PARTIAL: Final = "warning: this answer is not complete"
 
 
 def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
-    """Yields what an answer has to say of itself: warnings, and that it is stale or partial where no warning says why."""
+    """Yields what an answer has to say of itself: the commit that was asked about, warnings, and that it is stale or partial
+    where no warning says why."""
+    if isinstance(metadata, Metadata) and metadata.commit:
+        yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:
@@ -153,6 +159,26 @@ def health_lines(reply: HealthReply) -> Iterator[str]:
         yield f"{one_line(project.repo_root)}: {', '.join(facts)}"
     if reply.total_projects > len(reply.projects):
         yield f"{len(reply.projects)} of {count(reply.total_projects, 'project')}"
+
+
+def ref_lines(reply: ListRefsReply) -> Iterator[str]:
+    """Yields what is checked out, the commits that are indexed, then each branch and tag in a line."""
+    current = reply.current
+    files = f", {count(current.file_count, 'file')}, {count(current.symbol_count, 'symbol')}"
+    yield f"working tree: {one_line(current.ref)} {current.commit[:SHOWN_COMMIT]}".rstrip() + files
+    if current.indexed_commit and current.indexed_commit != current.commit:
+        yield f"indexed as it was on {one_line(current.indexed_ref)} {current.indexed_commit[:SHOWN_COMMIT]}"
+    if reply.default_branch:
+        yield f"default branch: {one_line(reply.default_branch)}"
+    for index in reply.indexed:
+        names = f" ({', '.join(one_line(name) for name in index.names)})" if index.names else ""
+        facts = f"{count(index.file_count, 'file')}, {count(index.symbol_count, 'symbol')}, last used {index.last_used_at}"
+        yield f"indexed {index.commit[:SHOWN_COMMIT]}{names}: {facts}"
+    for ref in reply.refs:
+        indexed = ", indexed" if ref.is_indexed else ""
+        yield f"{ref.kind} {one_line(ref.name)}: {ref.commit[:SHOWN_COMMIT]} of {ref.committed_at}{indexed}"
+    if reply.total_refs > len(reply.refs):
+        yield f"{len(reply.refs)} of {reply.total_refs}; more: a filter, or a larger limit"
 
 
 def _active(job: ActiveJob) -> str:

@@ -17,6 +17,7 @@ from codecompass.transport.tools import (
     index_repo,
     index_repository,
     index_status,
+    list_refs,
     locate_symbol,
     search_code,
     sync_repo,
@@ -32,6 +33,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     get_symbol_hierarchy.TOOL,
     find_related_symbols.TOOL,
     get_code_context.TOOL,
+    list_refs.TOOL,
     index_status.TOOL,
     index_repo.TOOL,
     sync_repo.TOOL,
@@ -42,19 +44,23 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
-    "ten": tuple(tool.name for tool in TOOLS if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL)),
+    "ten": tuple(
+        tool.name
+        for tool in TOOLS
+        if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
+    ),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NOT_LISTED: Final = frozenset({"ref"})
-"""Arguments that no listing shows, so that the default one has the bounds of all others in 12 kB. They are taken all the same."""
+NO_REF_LISTED: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
+"""Tools that are about the working tree, the repository or the server. They take `ref` all the same."""
 
-NOT_IN_CORE: Final = NOT_LISTED | {
+NOT_IN_CORE: Final = frozenset({
     "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "strategy", "timeout_ms", "why_not",
-}  # fmt: skip
+})  # fmt: skip
 """Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
 
 
@@ -65,7 +71,7 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
-    left_out = NOT_IN_CORE if groups == {"core"} else NOT_LISTED
+    left_out: frozenset[str] = NOT_IN_CORE if groups == {"core"} else frozenset()
     return tuple(_describe(tool, answers, left_out, is_core=groups == {"core"}) for tool in TOOLS if tool.name in names)
 
 
@@ -93,6 +99,8 @@ def listed_names(listing: str) -> frozenset[str]:
 def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], *, is_core: bool) -> ToolDescription:
     schema = tool.arguments
     properties = cast("Mapping[str, object]", schema["properties"])
+    if tool.name in NO_REF_LISTED:
+        left_out |= {"ref"}
     listed = {name: argument for name, argument in properties.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,

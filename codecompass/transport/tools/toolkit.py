@@ -12,6 +12,7 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller
+from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.eviction import Workspaces
 from codecompass.projects.router import Routed, Router
 from codecompass.protocol.decode import Decoded
@@ -28,6 +29,7 @@ class Services(Struct, frozen=True, kw_only=True):
     registry: AsyncRegistry
     workspaces: Workspaces
     router: Router
+    commits: CommitWorkspaces
     state: ServerState
 
 
@@ -69,6 +71,23 @@ class Call:
         routed = await self.route()
         return self.services.workspaces.route(routed.project)
 
+    async def asked_workspace(self) -> WorkspaceHandle:
+        """Returns the live workspace that the question is about: that of the commit which `ref` names, if the request has one.
+
+        Ask it before the next checkpoint. Raises what `route` and `CommitWorkspaces.resolve` raise.
+        """
+        ref = self.request.ref
+        routed = await self.route()
+        if ref is not None:
+            commits = self.services.commits
+            commit = await commits.resolve(routed.project.root, ref)
+            if commit is not None:
+                await commits.make_room(routed.project, commit)
+                # The project may have been evicted meanwhile.
+                routed = await self.route()
+                return commits.route(routed.project, commit)
+        return self.services.workspaces.route(routed.project)
+
     async def require_ref(self) -> None:
         """Raises RefNotIndexed where the request names another branch than the working tree is on."""
         if self.request.ref is not None:
@@ -106,7 +125,7 @@ FOLLOWED_SECONDS = 10 * MINUTES
 async def ask_index(call: Call) -> Outcome:
     """Returns what the index of the workspace that is meant says. Raises what routing and the workspace raise."""
     assert isinstance(call.request, QueryRequest)
-    workspace = await call.workspace()
+    workspace = await call.asked_workspace()
     assert call.routed is not None
     awaited = _AwaitedJob()
     query = Query(

@@ -81,7 +81,7 @@ class BrokenRouter:
 
 
 def catalog(failure=None):
-    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), state=None)
+    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), commits=None, state=None)
     return Catalog(services, Measures())
 
 

@@ -1,0 +1,186 @@
+"""The work below the actor of a commit: its index, built once from git's object database, and questions answered from it.
+
+Nothing here looks at the working tree: a commit is never stale, and every line of an answer is of the index of that commit.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+import trio
+
+from codecompass.actors.answering import query, query_settings, timeout_seconds
+from codecompass.actors.background import panics_as_errors
+from codecompass.actors.commit_indexing import CommitJob
+from codecompass.actors.commits import fitting
+from codecompass.actors.index_answers import IndexOnDisk, View, deadline
+from codecompass.actors.index_limits import index_limits
+from codecompass.actors.job_model import JobState
+from codecompass.actors.job_report import JobReport
+from codecompass.actors.limits import Limits
+from codecompass.actors.messages import Query
+from codecompass.actors.watching.changes import Changes
+from codecompass.actors.workbench import JobOrder, wait_unlocked
+from codecompass.actors.worker_pool import WorkerPool
+from codecompass.errors import IndexDamaged
+from codecompass.jobs import Progress
+from codecompass.log import get_logger
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import IndexStatus
+from codecompass.query.status import JobsState, active_job, index_status
+from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.files import Stamp
+from codecompass.settings import AnswerForm, Settings
+from codecompass.store.commit_indexes import note_use
+from codecompass.store.epochs import compatibility
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import HomeLayout
+from codecompass.store.mapped_files import MappedFiles
+from codecompass.store.registry import Project
+from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.units import MILLISECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.watching.watcher import TreeWatcher
+
+
+class CommitWorkbench:
+    """A `Workbench` for the index of one commit. Its jobs are in no log: they concern those who wait for them."""
+
+    def __init__(
+        self,
+        *,
+        project: Project,
+        commit: NamedCommit,
+        home: HomeLayout,
+        settings: Settings,
+        pool: WorkerPool,
+        limits: Limits,
+        mapped_files: MappedFiles | None = None,
+        answers: AnswerForm = "json",
+    ) -> None:
+        self._project = project
+        self._commit = commit
+        self._home = home.project(project.project_id)
+        self._layout = self._home.commit(commit.commit)
+        self._pool = pool
+        self._limits = limits
+        self._index_limits = index_limits(settings.index)
+        self._timeout = settings.query.timeout_ms * MILLISECONDS
+        self._options = query_settings(settings, answers)
+        self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
+
+    async def inspect_index(self) -> IndexOnDisk:
+        """Returns what the index says of itself; one that was built by other rules counts as none."""
+        return await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
+
+    def _inspect(self) -> IndexOnDisk:
+        found = compatibility(self._layout)
+        if found.status != "compatible":
+            version = found.current_schema_version
+            return IndexOnDisk(schema_status=found.status, schema_version=version, is_newer=found.is_newer)
+        try:
+            with self._index.snapshot() as snapshot:
+                meta = fitting(snapshot.meta, self._commit, self._index_limits)
+        except IndexDamaged as error:
+            get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
+            return IndexOnDisk(schema_status="corrupt_manifest", damage=error.message)
+        if meta is not None:
+            note_use(self._layout)
+        return IndexOnDisk(schema_status="not_indexed" if meta is None else "compatible", meta=meta)
+
+    async def answer(self, query: Query, view: View) -> Reply:
+        """Answers a question from the commit's index."""
+        return await trio.to_thread.run_sync(panics_as_errors(self._answer), query, view, limiter=self._limits.queries)
+
+    def _answer(self, asked: Query, view: View) -> Reply:
+        state = AnswerState(
+            workspace=str(self._project.root),
+            project_id=self._project.name,
+            ref=asked.request.ref or self._commit.name,
+            commit=self._commit.commit,
+            indexing_status=view.indexing if view.index.meta is None else "ready",
+            schema_status=view.index.schema_status,
+            schema_name=self._project.schema_name if asked.names_project else "",
+            warnings=asked.warnings,
+            hint=asked.hint,
+        )
+        if isinstance(asked.request, IndexStatus):
+            return self._status(asked.request, state, view)
+        with self._index.snapshot() as snapshot:
+            is_expired = deadline(timeout_seconds(asked.request, self._timeout))
+            reply = query(snapshot, asked.request, state, self._options, is_expired)
+        note_use(self._layout)
+        return reply
+
+    def _status(self, request: IndexStatus, state: AnswerState, view: View) -> Reply:
+        jobs = JobsState(active_job=None if view.active_job is None else active_job(view.active_job))
+        versions = {"current_schema_version": view.index.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if view.index.meta is None:
+            return index_status(None, request, state, jobs, **versions)
+        with self._index.snapshot() as snapshot:
+            return index_status(snapshot, request, state, jobs, **versions)
+
+    async def index(
+        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+    ) -> JobReport:
+        """Builds the index, unless it is there. Raises what `CommitJob.run` raises."""
+        async with self._limits.writers:
+            return await CommitJob(
+                root=self._project.root,
+                layout=self._home,
+                commit=self._commit,
+                pool=self._pool,
+                limits=self._index_limits,
+                job_id=order.job_id,
+                force=order.force or self._index.has_faults,
+                blocking=self._limits.blocking,
+                on_progress=on_progress,
+                on_published=on_published,
+            ).run()
+
+    async def wait_unlocked(self) -> None:
+        """Returns once no process writes this index."""
+        await wait_unlocked(self._layout, self._limits)
+
+    async def differs(self) -> bool:
+        """Never: a commit does not change."""
+        return False
+
+    async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
+        """None: a commit has no file that is written."""
+        return frozenset()
+
+    async def drain(self, watcher: "TreeWatcher") -> Changes:
+        """Nothing has changed."""
+        return Changes()
+
+    def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
+        """There is nothing to watch; the actor of a commit does not ask for it."""
+        raise AssertionError("a commit is not watched")
+
+    async def record_queued(self, job: JobState) -> None:
+        """Enters nothing: see the class."""
+
+    async def record_running(self, job: JobState) -> None:
+        """As `record_queued`."""
+
+    async def record_progress(self, job: JobState) -> None:
+        """As `record_queued`."""
+
+    async def record_end(self, job: JobState) -> None:
+        """As `record_queued`."""
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Search by meaning is for the working tree."""
+        return False
+
+    async def make_vectors(self) -> bool:
+        """None are made."""
+        return False
+
+    async def close(self) -> None:
+        """Closes what is open."""
+        await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)

@@ -1,0 +1,94 @@
+"""Questions of the command line about a ref: its commit, the index of that commit, built first where there is none."""
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from codecompass import amounts
+from codecompass.actors.answering import not_ready
+from codecompass.actors.commits import built_index
+from codecompass.actors.index_limits import IndexLimits, index_limits
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.jobs import OTHERS_POLL_SECONDS
+from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
+from codecompass.cli.terminal import printable
+from codecompass.errors import IndexInProgress
+from codecompass.scan.commit_names import NamedCommit
+from codecompass.settings import Settings
+from codecompass.store.commit_indexes import least_recently_used, note_use, remove_commit, remove_leftovers
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.job_log import new_job_id
+from codecompass.store.lock import is_locked
+from codecompass.store.registry import Project
+from codecompass.units import MILLISECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.job_report import JobReport
+
+
+def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings) -> WorkspaceIndex:
+    """Returns the index of a commit, built now if there is none.
+
+    Raises IndexNotReady where another process takes too long to build it, and what `CommitJob.run` raises.
+    """
+    layout = invocation.home.project(project.project_id)
+    limits = index_limits(settings.index)
+    own = layout.commit(commit.commit)
+    gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
+    while built_index(own, commit, limits) is None:
+        try:
+            _make_room(invocation, project, commit, settings.storage.max_refs)
+            _build(invocation, project, commit, settings, limits)
+        except IndexInProgress as error:
+            if time.monotonic() > gives_up_at:
+                raise not_ready(None, has_text=False) from error
+            while is_locked(own) and time.monotonic() < gives_up_at:
+                time.sleep(OTHERS_POLL_SECONDS)
+    note_use(own)
+    return WorkspaceIndex(own, project.project_id)
+
+
+def _make_room(invocation: Invocation, project: Project, commit: NamedCommit, max_refs: int) -> None:
+    layout = invocation.home.project(project.project_id)
+    known = [each for each in least_recently_used(layout) if each.root.name != commit.commit]
+    surplus = len(known) - max_refs + 1
+    for each in known:
+        if surplus > 0:
+            surplus -= remove_commit(each) > 0
+    remove_leftovers(layout)
+
+
+def _build(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings, limits: IndexLimits) -> None:
+    import trio
+
+    from codecompass import log
+
+    log.configure(log.level_for(settings.log.level, invocation.options.verbosity), settings.log.format)
+    invocation.terminal.note(f"indexing {printable(commit.name)} ({commit.commit[:12]}) first", "dim")
+    with progress_bar(invocation.terminal) as display:
+        report = trio.run(partial(_run, invocation, project, commit, settings, limits, display))
+    files, symbols = amounts.count(report.file_count, "file"), amounts.count(report.symbol_count, "symbol")
+    invocation.terminal.note(f"indexed {files}, {symbols} in {amounts.duration(report.duration_seconds)}", "dim")
+
+
+async def _run(
+    invocation: Invocation,
+    project: Project,
+    commit: NamedCommit,
+    settings: Settings,
+    limits: IndexLimits,
+    display: ProgressDisplay,
+) -> "JobReport":
+    from codecompass.actors.commit_indexing import CommitJob
+    from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+
+    async with open_worker_pool(settings.index.workers or default_pool_size()) as pool:
+        return await CommitJob(
+            root=project.root,
+            layout=invocation.home.project(project.project_id),
+            commit=commit,
+            pool=pool,
+            limits=limits,
+            job_id=new_job_id(),
+            on_progress=display.show,
+        ).run()

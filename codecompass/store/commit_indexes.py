@@ -1,0 +1,88 @@
+"""The indexes of commits that a project keeps beside that of its working tree: which there are, and which go.
+
+A commit never changes, so its index is built once and then only read. A bounded number is kept: the least recently used goes, but
+never one that any process has open or writes.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import CodeCompassError
+from codecompass.store.housekeeping import REMOVED_PREFIX, disk_usage, remove_project
+from codecompass.store.inspection import inspect_index
+from codecompass.store.layout import ProjectLayout, commit_layouts
+from codecompass.units import MINUTES
+
+USE_NOTED_SECONDS: Final = 1 * MINUTES
+"""A question should not write: uses closer together than this are noted once."""
+
+
+class CommitIndex(Struct, frozen=True, kw_only=True):
+    """An index of a commit that can be read. Times in seconds since 1970."""
+
+    commit: str
+    file_count: int
+    symbol_count: int
+    built_at: float
+    used_at: float
+    disk_bytes: int
+
+
+def commit_indexes(layout: ProjectLayout) -> tuple[CommitIndex, ...]:
+    """Returns the indexes of commits that this program can read, the most recently used first."""
+    found = []
+    for each in commit_layouts(layout):
+        meta = inspect_index(each).meta
+        if meta is not None:
+            found.append(
+                CommitIndex(
+                    commit=each.root.name,
+                    file_count=meta.file_count,
+                    symbol_count=meta.symbol_count,
+                    built_at=meta.published_at,
+                    used_at=used_at(each),
+                    disk_bytes=disk_usage(each.root),
+                )
+            )
+    return tuple(sorted(found, key=lambda index: (-index.used_at, index.commit)))
+
+
+def least_recently_used(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
+    """Returns the layouts of all commits of a project, the least recently used first."""
+    return tuple(sorted(commit_layouts(layout), key=lambda each: (used_at(each), each.root.name)))
+
+
+def note_use(layout: ProjectLayout) -> None:
+    """Notes that the index of a commit is used now. A store that cannot be written is no reason not to answer."""
+    with contextlib.suppress(OSError):
+        if time.time() - layout.readers.stat().st_mtime > USE_NOTED_SECONDS:
+            os.utime(layout.readers)
+
+
+def used_at(layout: ProjectLayout) -> float:
+    """Returns when the index of a commit was last used, in seconds since 1970; 0.0 where that is unknown."""
+    for path in (layout.readers, layout.root):
+        with contextlib.suppress(OSError):
+            return path.stat().st_mtime
+    return 0.0
+
+
+def remove_commit(layout: ProjectLayout) -> int:
+    """Removes the index of a commit and returns the bytes freed; 0 where a process has it open or writes it, and it stays."""
+    try:
+        return remove_project(layout, spare_readers=True)
+    except CodeCompassError:
+        return 0
+
+
+def remove_leftovers(layout: ProjectLayout) -> None:
+    """Deletes what earlier processes began to remove."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(layout.refs):
+            if name.startswith(REMOVED_PREFIX):
+                shutil.rmtree(layout.refs / name, ignore_errors=True)

@@ -1,0 +1,33 @@
+"""`list_refs`: the branches, tags and commits that `ref` takes, and which of them are indexed."""
+
+from typing import TYPE_CHECKING, Final
+
+from codecompass.protocol.requests import ListRefs
+from codecompass.transport.tools.tool import INTEGER, OBJECT, ROWS, Tool, answer, shown_by_hosts
+
+if TYPE_CHECKING:
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.toolkit import Call
+
+
+async def run(call: "Call") -> "Outcome":
+    """Asks git and the store; the workspace need be neither live nor indexed."""
+    from codecompass.transport.calls import Outcome
+
+    assert isinstance(call.request, ListRefs)
+    routed = await call.route()
+    refs = await call.services.commits.refs_of(routed.project)
+    seen = call.services.workspaces.find(routed.project.project_id)
+    return Outcome(await call.services.commits.list_refs(call.request, routed.project, refs, call.metadata(seen)))
+
+
+TOOL: Final = Tool(
+    request=ListRefs,
+    title="List branches and tags",
+    description=(
+        "The branches and tags of a repository, newest first, the default one, and which are indexed. For the ref of other tools."
+    ),
+    output=answer(current=OBJECT, indexed=ROWS, refs=ROWS, total_refs=INTEGER),
+    meta=shown_by_hosts("git branches, tags"),
+    run=run,
+)
