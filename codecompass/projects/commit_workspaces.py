@@ -15,7 +15,7 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.commits import named_commit
 from codecompass.actors.observation import WorkspaceHandle
 from codecompass.projects.ref_listing import list_refs, refs_of
-from codecompass.protocol.metadata import BareMetadata, Metadata
+from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.scan.commit_names import NamedCommit
@@ -59,9 +59,7 @@ class CommitWorkspaces:
         root = project.root
         return await self._blocking.run(lambda call: refs_of(root, call.is_over), root, patience=GIT_DEADLINE_SECONDS)
 
-    async def list_refs(
-        self, request: ListRefs, project: Project, refs: RepositoryRefs, metadata: Metadata | BareMetadata
-    ) -> ListRefsReply:
+    async def list_refs(self, request: ListRefs, project: Project, refs: RepositoryRefs, metadata: BareMetadata) -> ListRefsReply:
         """Returns the reply of the tool `list_refs`."""
         layout = self._home.project(project.project_id)
         return await self._blocking.run(

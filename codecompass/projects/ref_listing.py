@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from codecompass.errors import RefNotIndexed
-from codecompass.protocol.metadata import BareMetadata, Metadata
+from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.protocol.times import iso_time
@@ -35,7 +35,7 @@ def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> Repos
 
 
 def list_refs(
-    request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: Metadata | BareMetadata
+    request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: BareMetadata
 ) -> ListRefsReply:
     """Returns the reply for a project at `root` with its store in `layout`. Blocking."""
     head = read_head(str(root))

@@ -196,7 +196,7 @@ class ListRefsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     indexed: tuple[IndexedRef, ...]
     refs: tuple[ListedRef, ...]
     total_refs: int
-    metadata: Metadata | BareMetadata
+    metadata: BareMetadata
 
 
 class Grammars(Struct, frozen=True):

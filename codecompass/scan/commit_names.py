@@ -74,8 +74,8 @@ def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
             ref=name,
         )
     return RefNotIndexed(
-        f"{field}: this repository has no commit {name!r}, or not the whole way to it (a shallow clone, a branch that was not "
-        f"fetched). {LISTS_REFS} If it is on a remote, have it fetched (git fetch), and call again.",
+        f"{field}: this repository has no commit {name!r}: it was not fetched, or lies beyond the end of a shallow clone. "
+        f"{LISTS_REFS} If a remote has it, have it fetched (git fetch), and call again.",
         field=field,
         ref=name,
     )

@@ -141,8 +141,26 @@ def test_a_switch_of_branches_is_followed(cli, shop):
 
     assert done.json["metadata"]["ref"] == "other"
     assert paths(done) == ["shop/tax.py"]
-    assert cli("locate", "Cart", "--ref", "other").code == 0
-    assert cli("locate", "Cart", "--ref", "main", "--json").json["error"]["code"] == "ref_not_indexed"
+    assert cli("locate", "Cart", "--ref", "nowhere", "--json").json["error"]["code"] == "ref_not_indexed"
+
+
+def test_a_ref_is_answered_without_a_checkout(cli, shop):
+    cli.git(shop, "add", "-A")
+    cli.git(shop, "commit", "-q", "-m", "all")
+    cli.git(shop, "tag", "v1")
+    write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
+    cli.git(shop, "add", "-A")
+    cli.git(shop, "commit", "-q", "-m", "tax")
+
+    then, now = cli("locate", "tax_of", "--ref", "v1", "--json"), cli("locate", "tax_of", "--ref", "HEAD", "--json")
+
+    assert (then.code, paths(then)) == (3, [])
+    assert (now.code, paths(now)) == (0, ["shop/tax.py"])
+    assert then.json["metadata"]["ref"] == "v1"
+    assert len(then.json["metadata"]["commit"]) == 40
+    assert "of v1, commit" in cli("search", "Cart", "--ref", "v1").err
+    assert {each["names"][0] for each in cli("branches", "--json").json["indexed"]} == {"main", "v1"}
+    assert "tag v1:" in cli("branches").out
 
 
 @pytest.mark.parametrize("tool", ["search", "locate"])

@@ -94,9 +94,17 @@ def test_a_file_is_part_of_the_json_answer(cli, shop):
     assert (file["path"], file["status"], file["language"]) == ("shop/cart.py", "indexed", "python")
 
 
-def test_a_branch_that_is_not_checked_out_is_not_indexed(cli, shop):
+def test_the_state_of_a_ref_is_that_of_its_own_index(cli, shop):
+    cli.git(shop, "add", "-A")
+    cli.git(shop, "commit", "-q", "-m", "all")
     assert cli("status", "--ref", "nope", "--json").json["error"]["code"] == "ref_not_indexed"
-    assert cli("status", "--ref", "main", "--json").json["ref"] == "main"
+    before = cli("status", "--ref", "main", "--json").json
+    cli("locate", "Cart", "--ref", "main")
+    after = cli("status", "--ref", "main", "--json").json
+
+    assert (before["ref"], before["index_status"], before["file_count"]) == ("main", "not_indexed", 0)
+    assert after["index_status"] == "ready"
+    assert after["file_count"] > 0
 
 
 @pytest.mark.parametrize(

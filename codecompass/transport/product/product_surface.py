@@ -17,8 +17,7 @@ CodeCompass: code search in a local index of this repository that follows every 
 grep: one call ranks what matters, names the definition around each hit and reads words as well as patterns.
 
 - get_file_outline before reading a large file; get_code_context for a first look at a topic.
-- ref (a branch, tag, commit, HEAD~3) asks about that commit, without a checkout; list_refs says what there is.
-- The project is found by itself: leave out workspace and project_id unless an answer asks for one of them.
+- Leave out workspace and project_id: the project is found by itself. ref: a branch, tag or commit to ask about.
 """
 
 _JSON_ANSWERS: Final = """\

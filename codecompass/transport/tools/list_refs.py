@@ -12,20 +12,22 @@ if TYPE_CHECKING:
 
 async def run(call: "Call") -> "Outcome":
     """Asks git and the store; the workspace need be neither live nor indexed."""
+    from codecompass.protocol.metadata import bare_metadata
     from codecompass.transport.calls import Outcome
 
     assert isinstance(call.request, ListRefs)
     routed = await call.route()
     refs = await call.services.commits.refs_of(routed.project)
-    seen = call.services.workspaces.find(routed.project.project_id)
-    return Outcome(await call.services.commits.list_refs(call.request, routed.project, refs, call.metadata(seen)))
+    metadata = bare_metadata(str(routed.project.root), call.warnings, call.hint)
+    return Outcome(await call.services.commits.list_refs(call.request, routed.project, refs, metadata))
 
 
 TOOL: Final = Tool(
     request=ListRefs,
     title="List branches and tags",
     description=(
-        "The branches and tags of a repository, newest first, the default one, and which are indexed. For the ref of other tools."
+        "Branches and tags, newest first, the default branch, what is checked out and what is indexed: names for the ref of "
+        "the other tools. Not needed for a name that is known."
     ),
     output=answer(current=OBJECT, indexed=ROWS, refs=ROWS, total_refs=INTEGER),
     meta=shown_by_hosts("git branches, tags"),

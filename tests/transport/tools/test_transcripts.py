@@ -82,6 +82,7 @@ TRANSCRIPTS = {
         {"query": "x", "strategy": "sideways"},
         {"query": "x", "max_tokens": 0},
     ],
+    "list_refs": [{}, {"filter": "MAI", "limit": 1}, {"limit": "many"}],
     "index_status": [
         {},
         {"path": "src/auth.rs"},
@@ -137,6 +138,7 @@ def plain(text: str, names: dict[str, str]) -> str:
     for value, name in names.items():
         text = text.replace(value, name)
     text = re.sub(r'"(symbol_id|result_id)":"[0-9a-f]{16}"', r'"\1":"<id>"', text)
+    text = re.sub(r'"((?:indexed_)?commit)":"[0-9a-f]{40}"', r'"\1":"<commit>"', text)
     text = re.sub(r'"(job_id)":"[0-9a-f]{12}"', r'"\1":"<job>"', text)
     text = re.sub(r"index-job-[0-9a-f]{12}", "index-job-<job>", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", text)
