@@ -125,7 +125,7 @@ def find_changes(
         named = {(each.path, each.old_path) for each in files}
         beside = [_apart(each, prefix) for each in apart if each.path.startswith(prefix)]
         picked = chosen([each.path for each in beside])
-        beside = [each for each, is_chosen in zip(beside, picked, strict=True) if is_chosen and (each.path, each.path) not in named]
+        beside = [each for each, is_in in zip(beside, picked, strict=True) if is_in and (each.path, each.path) not in named]
         contents: dict[str, bytes] = {}
         if with_contents:
             contents, said = _contents(ours, files, rules.max_file_bytes, is_cancelled)
@@ -155,9 +155,7 @@ def _apart(each: Apart, prefix: str) -> FileChange:
 class _Comparison:
     """Of two trees, below one directory."""
 
-    def __init__(
-        self, repository: Repository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None
-    ) -> None:
+    def __init__(self, repository: Repository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None) -> None:
         self._repository = repository
         self._base, self._head = base, head
         self._is_cancelled = is_cancelled
@@ -203,7 +201,8 @@ class _Comparison:
     ) -> tuple[dict[tuple[str, str], tuple[Hunk, ...] | None], tuple[str, ...]]:
         """Returns the lines of each file by its old and new path, None for what git takes for binary."""
         found: dict[tuple[str, str], tuple[Hunk, ...] | None] = {}
-        groups = [files] if is_all or not files else [files[at : at + _PATHSPEC_FILES] for at in range(0, len(files), _PATHSPEC_FILES)]
+        step = max(1, len(files)) if is_all else _PATHSPEC_FILES
+        groups = [files[at : at + step] for at in range(0, len(files), step)]
         for group in groups:
             if not group:
                 continue
@@ -237,9 +236,7 @@ class _Comparison:
         )
 
 
-def _with_lines(
-    each: FileChange, hunks: dict[tuple[str, str], tuple[Hunk, ...] | None], *, is_compared: bool
-) -> FileChange:
+def _with_lines(each: FileChange, hunks: dict[tuple[str, str], tuple[Hunk, ...] | None], *, is_compared: bool) -> FileChange:
     if each.note:
         return each
     key = each.old_path, each.path

@@ -345,7 +345,8 @@ class _Reader:
         return {key.lower(): value.lower() for key, _, value in (line.partition("\n") for line in lines) if key}
 
     def _read_base(self, tree: str) -> dict[str, _File]:
-        output = run_git(self._repository, self._root, "ls-tree", "-r", "-z", "--full-name", tree, is_cancelled=self._is_cancelled)
+        listing = ("ls-tree", "-r", "-z", "--full-name", tree)
+        output = run_git(self._repository, self._root, *listing, is_cancelled=self._is_cancelled)
         found = {}
         for line in output.split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
@@ -393,4 +394,5 @@ def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> No
             continue
         if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
             shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {MAX_ATTRIBUTES_BYTES // MIB} MiB")
+            bound = MAX_ATTRIBUTES_BYTES // MIB
+            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")
