@@ -396,7 +396,7 @@ def _parts(pair: _Pair) -> tuple[Part, ...]:
     has_signature = has_signature or (old.symbol.visibility != new.symbol.visibility)
     is_whole_same = before.head == after.head
     has_body = before.body != after.body or before.comments != after.comments or (not is_whole_same and not has_signature)
-    return (*(("signature",) if has_signature else ()), *(("body",) if has_body else ()))  # type: ignore[return-value]
+    return (*(("signature",) if has_signature else ()), *(("body",) if has_body else ()))
 
 
 class _Text:
