@@ -29,7 +29,7 @@ UNCHANGED_INDEXED: Final = "the file of this definition does not differ; it is s
 
 
 class Versions(Struct, frozen=True, kw_only=True):
-    """The versions of a definition; one is None where it exists on one side only. `change` is `unchanged` where both are equal."""
+    """The versions of a definition, None for a side that does not have it. `change` is `unchanged` where both are equal."""
 
     change: str
     old: DiffVersion | None

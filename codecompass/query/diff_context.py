@@ -1,4 +1,4 @@
-"""`diff_context`: what differs between two sides, by definitions: what changed in each, who uses it, whether its tests changed."""
+"""`diff_context`: what differs between two sides, by definitions: what changed in each, who uses it, whether its tests did."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
