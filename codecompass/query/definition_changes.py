@@ -407,19 +407,27 @@ class _Text:
         name = re.compile(rf"(?<!\w){re.escape(symbol.name)}(?!\w)")
         is_value = node.group == "value"
         said = "" if symbol.kind == "test" else symbol.signature.partition("=")[0] if is_value else symbol.signature
-        self.signature = _dense(name.sub("\0", said))
+        own = [name.sub("\0", line) for line in node.lines(n for n in node.own if n >= symbol.line_start) if line.strip()]
+        is_cut = symbol.signature.endswith("…")
+        n_head = _n_head_lines(own, len(_dense(name.sub("\0", symbol.signature))), is_cut=is_cut)
+        self.head, self.body = own[:n_head], own[n_head:]
+        self.signature = _dense("".join(self.head) if is_cut else name.sub("\0", said))
         above = [line.strip() for line in node.lines(range(node.definition.head_start, symbol.line_start)) if line.strip()]
         marks = comment_marks(node.version.language)
         self.comments = [line for line in above if _is_comment(line, marks)]
         self.annotations = [line for line in above if not _is_comment(line, marks)]
-        own = [name.sub("\0", line) for line in node.lines(n for n in node.own if n >= symbol.line_start) if line.strip()]
-        # The lines that the signature stands on: as many as have its characters.
-        wanted = len(_dense(name.sub("\0", symbol.signature.removesuffix("…"))))
-        n_head = n_characters = 0
-        while n_head < len(own) and (n_characters < wanted or not n_head):
-            n_characters += len(_dense(own[n_head]))
-            n_head += 1
-        self.head, self.body = own[:n_head], own[n_head:]
+
+
+def _n_head_lines(own: Sequence[str], n_characters: int, *, is_cut: bool) -> int:
+    """Returns how many lines a signature stands on: as many as have its characters, and where it was cut, until all its brackets
+    are closed."""
+    taken = depth = 0
+    for number, line in enumerate(own, 1):
+        taken += len(_dense(line))
+        depth += sum(line.count(mark) for mark in "([") - sum(line.count(mark) for mark in ")]")
+        if taken >= n_characters and (not is_cut or depth <= 0):
+            return number
+    return len(own)
 
 
 def _is_comment(line: str, marks: tuple[str, ...]) -> bool:

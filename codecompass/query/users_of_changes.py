@@ -130,9 +130,12 @@ class UsersOfChanges:
             return "exact"
         if names.path in (old.path, self._renamed.get(old.path)) and (is_member == bool(use.receiver)):
             return "exact" if not is_member else "likely"
-        if self._uses.binder.definitions.family(name, names) or is_member != bool(use.receiver):
-            is_of_module = not is_member and use.receiver.partition(".")[0] in names.imports
-            return "likely" if is_of_module and not self._uses.binder.definitions.family(name, names) else None
+        if self._uses.binder.definitions.family(name, names):
+            return None
+        if is_member != bool(use.receiver):
+            # A module before a function: only where that module is, or holds, the file.
+            rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
+            return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
         needs_import = not is_member and names.lexis.family in _NEEDS_IMPORT
         return None if needs_import and not names.everything_from else "likely"
 
@@ -169,6 +172,12 @@ class _Places:
                 is_test=is_test,
                 in_diff=self._owner.in_diff(path, lines, around),
             )
+
+
+def _module_path(target: str) -> str:
+    """Returns what the paths of a module's files begin with."""
+    directory, _, name = target.rpartition("/")
+    return f"{directory}/" if name.partition(".")[0] in ("", "__init__", "index", "mod", "lib") else target
 
 
 def _names_file(row: ImportRow, old: Definition, language: str) -> bool:

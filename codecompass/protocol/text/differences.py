@@ -22,7 +22,7 @@ from codecompass.protocol.difference_replies import (
     DiffUser,
     DiffVersion,
 )
-from codecompass.protocol.text.code import CONFIDENCE_MARKS, Name, described, one_line, span
+from codecompass.protocol.text.code import CONFIDENCE_MARKS, Name, described, one_line, short_name, span
 
 _COMMIT_CHARACTERS: Final = 10
 _STATUS_LETTERS: Final = {"added": "A", "removed": "D", "changed": "M", "renamed": "R"}
@@ -81,10 +81,10 @@ def heading(item: DiffItem) -> str:
 def item_lines(item: DiffItem) -> Iterator[str]:
     """Yields one change."""
     yield heading(item)
-    if item.old_path or item.old_name or item.old_signature:
-        was = item.old_signature or item.old_name or item.qualified_name or item.name
-        at = f", {one_line(item.old_path or item.path)}:{span(item.old_line_start, item.old_line_end)}" if item.old_path else ""
-        yield f"  was: {one_line(was)}{at}"
+    if item.old_path or item.old_name:
+        at = f"{one_line(item.old_path or item.path)}:{span(item.old_line_start, item.old_line_end)}"
+        old = Name(item.kind, item.old_name.rpartition(".")[2], item.old_name, "", item.old_path or item.path)
+        yield f"  was: {f'{one_line(short_name(old))}, ' if item.old_name else ''}{at}"
     summary = users_summary(item)
     if summary:
         yield f"  {summary}"

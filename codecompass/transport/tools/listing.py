@@ -7,6 +7,7 @@ from codecompass.errors import InvalidInput
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.tools import (
+    diff_context,
     find_references,
     find_related_symbols,
     get_call_graph,
@@ -32,6 +33,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     get_symbol_hierarchy.TOOL,
     find_related_symbols.TOOL,
     get_code_context.TOOL,
+    diff_context.TOOL,
     index_status.TOOL,
     index_repo.TOOL,
     sync_repo.TOOL,
@@ -40,15 +42,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 """In the order in which they are listed: what agents need most comes first."""
 
+_ONLY_IN_ALL: Final = (index_repository.TOOL, diff_context.TOOL)
+"""Tools that the default listing has no room for."""
+
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "default": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
-    "ten": tuple(tool.name for tool in TOOLS if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL)),
+    "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
+    "ten": tuple(tool.name for tool in TOOLS if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL)),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NOT_LISTED: Final = frozenset({"ref"})
+NOT_LISTED: Final = frozenset({"changed_since", "ref"})
 """Arguments that no listing shows, so that the default one has the bounds of all others in 12 kB. They are taken all the same."""
 
 NOT_IN_CORE: Final = NOT_LISTED | {
