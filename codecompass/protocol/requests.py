@@ -161,7 +161,7 @@ ChangedSince = Annotated[
     Meta(
         description="a branch, tag or commit: only what differs from it, uncommitted and new files included "
         "([changed since](search.md#what-has-changed-since-a-commit))",
-        extra={"listed": "Only what differs from this ref", "help": "Only what differs from this branch, tag or commit."},
+        extra={"listed": "Git ref", "help": "Only what differs from this branch, tag or commit."},
     ),
 ]
 Explanation = Annotated[

@@ -25,6 +25,7 @@ MAX_LINES: Final = 400
 SHOWN_CANDIDATES: Final = 10
 
 UNCHANGED: Final = "this definition is the same on both sides"
+INNER_DIFFERS: Final = "its own lines are the same on both sides; what differs are definitions in it"
 UNCHANGED_INDEXED: Final = "the file of this definition does not differ; it is shown as it is in the working tree"
 
 
@@ -120,7 +121,9 @@ def _unchanged_in_changed_file(difference: TreeDifference, definition: Definitio
         old = next((node.definition for node in nodes if node.definition.local_name == local), None)
     change = DefinitionChange(change="changed", old=old, new=definition)
     before, after = _of_definition(difference, old, is_old=True), _of_definition(difference, definition, is_old=False)
-    return change, Versions(change="unchanged", old=before, new=after, warnings=(UNCHANGED,))
+    is_same = before is None or after is None or before.body == after.body
+    shown = None if is_same else before
+    return change, Versions(change="unchanged", old=shown, new=after, warnings=(UNCHANGED,) if is_same else (INNER_DIFFERS,))
 
 
 def _of_definition(difference: TreeDifference, definition: Definition | None, *, is_old: bool) -> DiffVersion | None:

@@ -9,7 +9,7 @@ stands elsewhere in its file has not changed, and a class not because of its met
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -391,20 +391,25 @@ def _likeness(one: Counter[str], other: Counter[str]) -> float:
 def _parts(pair: _Pair) -> tuple[Part, ...]:
     """Returns what of a definition differs besides its name."""
     old, new = pair.old, pair.new
-    before, after = _Text(old), _Text(new)
-    has_signature = before.signature != after.signature or before.annotations != after.annotations or old.group != new.group
-    has_signature = has_signature or (old.symbol.visibility != new.symbol.visibility)
-    is_whole_same = before.head == after.head
-    has_body = before.body != after.body or before.comments != after.comments or (not is_whole_same and not has_signature)
+    # Under its own name and without it: a definition may call itself, and another one of its old name.
+    plain, named = [(_Text(old, has_name=keeps), _Text(new, has_name=keeps)) for keeps in (False, True)]
+
+    def differs(of: Callable[[_Text], object]) -> bool:
+        return all(of(before) != of(after) for before, after in (plain, named))
+
+    has_signature = differs(lambda text: text.signature) or differs(lambda text: text.annotations) or old.group != new.group
+    has_signature = has_signature or old.symbol.visibility != new.symbol.visibility
+    has_body = differs(lambda text: text.body) or differs(lambda text: text.comments)
+    has_body = has_body or (not has_signature and differs(lambda text: text.head))
     return (*(("signature",) if has_signature else ()), *(("body",) if has_body else ()))
 
 
 class _Text:
-    """The own lines of a definition in its parts, its name replaced."""
+    """The own lines of a definition in its parts, its name replaced but for `has_name`."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, *, has_name: bool) -> None:
         symbol = node.symbol
-        name = re.compile(rf"(?<!\w){re.escape(symbol.name)}(?!\w)")
+        name = re.compile(r"(?!)" if has_name else rf"(?<!\w){re.escape(symbol.name)}(?!\w)")
         is_value = node.group == "value"
         said = "" if symbol.kind == "test" else symbol.signature.partition("=")[0] if is_value else symbol.signature
         own = [name.sub("\0", line) for line in node.lines(n for n in node.own if n >= symbol.line_start) if line.strip()]

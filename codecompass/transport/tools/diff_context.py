@@ -10,7 +10,7 @@ TOOL: Final = Tool(
     title="Review what changed",
     description=(
         "Review a branch or uncommitted changes: definitions added, removed, changed, renamed or moved since a git ref, with the "
-        "lines that differ, callers outside of the diff and tests. With symbol: both versions of one definition."
+        "lines that differ, callers outside of the diff and tests. With symbol: both versions of it. Not for history."
     ),
     output=answer(
         base=OBJECT,

@@ -53,11 +53,11 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NOT_LISTED: Final = frozenset({"changed_since", "ref"})
+NOT_LISTED: Final = frozenset({"ref"})
 """Arguments that no listing shows, so that the default one has the bounds of all others in 12 kB. They are taken all the same."""
 
 NOT_IN_CORE: Final = NOT_LISTED | {
-    "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
+    "changed_since", "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "strategy", "timeout_ms", "why_not",
 }  # fmt: skip
 """Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
