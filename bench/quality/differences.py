@@ -52,8 +52,11 @@ def git(root: Path, *arguments: str) -> bytes:
 
 
 def commits(root: Path, wanted: int) -> list[str]:
-    """Returns the newest commits with one parent."""
-    return git(root, "rev-list", "--no-merges", "--min-parents=1", "-n", str(wanted), "HEAD").decode().split()
+    """Returns the newest commits with one parent: of three, one that renames files."""
+    plain = ("--no-merges", "--min-parents=1", "--format=%H", "HEAD")
+    renaming = git(root, "log", "-M", "--diff-filter=R", "-n", str(wanted // 3), *plain).decode().split()
+    newest = git(root, "log", "-n", str(wanted), *plain).decode().split()
+    return list(dict.fromkeys([*renaming, *newest]))[:wanted]
 
 
 def files_of_git(root: Path, commit: str) -> dict[str, tuple[str, str, int]]:
@@ -82,7 +85,10 @@ def hunks_of_git(root: Path, commit: str, path: str, old_path: str) -> list[tupl
 
 
 def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """Returns by the path of names (with the kind) the own lines of each definition that has it."""
+    """Returns by the path of names (with the kind) the own lines of each definition that has it.
+
+    Lines directly above a definition are not those of the one around it: they are its annotations and comments.
+    """
     names: list[tuple[str, ...]] = []
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for number, symbol in enumerate(version.symbols):
@@ -94,6 +100,10 @@ def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...
         for child in version.symbols:
             if child.parent == number and child.kind != "use":
                 inner |= set(range(child.line_start, child.line_end + 1))
+                above = child.line_start - 1
+                while above > symbol.line_start and version.lines[above - 1].strip():
+                    inner.add(above)
+                    above -= 1
         own = tuple(
             version.lines[line - 1]
             for line in range(symbol.line_start, symbol.line_end + 1)

@@ -398,7 +398,6 @@ def _parts(pair: _Pair) -> tuple[Part, ...]:
         return all(of(before) != of(after) for before, after in (plain, named))
 
     has_signature = differs(lambda text: text.signature) or differs(lambda text: text.annotations) or old.group != new.group
-    has_signature = has_signature or old.symbol.visibility != new.symbol.visibility
     has_body = differs(lambda text: text.body) or differs(lambda text: text.comments)
     has_body = has_body or (not has_signature and differs(lambda text: text.head))
     return (*(("signature",) if has_signature else ()), *(("body",) if has_body else ()))
