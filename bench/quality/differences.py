@@ -84,6 +84,18 @@ def hunks_of_git(root: Path, commit: str, path: str, old_path: str) -> list[tupl
     ]
 
 
+def is_line_of_a_function(version: FileVersion, number: int) -> bool:
+    """Whether a definition lies in a function that stands beside it: a field that a constructor sets."""
+    symbol = version.symbols[number]
+    return any(
+        other.kind in ("fn", "method")
+        and other.parent == symbol.parent
+        and other.line_start < symbol.line_start
+        and symbol.line_end <= other.line_end
+        for other in version.symbols
+    )
+
+
 def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
     """Returns by the path of names (with the kind) the own lines of each definition that has it.
 
@@ -94,11 +106,11 @@ def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...
     for number, symbol in enumerate(version.symbols):
         above = names[symbol.parent] if symbol.parent >= 0 else ()
         names.append((*above, f"{symbol.kind} {symbol.name}"))
-        if symbol.kind == "use":
+        if symbol.kind == "use" or is_line_of_a_function(version, number):
             continue
         inner = set()
-        for child in version.symbols:
-            if child.parent == number and child.kind != "use":
+        for at, child in enumerate(version.symbols):
+            if child.parent == number and child.kind != "use" and not is_line_of_a_function(version, at):
                 inner |= set(range(child.line_start, child.line_end + 1))
                 above = child.line_start - 1
                 while above > symbol.line_start and version.lines[above - 1].strip():

@@ -153,11 +153,14 @@ def nodes_of(version: FileVersion | None) -> list[Node]:
     made: list[Node | None] = []
     top: list[Node] = []
     last_end: dict[int, int] = {}
+    functions: dict[int, Symbol] = {}
     for symbol in version.symbols:
         parent = made[symbol.parent] if 0 <= symbol.parent < len(made) else None
-        if symbol.kind == "use":
+        if symbol.kind == "use" or _is_set_in_a_function(symbol, functions.get(symbol.parent)):
             made.append(None)
             continue
+        if _GROUPS.get(symbol.kind) == "callable":
+            functions[symbol.parent] = symbol
         above = max(last_end.get(symbol.parent, 0), 0 if parent is None else parent.symbol.line_start)
         scope = () if parent is None else (*parent.definition.scope, parent.symbol.name)
         definition = Definition(
@@ -172,6 +175,11 @@ def nodes_of(version: FileVersion | None) -> list[Node]:
         (top if parent is None else parent.children).append(node)
         last_end[symbol.parent] = max(last_end.get(symbol.parent, 0), symbol.line_end)
     return top
+
+
+def _is_set_in_a_function(symbol: Symbol, before: Symbol | None) -> bool:
+    """Whether a definition is a line of the function before it, as a field is that a constructor sets."""
+    return before is not None and before.line_start < symbol.line_start and symbol.line_end <= before.line_end
 
 
 def _head_start(version: FileVersion, line: int, above: int) -> int:

@@ -59,7 +59,8 @@ def test_the_working_tree_differs_as_git_says(tmp_path: Path):
         tmp_path,
         tracked={
             "edited.py": TEXT, "staged.py": TEXT, "both.py": TEXT, "gone.py": TEXT + "gone\n", "old/name.py": TEXT + "x\n" * 9,
-            "mode.sh": "#!/bin/sh\n", "same.py": TEXT + "same\n", "image.png": b"\0\1\2", "crlf.txt": "a\r\nb\r\n", "touched.py": "t\n",
+            "mode.sh": "#!/bin/sh\n", "same.py": TEXT + "same\n", "image.png": b"\0\1\2",
+            "crlf.txt": "a\r\nb\r\n", "touched.py": "t\n",
             "link": "", "to_link": "text\n", "no_end.py": "a\nb", "dir/file.py": "file\n",
         },
     )  # fmt: skip
@@ -236,7 +237,9 @@ def test_a_conflict_is_compared_as_it_lies_there(tmp_path: Path):
 
 
 def test_nothing_that_the_repository_configures_runs_and_nothing_in_it_changes(tmp_path: Path):
-    root = repository(tmp_path / "root", tracked={"a.py": "a\n", "b.bin": b"\0b", ".gitattributes": "*.py diff=evil filter=evil\n"})
+    root = repository(
+        tmp_path / "root", tracked={"a.py": "a\n", "b.bin": b"\0b", ".gitattributes": "*.py diff=evil filter=evil\n"}
+    )
     proof = tmp_path / "ran"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {proof}\ncat\n")
