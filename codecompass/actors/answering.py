@@ -10,6 +10,7 @@ from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     AnyRequest,
+    DiffContext,
     FindReferences,
     FindRelatedSymbols,
     FreshnessPolicy,
@@ -60,6 +61,9 @@ def query(
             return core.find_related_symbols(snapshot, request, state, is_expired)
         case GetCodeContext():
             return core.get_code_context(snapshot, request, state, settings, is_expired)
+        case DiffContext():
+            assert settings.difference is not None, "read before: see differences.py"
+            return core.diff_context(snapshot, request, settings.difference, state, settings, is_expired)
         case IndexStatus():
             raise AssertionError("index_status needs what the log of jobs says, see index_status")
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from codecompass.actors.job_model import JobView
 from codecompass.protocol.requests import (
+    DiffContext,
     FindReferences,
     FindRelatedSymbols,
     GetCallGraph,
@@ -33,6 +34,7 @@ QueryRequest = (
     | GetCallGraph
     | FindRelatedSymbols
     | GetCodeContext
+    | DiffContext
     | IndexStatus
 )
 """The requests that an index answers."""

@@ -123,7 +123,15 @@ class IndexWorkbench:
         self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
         self._vectors = None if lane is None else self._vector_upkeep(lane)
         self._answers = IndexAnswers(
-            project, self._index, self._comparison, registry, settings, answers, limiter=limits.queries, vectors=self._vectors
+            project,
+            self._index,
+            self._comparison,
+            registry,
+            settings,
+            answers,
+            limiter=limits.queries,
+            vectors=self._vectors,
+            pool=pool,
         )
 
     async def inspect_index(self) -> IndexOnDisk:

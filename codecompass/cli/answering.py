@@ -25,6 +25,7 @@ from codecompass.actors.answering import (
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.commits import commit_index
+from codecompass.cli.differences import with_differences
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
@@ -126,6 +127,7 @@ def answer(
             tunables = query_settings(settings, "json" if options.as_json else "text")
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
+            tunables = with_differences(tunables, request, project.root, settings)
             question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:

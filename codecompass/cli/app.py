@@ -27,6 +27,7 @@ ENTRIES = (
     _entry(FIND, "subtypes", "List what inherits from a type."),
     _entry(FIND, "impact", "List what a change of a definition reaches."),
     _entry(FIND, "branches", "List branches and tags, and which are indexed."),
+    _entry(FIND, "diff", "Show what differs from another commit, by definitions."),
     _entry(INDEX, "init", "Make a project known and give it a name."),
     _entry(INDEX, "index", "Index a project, from nothing where needed."),
     _entry(INDEX, "sync", "Bring the index up to what has changed."),

@@ -7,6 +7,7 @@ inclusive, paths relative to the workspace root.
 from msgspec import Struct
 
 from codecompass.errors import ErrorBody
+from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.metadata import BareMetadata, Metadata
 from codecompass.protocol.state_replies import (
     HealthReply,
@@ -404,6 +405,7 @@ Reply = (
     | TypeHierarchyReply
     | RelatedSymbolsReply
     | CodeContextReply
+    | DiffContextReply
     | IndexStatusReply
     | IndexRepoReply
     | SyncRepoReply

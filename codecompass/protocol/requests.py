@@ -155,6 +155,15 @@ Freshness = Annotated[
         },
     ),
 ]
+Revision = Annotated[str, Meta(max_length=MAX_REF_LENGTH, extra={"form": "optional", "placeholder": "REF"})]
+ChangedSince = Annotated[
+    Revision,
+    Meta(
+        description="a branch, tag or commit: only what differs from it, uncommitted and new files included "
+        "([changed since](search.md#what-has-changed-since-a-commit))",
+        extra={"listed": "Git ref", "help": "Only what differs from this branch, tag or commit."},
+    ),
+]
 Explanation = Annotated[
     ExplainLevel,
     Meta(
@@ -235,6 +244,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     detail_level: HitDetail = "signature"
     docs: WithDocs = False
     compact: Compact = False
+    changed_since: ChangedSince | None = None
     freshness_policy: Freshness | None = None
     ranking_explain_level: Explanation | None = None
     timeout_ms: (
@@ -289,6 +299,7 @@ class LocateSymbol(Request, frozen=True, kw_only=True):
     detail_level: HitDetail = "signature"
     docs: WithDocs = False
     compact: Compact = False
+    changed_since: ChangedSince | None = None
     freshness_policy: Freshness | None = None
     ranking_explain_level: Explanation | None = None
 
@@ -451,6 +462,57 @@ class GetCodeContext(Request, frozen=True, kw_only=True):
     language: Annotated[Languages, Meta(description="only code in it")] | None = None
 
 
+class DiffContext(Request, frozen=True, kw_only=True):
+    """What differs between two commits, or a commit and the working tree, by definitions, with who uses them.
+
+    `base` None is the commit at which the head left the default branch, `head` None the working tree.
+    """
+
+    tool: ClassVar[str] = "diff_context"
+
+    base: (
+        Annotated[
+            Revision,
+            Meta(
+                description="a branch, tag or commit to compare with; where the head left the default branch if left out",
+                extra={"listed": "Ref; default: where the branch left the default branch"},
+            ),
+        ]
+        | None
+    ) = None
+    head: (
+        Annotated[
+            Revision,
+            Meta(
+                description="a branch, tag or commit; the working tree if left out, uncommitted and new files included",
+                extra={"listed": "Ref; default: the working tree", "help": "Compare this commit, not the working tree."},
+            ),
+        ]
+        | None
+    ) = None
+    path: Globs | None = None
+    symbol: (
+        Annotated[
+            NameText,
+            Meta(
+                description="a name, a qualified name or a `symbol_id`: the two versions of this one definition, whole",
+                extra={"listed": "Both versions of this definition", "help": "Show both versions of this definition."},
+            ),
+        ]
+        | None
+    ) = None
+    max_tokens: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=200_000,
+            description="for the whole answer",
+            extra={"unit": "tokens", "error_below": InvalidMaxTokens, "help": "Show as much as fits into so many tokens [8000]."},
+        ),
+    ] = 8000
+    freshness_policy: Freshness | None = None
+
+
 class IndexStatus(Request, frozen=True, kw_only=True):
     """The state of a project's index; with `path`, what became of that one file."""
 
@@ -551,6 +613,7 @@ AnyRequest = (
     | GetCallGraph
     | FindRelatedSymbols
     | GetCodeContext
+    | DiffContext
     | IndexStatus
     | IndexRepo
     | SyncRepo

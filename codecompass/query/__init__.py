@@ -2,6 +2,7 @@
 
 from codecompass.query.call_graph import get_call_graph
 from codecompass.query.context import get_code_context
+from codecompass.query.diff_context import diff_context
 from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
@@ -14,6 +15,7 @@ from codecompass.query.status import JobsState, index_status
 __all__ = [
     "JobsState",
     "QueryOptions",
+    "diff_context",
     "find_references",
     "find_related_symbols",
     "get_call_graph",

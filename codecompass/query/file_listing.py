@@ -16,6 +16,7 @@ from codecompass.errors import InvalidInput
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.requests import SearchCode
+from codecompass.query.changed_files import ChangedFiles
 from codecompass.query.filters import chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
 from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
@@ -35,13 +36,17 @@ _BETWEEN: Final = re.compile(r"[\s/\\,;]+")
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
-def list_files(snapshot: Snapshot, request: SearchCode, limit: int) -> Hits:
-    """Returns the first `limit` files that match the query and the filters; `total` counts all of them.
+def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: ChangedFiles | None = None) -> Hits:
+    """Returns the first `limit` files that match the query and the filters; `total` counts all of them. Of `changed` files only,
+    where that is given.
 
     Raises InvalidInput for a glob or filter that is too large.
     """
     files = snapshot.files()
     allowed = _allowed(files, request)
+    if changed is not None:
+        for number, path in enumerate(files.paths):
+            allowed[number] &= path in changed.lines
     query = well_formed(request.query).strip().replace("\\", "/").removeprefix("./")
     warnings: tuple[str, ...] = ()
     numbers: Sequence[int]

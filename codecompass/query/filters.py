@@ -99,6 +99,27 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
     return chosen
 
 
+def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
+    """Returns for each of any paths whether it passes a path filter. Raises as `index_filter` does."""
+    written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    globs = path_globs(path)
+    try:
+        wanted = re2.compile("|".join(f"(?:{one})" for one in expressions_of(globs.wanted)) or r"[^\n]*")
+        unwanted = [re2.compile(one) for one in expressions_of(globs.unwanted)]
+    except re2.error as error:
+        raise InvalidInput(
+            "path is too large a pattern. Use fewer or shorter globs.", field="path", value=written[:SHOWN_VALUE_LENGTH]
+        ) from error
+
+    def passes(each: str) -> bool:
+        plain = well_formed(each).replace("\n", " ")
+        if each == written:
+            return True
+        return bool(wanted.fullmatch(plain)) and not any(one.fullmatch(plain) for one in unwanted)
+
+    return [passes(each) for each in paths]
+
+
 def _is_there(files: FileTable, path: str) -> bool:
     return files.number(path) is not None or len(files.below(path)) > 0
 

@@ -10,6 +10,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
+from codecompass.query import changed_files
 from codecompass.query.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
@@ -68,9 +69,12 @@ def locate_symbol(
     """
     limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
-    where = index_filter(snapshot, request.language, request.path)
+    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
     kinds = symbol_kinds(request.kind)
     found, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
+    if options.changed is not None:
+        found = [hit for hit in found if options.changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
+        warnings = (*changed_files.warnings(options.changed, is_empty=not found), *(warnings if found else ()))
     is_partial = is_expired()
     if is_partial:
         warnings = (*warnings, TIME_WAS_UP)

@@ -9,6 +9,8 @@ from codecompass.settings import AnswerForm
 from codecompass.units import KIB
 
 if TYPE_CHECKING:
+    from codecompass.query.changed_files import ChangedFiles
+    from codecompass.query.file_versions import TreeDifference
     from codecompass.query.meaning import QuestionMeaning
 
 MAX_RESULT_BYTES: Final = 64 * KIB
@@ -43,6 +45,10 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """The form of the answer: text shows lines of code and no ids."""
     meaning: "QuestionMeaning | None" = None
     """The question as a vector, where search by meaning is on."""
+    difference: "TreeDifference | None" = None
+    """What `diff_context` is about."""
+    changed: "ChangedFiles | None" = None
+    """What differs from the ref that `changed_since` names."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) that are left out of the ranking, to measure what each contributes."""
 

@@ -13,7 +13,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import retrieval
+from codecompass.query import changed_files, retrieval
 from codecompass.query.best_definitions import with_best_definitions
 from codecompass.query.enclosing_definitions import fit_to_definition
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
@@ -67,9 +67,11 @@ def find(
     is that of the workspace, for absolute paths.
     """
     page = page or limit
+    if options.changed is not None and not options.changed.lines:
+        return Hits(shown=(), intent="path" if request.mode == "files" else classify(well_formed(request.query)), total=0)
     if request.mode == "files":
-        return list_files(snapshot, request, limit)
-    where = index_filter(snapshot, request.language, request.path)
+        return list_files(snapshot, request, limit, options.changed)
+    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
         hits = scan(snapshot, request, limit, where, kinds, options, is_expired)
@@ -79,7 +81,7 @@ def find(
         return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
     text = well_formed(request.query)
     known = symbol_of_handle(snapshot, text)
-    if known is not None:
+    if known is not None and (options.changed is None or known.path in options.changed.lines):
         return Hits(shown=(Hit(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
     intent = classify(text)
     query = unquoted(text)
@@ -241,7 +243,7 @@ def explain_path(
             missing_words=missing,
         )
     verdict: Verdict = "no_match"
-    if not _passes(snapshot, request, file.id):
+    if not _passes(snapshot, request, file.id, options):
         verdict = "filtered_out"
     elif any(word.text not in missing for word in _words(request)):
         verdict = "not_among_the_candidates" if request.kind is None else "filtered_out"
@@ -268,8 +270,8 @@ def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tup
     )
 
 
-def _passes(snapshot: Snapshot, request: SearchCode, file_id: int) -> bool:
-    where = index_filter(snapshot, request.language, request.path)
+def _passes(snapshot: Snapshot, request: SearchCode, file_id: int, options: QueryOptions) -> bool:
+    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
     if where.file_ids is not None and file_id not in where.file_ids:
         return False
     file = snapshot.facts.indexed_files([file_id])[file_id]
@@ -313,7 +315,8 @@ def search_code(
         ),
     )
     level = request.ranking_explain_level or options.ranking_explain_level
-    metadata = answer_metadata(snapshot, state, warnings=hits.warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
+    warnings = (*changed_files.warnings(options.changed, is_empty=not hits.shown), *hits.warnings)
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
     return SearchCodeReply(
         results=page.results,
         query_intent=hits.intent,

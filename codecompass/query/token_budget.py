@@ -10,6 +10,16 @@ from typing import Final
 
 from msgspec.structs import fields
 
+from codecompass.protocol.difference_replies import (
+    DiffContextReply,
+    DiffFile,
+    DiffItem,
+    DiffPiece,
+    DiffSide,
+    DiffTotals,
+    DiffUser,
+    DiffVersion,
+)
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import CodeContextReply, ContextItem
@@ -34,7 +44,8 @@ PER_WORD_OF_KEY: Final = 2.0
 PER_HANDLE: Final = 14.0
 """An id of 16 hex digits with its quotes: 11.5 tokens on average, 15 at the 99th percentile."""
 
-_KEYS: Final = sorted({field.name for kind in (CodeContextReply, ContextItem, Metadata) for field in fields(kind)})
+_DIFFERENCES: Final = (DiffContextReply, DiffSide, DiffTotals, DiffItem, DiffFile, DiffPiece, DiffUser, DiffVersion)
+_KEYS: Final = sorted({field.name for kind in (CodeContextReply, ContextItem, Metadata, *_DIFFERENCES) for field in fields(kind)})
 # Quotes inside our texts follow a backslash, so neither pattern can match there.
 _KEY: Final = re.compile(rb'[{,]"(' + "|".join(_KEYS).encode() + rb')":')
 _HANDLE: Final = re.compile(rb'(?<!\\)"[0-9a-f]{16}"')

@@ -54,11 +54,15 @@ class Repository(Struct, frozen=True):
 
     `git_directory` holds this work tree's HEAD and index; `common_directory` the refs, objects and `info/exclude`,
     which all linked work trees share. The two differ only in a linked work tree.
+
+    `scratch` is a directory of our own whose `objects` and `index` commands of git use in front of the repository's, which stay
+    as they are; empty for none.
     """
 
     top: str
     git_directory: str
     common_directory: str
+    scratch: str = ""
 
     @property
     def is_linked_worktree(self) -> bool:
@@ -68,6 +72,10 @@ class Repository(Struct, frozen=True):
 
 class GitError(Exception):
     """Git could not be started, failed, or took too long. The text is for people."""
+
+
+class GitOutputTooLarge(GitError):
+    """Git wrote more than was asked for."""
 
 
 class GitCancelled(Exception):
@@ -216,11 +224,12 @@ def run_git(
     is_cancelled: Callable[[], bool] | None = None,
     deadline_seconds: float = GIT_DEADLINE_SECONDS,
     standard_input: bytes = b"",
+    max_output_bytes: int = _MAX_OUTPUT_BYTES,
 ) -> bytes:
     """Runs one git command in `directory`, and returns what it wrote. Nothing of the network, of hooks or of the user's terminal.
 
     Raises:
-        GitError: git is missing, failed, took too long, wrote too much, or is not started on this repository.
+        GitError: git is missing, failed, took too long, wrote too much (GitOutputTooLarge), or is not started on this repository.
         GitCancelled: `is_cancelled` returned true.
     """
     unsafe = unsafe_file(repository.git_directory, repository.common_directory)
@@ -255,7 +264,7 @@ def run_git(
             raise GitError(f"git could not be started: {error.strerror}") from error
     with process:
         try:
-            output, errors = _communicate(process, is_cancelled, deadline_seconds)
+            output, errors = _communicate(process, is_cancelled, deadline_seconds, max_output_bytes)
         except BaseException:
             process.kill()
             raise
@@ -266,7 +275,10 @@ def run_git(
 
 
 def _communicate(
-    process: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None, deadline_seconds: float
+    process: subprocess.Popen[bytes],
+    is_cancelled: Callable[[], bool] | None,
+    deadline_seconds: float,
+    max_output_bytes: int,
 ) -> tuple[bytes, bytes]:
     """Returns the output and errors of the process until it closes both. `Popen.communicate` has no limit of size."""
     deadline = time.monotonic() + deadline_seconds
@@ -287,8 +299,8 @@ def _communicate(
                 raise GitCancelled
             if time.monotonic() > deadline:
                 raise GitError(f"git took longer than {deadline_seconds:.0f} seconds")
-            if len(output) > _MAX_OUTPUT_BYTES:
-                raise GitError(f"git wrote more than {_MAX_OUTPUT_BYTES // MIB} MiB")
+            if len(output) > max_output_bytes:
+                raise GitOutputTooLarge(f"git wrote more than {max_output_bytes // MIB} MiB")
     return bytes(output), bytes(errors)
 
 
@@ -305,6 +317,18 @@ def _environment(repository: Repository) -> dict[str, str]:
         # Where git does not accept this `.git`, it must not answer for the repository around it.
         "GIT_CEILING_DIRECTORIES": os.path.dirname(repository.top),
         "LC_ALL": "C",
+        **(_scratch_environment(repository) if repository.scratch else {}),
+    }
+
+
+def _scratch_environment(repository: Repository) -> dict[str, str]:
+    stored = os.path.join(repository.common_directory, "objects")
+    # Quoted as in C: unquoted, a colon in the path would separate two directories.
+    quoted = stored.replace("\\", "\\\\").replace('"', '\\"')
+    return {
+        "GIT_OBJECT_DIRECTORY": os.path.join(repository.scratch, "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"',
+        "GIT_INDEX_FILE": os.path.join(repository.scratch, "index"),
     }
 
 

@@ -47,6 +47,7 @@ CALLS = (
     ("find_references", {"symbol_name": "handler_of_requests"}),
     ("get_call_graph", {"symbol_name": "handler_of_requests"}),
     ("get_code_context", {"query": "how is a request handled"}),
+    ("diff_context", {}),
     ("index_status", {}),
     ("health_check", {}),
 )

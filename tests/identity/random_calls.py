@@ -31,6 +31,7 @@ TOOLS = {
     "get_call_graph": ("symbol_name", ["direction", "depth", "limit", "path"]),
     "get_symbol_hierarchy": ("symbol_name", ["direction", "relation", "path", "ref", "project_id"]),
     "find_related_symbols": ("symbol_name", ["scope", "path", "ref", "project_id", "limit"]),
+    "diff_context": ("symbol", ["base", "head", "path", "max_tokens"]),
     "get_code_context": ("query", ["strategy", "language", "ref", "project_id", "max_tokens"]),
     "index_status": ("path", ["ref", "project_id"]),
     "health_check": ("workspace", ["project_id"]),

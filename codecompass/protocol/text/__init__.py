@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from codecompass.protocol.decode import well_formed
+from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.replies import (
     CallGraphReply,
     CodeContextReply,
@@ -40,6 +41,7 @@ from codecompass.protocol.text.code import (
     reference_lines,
     related_lines,
 )
+from codecompass.protocol.text.differences import difference_lines
 from codecompass.protocol.text.graphs import graph_lines, type_lines
 from codecompass.protocol.text.state import (
     error_lines,
@@ -72,6 +74,8 @@ def _lines(reply: Reply) -> Iterator[str]:
                 yield NOTHING
             yield from context_notes(reply)
             return
+        case DiffContextReply():
+            yield from difference_lines(reply)
         case FileOutlineReply():
             yield f"{one_line(reply.file_path)} {reply.language}"
             yield from outline_lines(reply.symbols, reply.file_path)

@@ -7,6 +7,7 @@ from codecompass.errors import InvalidInput
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import ToolDescription
 from codecompass.transport.tools import (
+    diff_context,
     find_references,
     find_related_symbols,
     get_call_graph,
@@ -34,6 +35,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     find_related_symbols.TOOL,
     get_code_context.TOOL,
     list_refs.TOOL,
+    diff_context.TOOL,
     index_status.TOOL,
     index_repo.TOOL,
     sync_repo.TOOL,
@@ -42,12 +44,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 """In the order in which they are listed: what agents need most comes first."""
 
+_ONLY_IN_ALL: Final = (index_repository.TOOL, diff_context.TOOL)
+"""Tools that the default listing has no room for."""
+
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "default": tuple(tool.name for tool in TOOLS if tool is not index_repository.TOOL),
+    "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
     "ten": tuple(
         tool.name
         for tool in TOOLS
-        if tool not in (index_repository.TOOL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
+        if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
     ),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
@@ -58,7 +63,7 @@ NO_REF_LISTED: Final = frozenset({"list_refs", "index_status", "index_repo", "sy
 """Tools that are about the working tree, the repository or the server. They take `ref` all the same."""
 
 NOT_IN_CORE: Final = frozenset({
-    "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
+    "changed_since", "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "strategy", "timeout_ms", "why_not",
 })  # fmt: skip
 """Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, WorkspaceBusy
+from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.replies import (
     CallGraphReply,
     CodeContextReply,
@@ -62,6 +63,7 @@ REPLIES = {
     "get_symbol_hierarchy": SymbolHierarchyReply,
     "find_related_symbols": RelatedSymbolsReply,
     "get_code_context": CodeContextReply,
+    "diff_context": DiffContextReply,
     "index_status": IndexStatusReply,
     "index_repo": IndexRepoReply,
     "sync_repo": SyncRepoReply,
@@ -105,7 +107,7 @@ def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
     assert ServerSettings().tools == "default"
     assert {tool.name for tool in describe("ten")} == THE_TEN
     assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
-    assert {tool.name for tool in describe("all")} == {*GROUPS["default"], "index_repository"}
+    assert {tool.name for tool in describe("all")} == {*GROUPS["default"], "diff_context", "index_repository"}
     assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
     assert {tool.name for tool in describe("core,index_repository")} == {*GROUPS["core"], "index_repository"}
 

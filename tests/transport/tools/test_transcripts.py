@@ -76,6 +76,16 @@ TRANSCRIPTS = {
         {"symbol_name": "validate"},
         {"symbol_name": "nobody"},
     ],
+    "diff_context": [
+        {},
+        {"head": "HEAD"},
+        {"head": "HEAD", "symbol": "validate_token"},
+        {"head": "HEAD", "path": "src/shop/**", "max_tokens": 800},
+        {"base": "nowhere"},
+        {"head": "--all"},
+        {"symbol": "nobody"},
+        {"max_tokens": 10},
+    ],
     "get_code_context": [
         {"query": "how is the price of an order computed", "max_tokens": 600},
         {"query": "validate token", "strategy": "depth", "max_tokens": 500, "language": "rust"},
@@ -146,5 +156,6 @@ def plain(text: str, names: dict[str, str]) -> str:
     text = re.sub(r'"(score|bm25_score|final_score)":[0-9.]+', r'"\1":"<score>"', text)
     # The answer names the root, which is as long as the name of who runs this and the number of the run.
     text = re.sub(r'"estimated_tokens":\d+', r'"estimated_tokens":"<tokens>"', text)
+    text = re.sub(r'"commit":"[0-9a-f]{40}"', '"commit":"<commit>"', text)
     text = re.sub(r'"uptime_seconds":\d+', '"uptime_seconds":"<seconds>"', text)
     return re.sub(r'"repository_id":\d+', r'"repository_id":"<number>"', text)

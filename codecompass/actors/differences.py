@@ -1,0 +1,125 @@
+"""What `diff_context` and `changed_since` need before the index is asked: what git says, and both versions of changed files as
+the worker processes read them. Used by the server and by the command line, each with its own way to run what blocks.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from codecompass.actors.file_pipeline import BATCH_BYTES, BATCH_FILES
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.worker_pool import WorkerPool
+from codecompass.errors import InvalidInput
+from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
+from codecompass.query.changed_files import ChangedFiles, changed_files
+from codecompass.query.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
+from codecompass.query.filters import chosen_paths
+from codecompass.query.path_globs import relative_to_root
+from codecompass.scan.git_changes import Changes, Chosen, everything, find_changes
+from codecompass.scan.git_repository import GitCancelled, GitError
+from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
+from codecompass.scan.walk import ScanCancelled
+from codecompass.worker.messages import Answer, Batch, FileTask
+
+IsCancelled = Callable[[], bool]
+
+COMPARISON_PATIENCE_SECONDS: Final = 60.0
+"""How long a comparison may give no sign: git reads contents for renames and lines meanwhile."""
+
+
+async def read_difference(
+    root: Path,
+    request: DiffContext,
+    limits: IndexLimits,
+    pool: WorkerPool,
+    run: Callable[[Callable[[IsCancelled], Changes]], Awaitable[Changes]],
+) -> TreeDifference:
+    """Returns what differs between the sides that are asked for, with both versions parsed. `run` runs what blocks.
+
+    Raises InvalidInput for a name that is none, a path filter that is none, and where git cannot compare.
+    """
+    changes = await run(lambda is_cancelled: _changes(str(root), request, limits, is_cancelled))
+    old = await _read(changes, limits, pool, is_old=True)
+    new = await _read(changes, limits, pool, is_old=False)
+    return tree_difference(changes, old, new, is_working_tree=not changes.head.commit)
+
+
+def _changes(root: str, request: DiffContext, limits: IndexLimits, is_cancelled: IsCancelled) -> Changes:
+    chosen: Chosen = everything
+    if request.path is not None:
+        path = relative_to_root(request.path, root)
+        chosen_paths((), path)  # a filter that is none is refused whatever differs
+
+        def chosen(paths: Sequence[str]) -> list[bool]:
+            return chosen_paths(paths, path)
+
+    try:
+        repository = repository_of(root, field="diff_context")
+        head = Side(name=WORKING_TREE) if request.head is None else named_side(repository, request.head, field="head")
+        base = default_base(repository, head) if request.base is None else named_side(repository, request.base, field="base")
+        return find_changes(
+            repository, root, base, head, limits.rules, chosen=chosen, with_contents=True, is_cancelled=is_cancelled
+        )
+    except (GitError, GitCancelled, ScanCancelled, OSError) as error:
+        raise _cannot_compare(error, "base") from error
+
+
+def read_changed_since(root: Path, name: str, limits: IndexLimits, is_cancelled: IsCancelled | None = None) -> ChangedFiles:
+    """Returns the files of the working tree that differ from a commit. Blocks on git and the disk.
+
+    Raises InvalidInput for a name that is none, and where git cannot compare.
+    """
+    try:
+        repository = repository_of(str(root), field="changed_since")
+        base = named_side(repository, name, field="changed_since")
+        head = Side(name=WORKING_TREE)
+        return changed_files(find_changes(repository, str(root), base, head, limits.rules, is_cancelled=is_cancelled))
+    except (GitError, GitCancelled, ScanCancelled, OSError) as error:
+        raise _cannot_compare(error, "changed_since") from error
+
+
+def changed_since(request: object) -> str | None:
+    """Returns the ref that a request names as `changed_since`."""
+    return request.changed_since if isinstance(request, SearchCode | LocateSymbol) else None
+
+
+def _cannot_compare(error: Exception, field: str) -> InvalidInput:
+    cause = str(error) or type(error).__name__
+    return InvalidInput(
+        f"git cannot compare here: {cause}. health_check says whether git works (on the command line: codecompass doctor); "
+        "without a comparison search_code and locate_symbol answer as ever.",
+        field=field,
+    )
+
+
+async def _read(changes: Changes, limits: IndexLimits, pool: WorkerPool, *, is_old: bool) -> ReadVersions:
+    """Returns what the worker processes say about one side: nothing of a repository is parsed in this process."""
+    answers: list[Answer] = []
+    killed: list[str] = []
+    for tasks in _batches(version_tasks(changes, is_old=is_old)):
+        result = await pool.run(
+            Batch(
+                root=os.fsencode("/"),
+                tasks=tasks,
+                parse=True,
+                max_file_bytes=limits.rules.max_file_bytes,
+                max_line_characters=limits.max_line_characters,
+                parse_cpu_seconds=limits.parse_cpu_seconds,
+            )
+        )
+        answers += result.answers
+        killed += (*result.killed_parsing, *result.killed_reading)
+    return ReadVersions(tuple(answers), frozenset(killed))
+
+
+def _batches(tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
+    batches: list[list[FileTask]] = [[]]
+    n_bytes = 0
+    for task in tasks:
+        if batches[-1] and (n_bytes + task.size > BATCH_BYTES or len(batches[-1]) >= BATCH_FILES):
+            batches.append([])
+            n_bytes = 0
+        batches[-1].append(task)
+        n_bytes += task.size
+    return [tuple(batch) for batch in batches if batch]

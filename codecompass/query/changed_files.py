@@ -1,0 +1,64 @@
+"""What `changed_since` leaves of an index: the files that differ from a commit, and in them the lines."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.amounts import count
+from codecompass.scan.git_changes import Changes, Hunk
+from codecompass.store.index import Snapshot
+from codecompass.store.text_queries import Filter
+
+_COMMIT_CHARACTERS: Final = 10
+
+
+class ChangedFiles(Struct, frozen=True, kw_only=True):
+    """The files that are there and differ, with the hunks of each; None where its lines are not known, and all of them count.
+    `name` is the ref with its commit."""
+
+    name: str
+    lines: Mapping[str, tuple[Hunk, ...] | None]
+    warnings: tuple[str, ...] = ()
+
+    def overlaps(self, path: str, first: int, last: int) -> bool:
+        """Whether any of these lines is new, or lines between two of them are gone."""
+        if path not in self.lines:
+            return False
+        hunks = self.lines[path]
+        return hunks is None or any(
+            hunk.new <= last and first < hunk.new + hunk.n_new if hunk.n_new else first <= hunk.new < last for hunk in hunks
+        )
+
+
+def changed_files(changes: Changes) -> ChangedFiles:
+    """Returns the files that are there and differ from the base of `changes`, whose head is the working tree."""
+    lines = {each.path: each.hunks if each.note in ("", "mode") else None for each in changes.files if each.status != "removed"}
+    return ChangedFiles(
+        name=f"{changes.base.name} ({changes.base.commit[:_COMMIT_CHARACTERS]})", lines=lines, warnings=changes.warnings
+    )
+
+
+def within(snapshot: Snapshot, where: Filter, changed: ChangedFiles | None) -> Filter:
+    """Returns the filter that lets pass what `where` does and is changed."""
+    if changed is None:
+        return where
+    files = snapshot.files()
+    ids = [files.ids[number] for path in changed.lines if (number := files.number(path)) is not None]
+    if where.file_ids is not None:
+        allowed = frozenset(where.file_ids)
+        ids = [each for each in ids if each in allowed]
+    return msgspec.structs.replace(where, file_ids=tuple(sorted(ids)), left_out=())
+
+
+def warnings(changed: ChangedFiles | None, *, is_empty: bool) -> tuple[str, ...]:
+    """Returns what an answer about changed files says: what was left out, and for an empty one why it is."""
+    if changed is None:
+        return ()
+    if not changed.lines:
+        return (*changed.warnings, f"no file that is there differs from {changed.name}: changed_since leaves nothing")
+    if not is_empty:
+        return changed.warnings
+    n_files = count(len(changed.lines), "file")
+    return (*changed.warnings, f"nothing found in what differs from {changed.name} ({n_files}); try without changed_since")

@@ -1,0 +1,162 @@
+"""The two versions of one definition, side by side, whether it differs or not."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import AmbiguousSymbol
+from codecompass.languages.records import Symbol
+from codecompass.protocol.decode import well_formed
+from codecompass.protocol.difference_replies import DiffVersion
+from codecompass.query.definition_changes import Definition, DefinitionChange, FileDefinitions, Node, nodes_of
+from codecompass.query.exact_names import is_handle, symbol_of_handle
+from codecompass.query.file_versions import FileVersion, TreeDifference
+from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.query_words import name_parts
+from codecompass.query.source_lines import lines_of
+from codecompass.scan.walk import printable
+from codecompass.store.index import Snapshot
+from codecompass.store.rows import SymbolRow
+
+MAX_LINES: Final = 400
+"""Of one version."""
+
+SHOWN_CANDIDATES: Final = 10
+
+UNCHANGED: Final = "this definition is the same on both sides"
+INNER_DIFFERS: Final = "its own lines are the same on both sides; what differs are definitions in it"
+UNCHANGED_INDEXED: Final = "the file of this definition does not differ; it is shown as it is in the working tree"
+
+
+class Versions(Struct, frozen=True, kw_only=True):
+    """The versions of a definition, None for a side that does not have it. `change` is `unchanged` where both are equal."""
+
+    change: str
+    old: DiffVersion | None
+    new: DiffVersion | None
+    warnings: tuple[str, ...] = ()
+
+
+def compared_definition(
+    snapshot: Snapshot,
+    name: str,
+    difference: TreeDifference,
+    found: Sequence[FileDefinitions],
+    is_expired: Callable[[], bool],
+) -> tuple[DefinitionChange, Versions]:
+    """Returns the definition of this name (or `symbol_id`) and its two versions. One that differs is preferred.
+
+    Raises SymbolNotFound, AmbiguousSymbol.
+    """
+    known = symbol_of_handle(snapshot, name) if is_handle(name) else None
+    fits = _fitting(name, known)
+    changed = [
+        change for file in found for change in file.changes if any(fits(side) for side in (change.new, change.old) if side)
+    ]
+    if changed:
+        change = _the_one(name, changed)
+        return change, Versions(
+            change=change.change,
+            old=_of_definition(difference, change.old, is_old=True),
+            new=_of_definition(difference, change.new, is_old=False),
+        )
+    whole = [node for node in _nodes(difference) if fits(node.definition)]
+    if len(whole) == 1:
+        return _unchanged_in_changed_file(difference, whole[0].definition)
+    row = known if known is not None else resolve_symbol(snapshot, name, None, is_expired)
+    definition = Definition(path=row.path, language=row.language, symbol=_symbol(row), scope=(), head_start=row.line_start)
+    lines = lines_of(snapshot, row.file_id, row.line_start, row.line_end)
+    version = _version(row.path, row.line_start, row.line_end, row.signature, lines)
+    same = DefinitionChange(change="changed", old=definition, new=definition)
+    return same, Versions(change="unchanged", old=None, new=version, warnings=(UNCHANGED_INDEXED,))
+
+
+def _fitting(name: str, known: SymbolRow | None) -> Callable[[Definition], bool]:
+    if known is not None:
+        row = known
+        return lambda definition: definition.path == row.path and definition.symbol.qualified_name == row.qualified_name
+    parts = name_parts(well_formed(name).strip())
+
+    def fits(definition: Definition) -> bool:
+        qualified = name_parts(definition.symbol.qualified_name)
+        return bool(parts) and (qualified[-len(parts) :] == parts or definition.symbol.name == name)
+
+    return fits
+
+
+def _the_one(name: str, changes: Sequence[DefinitionChange]) -> DefinitionChange:
+    if len(changes) > 1:
+        raise AmbiguousSymbol(
+            f"{len(changes)} definitions that differ are named {name[:100]}. Pass path, or a qualified name, of the one that is "
+            "meant.",
+            candidate_count=len(changes),
+            candidates=[
+                {
+                    "path": printable(change.at.path),
+                    "line": change.at.symbol.line_start,
+                    "kind": change.at.symbol.kind,
+                    "qualified_name": change.at.symbol.qualified_name,
+                }
+                for change in changes[:SHOWN_CANDIDATES]
+            ],
+        )
+    return changes[0]
+
+
+def _nodes(difference: TreeDifference) -> Iterator[Node]:
+    for file in difference.files:
+        for node in nodes_of(file.new):
+            yield node
+            yield from node.descendants()
+
+
+def _unchanged_in_changed_file(difference: TreeDifference, definition: Definition) -> tuple[DefinitionChange, Versions]:
+    """One whose own lines are the same; those of definitions in it may differ."""
+    file = difference.at(definition.path)
+    old = None
+    if file is not None and file.old is not None:
+        local = definition.local_name
+        nodes = [each for node in nodes_of(file.old) for each in (node, *node.descendants())]
+        old = next((node.definition for node in nodes if node.definition.local_name == local), None)
+    change = DefinitionChange(change="changed", old=old, new=definition)
+    before, after = _of_definition(difference, old, is_old=True), _of_definition(difference, definition, is_old=False)
+    is_same = before is None or after is None or before.body == after.body
+    shown = None if is_same else before
+    return change, Versions(change="unchanged", old=shown, new=after, warnings=(UNCHANGED,) if is_same else (INNER_DIFFERS,))
+
+
+def _of_definition(difference: TreeDifference, definition: Definition | None, *, is_old: bool) -> DiffVersion | None:
+    if definition is None:
+        return None
+    version = next(
+        (
+            side
+            for file in difference.files
+            if (side := file.old if is_old else file.new) is not None and side.path == definition.path
+        ),
+        None,
+    )
+    symbol = definition.symbol
+    lines = [] if version is None else _lines(version, definition.head_start, symbol.line_end)
+    return _version(definition.path, definition.head_start, symbol.line_end, symbol.signature, lines)
+
+
+def _lines(version: FileVersion, first: int, last: int) -> list[str]:
+    return [well_formed(line) for line in version.lines[first - 1 : last]]
+
+
+def _version(path: str, first: int, last: int, signature: str, lines: Sequence[str]) -> DiffVersion:
+    kept = lines[:MAX_LINES]
+    return DiffVersion(
+        path=printable(path),
+        line_start=first,
+        line_end=last,
+        signature=signature,
+        body="\n".join(kept),
+        lines_omitted=len(lines) - len(kept),
+    )
+
+
+def _symbol(row: SymbolRow) -> Symbol:
+    return Symbol(row.name, row.kind, row.qualified_name, row.line_start, row.line_end, row.signature, row.visibility)

@@ -1,0 +1,191 @@
+"""Who uses definitions that differ: by the index, which is of the working tree. For what is gone or has another name now, the
+places that still name it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.language import FUNCTION_LIKE
+from codecompass.languages.lexis import LEXES
+from codecompass.languages.records import Use
+from codecompass.protocol.requests import Confidence
+from codecompass.query.definition_changes import Definition, DefinitionChange
+from codecompass.query.definitions import FileNames, enclosing, last_part
+from codecompass.query.file_versions import TreeDifference
+from codecompass.query.references import Uses
+from codecompass.scan.path_roles import PathReader
+from codecompass.store.index import Snapshot
+from codecompass.store.rows import ImportRow, SymbolRow
+
+MAX_LINES: Final = 5
+"""Lines of uses that are kept of one place."""
+
+_NEEDS_IMPORT: Final = frozenset({"python", "javascript", "rust"})
+"""Families in which a name of another file is known only by an import."""
+
+
+class UserOfChange(Struct, frozen=True, kw_only=True):
+    """A place that uses a definition. `around` is the definition that it lies in, None outside of all."""
+
+    path: str
+    lines: tuple[int, ...]
+    around: SymbolRow | None
+    confidence: Confidence
+    is_test: bool
+    in_diff: bool
+
+
+class ChangeUsers(Struct, frozen=True):
+    """The places that use one definition, those outside of the differences first; `is_cut`: the time was up before all were
+    found."""
+
+    row: SymbolRow | None = None
+    users: tuple[UserOfChange, ...] = ()
+    is_cut: bool = False
+
+
+class UsersOfChanges:
+    """Finds them, for one question."""
+
+    def __init__(self, snapshot: Snapshot, difference: TreeDifference, is_expired: Callable[[], bool]) -> None:
+        self._snapshot = snapshot
+        self._uses = Uses(snapshot, is_expired)
+        self._is_expired = is_expired
+        self._paths = PathReader()
+        self._symbols: dict[str, list[SymbolRow]] = {}
+        self._renamed = {file.change.old_path: file.change.path for file in difference.files if file.change.status == "renamed"}
+        self._new_lines: dict[str, list[range]] = {
+            file.change.path: [range(hunk.new, hunk.new + max(1, hunk.n_new)) for hunk in file.change.hunks]
+            for file in difference.files
+        }
+
+    def row_of(self, definition: Definition) -> SymbolRow | None:
+        """Returns the index's definition, None where it does not have it (any more)."""
+        path = definition.path
+        if path not in self._symbols:
+            file = self._snapshot.facts.file(path)
+            self._symbols[path] = [] if file is None else self._snapshot.facts.symbols_in_file(file.id)
+        symbol = definition.symbol
+        named = [row for row in self._symbols[path] if row.name == symbol.name and row.kind == symbol.kind]
+        near = [row for row in named if row.qualified_name == symbol.qualified_name] or named
+        return min(near, key=lambda row: abs(row.line_start - symbol.line_start), default=None)
+
+    def of(self, change: DefinitionChange) -> ChangeUsers:
+        """Returns who uses a definition, under its new name and its old one."""
+        row = None if change.new is None else self.row_of(change.new)
+        places = _Places(self)
+        is_cut = False
+        if row is not None:
+            found = self._uses.of(row)
+            is_cut = found.is_cut
+            for use in found.uses:
+                is_own = use.enclosing is not None and use.enclosing.id == row.id
+                if use.confidence != "possible" and use.role != "import" and not is_own:
+                    places.add(use.file.path, use.line, use.enclosing, use.confidence, is_test=use.is_test)
+        has_old_name = change.old is not None and (
+            change.new is None or change.change == "moved" or change.old.symbol.name != change.new.symbol.name
+        )
+        if has_old_name and change.old is not None and not self._is_expired():
+            self._of_gone(change.old, places)
+        return ChangeUsers(row, places.ordered(), is_cut or self._is_expired())
+
+    def in_diff(self, path: str, lines: Iterable[int], around: SymbolRow | None) -> bool:
+        """Whether a place differs itself: one of its lines, or of the definition that it lies in."""
+        ranges = self._new_lines.get(path, ())
+        if around is not None:
+            return any(each.start <= around.line_end and around.line_start < each.stop for each in ranges)
+        return any(line in each for line in lines for each in ranges)
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is one of tests."""
+        return self._paths.role(path).is_test
+
+    def _of_gone(self, old: Definition, places: "_Places") -> None:
+        """Adds the places that still mean a definition which is not there any more under this name and in this file."""
+        name = old.symbol.name
+        if old.language not in LEXES:
+            return
+        for file, uses in self._uses.named(name, old.language):
+            names = self._uses.binder.definitions.names_of(file.id, file.path, file.language)
+            imports = [row for row in names.imports.get(name, ()) if _names_file(row, old, file.language)]
+            for use in uses:
+                confidence = self._confidence(name, use, names, old, imports)
+                if confidence is not None:
+                    around = enclosing(names, use.line)
+                    functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
+                    inner = functions[-1] if functions else around[-1] if around else None
+                    is_test = self.is_test(file.path) or any(row.kind == "test" for row in around)
+                    places.add(file.path, use.line, inner, confidence, is_test=is_test)
+            for row in imports:
+                places.add(file.path, row.line_start, None, "exact", is_test=self.is_test(file.path))
+
+    def _confidence(self, name: str, use: Use, names: FileNames, old: Definition, imports: list[ImportRow]) -> Confidence | None:
+        """Returns how sure it is that a use means what is gone, None where it means something else or may."""
+        if use.usage == "key" or self._uses.binder.bind(name, use, names).symbols:
+            return None
+        is_member = bool(old.scope)
+        if imports and not use.receiver:
+            return "exact"
+        if names.path in (old.path, self._renamed.get(old.path)) and (is_member == bool(use.receiver)):
+            return "exact" if not is_member else "likely"
+        if self._uses.binder.definitions.family(name, names):
+            return None
+        if is_member != bool(use.receiver):
+            # A module before a function: only where that module is, or holds, the file.
+            rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
+            return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
+        needs_import = not is_member and names.lexis.family in _NEEDS_IMPORT
+        return None if needs_import and not names.everything_from else "likely"
+
+
+class _Places:
+    """Uses, gathered by the definition that they lie in."""
+
+    def __init__(self, owner: UsersOfChanges) -> None:
+        self._owner = owner
+        self._found: dict[tuple[str, int], tuple[SymbolRow | None, list[int], Confidence, bool]] = {}
+
+    def add(self, path: str, line: int, around: SymbolRow | None, confidence: Confidence, *, is_test: bool) -> None:
+        key = (path, 0 if around is None else around.id)
+        known = self._found.get(key)
+        if known is None:
+            self._found[key] = (around, [line], confidence, is_test)
+            return
+        if line not in known[1]:
+            known[1].append(line)
+        if confidence == "exact":
+            self._found[key] = (around, known[1], "exact", is_test)
+
+    def ordered(self) -> tuple[UserOfChange, ...]:
+        """Returns the places: outside of the differences first, product code before tests, by path and line."""
+        return tuple(sorted(self._users(), key=lambda user: (user.in_diff, user.is_test, user.path, user.lines)))
+
+    def _users(self) -> Iterator[UserOfChange]:
+        for (path, _), (around, lines, confidence, is_test) in self._found.items():
+            yield UserOfChange(
+                path=path,
+                lines=tuple(sorted(lines)[:MAX_LINES]),
+                around=around,
+                confidence=confidence,
+                is_test=is_test,
+                in_diff=self._owner.in_diff(path, lines, around),
+            )
+
+
+def _module_path(target: str) -> str:
+    """Returns what the paths of a module's files begin with."""
+    directory, _, name = target.rpartition("/")
+    return f"{directory}/" if name.partition(".")[0] in ("", "__init__", "index", "mod", "lib") else target
+
+
+def _names_file(row: ImportRow, old: Definition, language: str) -> bool:
+    """Whether an import takes a name from the file that a definition was in: it leads there, or nowhere and is written so."""
+    if row.name not in ("", old.symbol.name) and row.alias != old.symbol.name:
+        return False
+    if row.target:
+        return row.target == old.path
+    stem = old.path.rpartition("/")[2].partition(".")[0]
+    directory = old.path.rpartition("/")[0].rpartition("/")[2]
+    return last_part(row.spec, language) in (stem, directory if stem in ("__init__", "index", "mod", "lib") else stem)

@@ -1,0 +1,336 @@
+"""What differs between two commits, or between a commit and the working tree: files, renames, lines.
+
+git compares two trees (`git_working_tree` makes the second one where that is the working tree), with its own detection of
+renames and without any program that a repository configures. Nothing is fetched: what a shallow or partial clone lacks is said.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.scan import builtin
+from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.git_repository import GitError, GitOutputTooLarge, Repository, run_git
+from codecompass.scan.git_revisions import Side
+from codecompass.scan.git_working_tree import Apart, require_plain_attributes, write_working_tree
+from codecompass.scan.rules import ScanRules
+from codecompass.units import MIB, SECONDS
+
+MAX_LISTED_FILES: Final = 20_000
+MAX_COMPARED_FILES: Final = 2_000
+"""Files whose lines are compared; of further ones only the names are given."""
+
+MAX_PATCH_BYTES: Final = 64 * MIB
+MAX_CONTENT_BYTES: Final = 32 * MIB
+"""Contents of both sides that are read."""
+
+COMPARISON_SECONDS: Final = 30 * SECONDS
+RENAME_LIMIT: Final = 1000
+"""Files on each side among which renames with edits are looked for: git's own default."""
+
+_PATHSPEC_FILES: Final = 200
+
+FileStatus = Literal["added", "removed", "changed", "renamed"]
+
+_STATUSES: Final[dict[str, FileStatus]] = {"A": "added", "D": "removed", "M": "changed", "T": "changed", "R": "renamed"}
+_HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NOTHING: Final = re.compile("0+")
+
+
+class Hunk(Struct, frozen=True):
+    """Lines that differ: `n_old` lines from `old` on became `n_new` lines from `new` on. Lines count from 1. A side without
+    lines names the line before."""
+
+    old: int
+    n_old: int
+    new: int
+    n_new: int
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """A file that differs. Paths are relative to the workspace's root, as on disk.
+
+    `old_path` is another one only where it was renamed. `similarity` is that of git in percent, for a renamed file. `old_blob`
+    and `new_blob` are object ids, empty where there is none. `note` says why there are no lines, or what else differs: `binary`,
+    `submodule`, `symlink`, `mode`, `secret`, `too_large`, `filtered`, `unreadable`, `beyond_bound`.
+    """
+
+    path: str
+    old_path: str
+    status: FileStatus
+    similarity: int = 0
+    old_mode: str = ""
+    new_mode: str = ""
+    old_blob: str = ""
+    new_blob: str = ""
+    hunks: tuple[Hunk, ...] = ()
+    note: str = ""
+
+    @property
+    def n_added(self) -> int:
+        """Lines that are new."""
+        return sum(hunk.n_new for hunk in self.hunks)
+
+    @property
+    def n_removed(self) -> int:
+        """Lines that are gone."""
+        return sum(hunk.n_old for hunk in self.hunks)
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """All that differs, by path. `contents` has those of regular files by object id, as far as they were read. `warnings` say
+    what was left out, and what to do about it."""
+
+    base: Side
+    head: Side
+    files: tuple[FileChange, ...]
+    contents: dict[str, bytes] = {}
+    warnings: tuple[str, ...] = ()
+
+
+Chosen = Callable[[Sequence[str]], Sequence[bool]]
+"""Says for each path whether it is asked for."""
+
+
+def everything(paths: Sequence[str]) -> list[bool]:
+    """Chooses every path."""
+    return [True] * len(paths)
+
+
+def find_changes(
+    repository: Repository,
+    root: str,
+    base: Side,
+    head: Side,
+    rules: ScanRules,
+    *,
+    chosen: Chosen = everything,
+    with_contents: bool = False,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> Changes:
+    """Returns what differs below `root`; a renamed file is chosen by either path.
+
+    Raises GitError, GitCancelled, ScanCancelled, OSError where the root cannot be listed.
+    """
+    with _trees(repository, root, base, head, rules, is_cancelled) as (ours, tree, apart):
+        comparison = _Comparison(ours, root, base.tree, tree, is_cancelled)
+        files, warnings = comparison.files(chosen)
+        prefix = comparison.prefix
+        named = {(each.path, each.old_path) for each in files}
+        beside = [_apart(each, prefix) for each in apart if each.path.startswith(prefix)]
+        picked = chosen([each.path for each in beside])
+        beside = [each for each, is_in in zip(beside, picked, strict=True) if is_in and (each.path, each.path) not in named]
+        contents: dict[str, bytes] = {}
+        if with_contents:
+            contents, said = _contents(ours, files, rules.max_file_bytes, is_cancelled)
+            warnings += said
+    found = sorted((*files, *beside), key=lambda each: each.path)
+    return Changes(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
+
+
+@contextmanager
+def _trees(
+    repository: Repository, root: str, base: Side, head: Side, rules: ScanRules, is_cancelled: Callable[[], bool] | None
+) -> Iterator[tuple[Repository, str, tuple[Apart, ...]]]:
+    """Gives the repository, the tree of the head in it, and what is not in that tree."""
+    if head.tree:
+        yield repository, head.tree, ()
+        return
+    with tempfile.TemporaryDirectory(prefix="codecompass-") as scratch:
+        made = write_working_tree(repository, root, base.tree, rules, scratch, is_cancelled=is_cancelled)
+        yield made.repository, made.tree, made.apart
+
+
+def _apart(each: Apart, prefix: str) -> FileChange:
+    path = each.path.removeprefix(prefix)
+    return FileChange(path=path, old_path=path, status="added" if each.is_new else "changed", note=each.reason)
+
+
+class _Comparison:
+    """Of two trees, below one directory."""
+
+    def __init__(self, repository: Repository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None) -> None:
+        self._repository = repository
+        self._base, self._head = base, head
+        self._is_cancelled = is_cancelled
+        self.prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
+
+    def files(self, chosen: Chosen) -> tuple[list[FileChange], tuple[str, ...]]:
+        """Returns the files that differ and are chosen, with their lines, and what was left out."""
+        if self._base == self._head:
+            return [], ()
+        warnings: list[str] = []
+        try:
+            listed = list(_raw_entries(self._run(("--raw",), ())))
+        except GitError as error:
+            if isinstance(error, GitOutputTooLarge):
+                raise
+            # Finding renames reads contents, which a partial clone may lack.
+            listed = list(_raw_entries(self._run(("--raw",), (), renames=False)))
+            warnings.append("renames could not be looked for, because contents are missing here (a partial clone?)")
+        n_old = sum(each.status == "removed" for each in listed)
+        n_new = sum(each.status == "added" for each in listed)
+        if n_old * n_new > RENAME_LIMIT * RENAME_LIMIT:
+            warnings.append(
+                f"{n_old:,} files are gone and {n_new:,} are new: renames were looked for among identical files alone"
+            )
+        by_new = chosen([each.path for each in listed])
+        by_old = chosen([each.old_path for each in listed])
+        files = [each for each, new, old in zip(listed, by_new, by_old, strict=True) if new or old]
+        if len(files) > MAX_LISTED_FILES:
+            warnings.append(f"{len(files):,} files differ; the first {MAX_LISTED_FILES:,} by path are looked at. Pass path")
+            files = sorted(files, key=lambda each: each.path)[:MAX_LISTED_FILES]
+        compared = [each for each in files if not each.note]
+        if len(compared) > MAX_COMPARED_FILES:
+            warnings.append(
+                f"{len(compared):,} files differ; the lines of the first {MAX_COMPARED_FILES:,} by path are compared. Pass path"
+            )
+            compared = sorted(compared, key=lambda each: each.path)[:MAX_COMPARED_FILES]
+        hunks, said = self._hunks(compared, is_all=len(compared) == len(listed))
+        kept = {(each.old_path, each.path) for each in compared}
+        return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *said)
+
+    def _hunks(
+        self, files: Sequence[FileChange], *, is_all: bool
+    ) -> tuple[dict[tuple[str, str], tuple[Hunk, ...] | None], tuple[str, ...]]:
+        """Returns the lines of each file by its old and new path, None for what git takes for binary."""
+        found: dict[tuple[str, str], tuple[Hunk, ...] | None] = {}
+        step = max(1, len(files)) if is_all else _PATHSPEC_FILES
+        groups = [files[at : at + step] for at in range(0, len(files), step)]
+        for group in groups:
+            if not group:
+                continue
+            paths = list(dict.fromkeys(path for each in group for path in (each.old_path, each.path)))
+            try:
+                require_plain_attributes(self._repository, (self.prefix + path for path in paths))
+                output = self._run(("--raw", "-p", "-U0", "--inter-hunk-context=0"), () if is_all else paths)
+            except GitOutputTooLarge:
+                return found, (f"more than {MAX_PATCH_BYTES // MIB} MiB differ: lines are given for some files only. Pass path",)
+            except GitError as error:
+                return found, (f"lines could not be compared: {error}",)
+            found |= _patches(output)
+        return found, ()
+
+    def _run(self, what: Iterable[str], paths: Iterable[str], *, renames: bool = True) -> bytes:
+        return run_git(
+            self._repository,
+            self._repository.top,
+            *("diff-tree", "-r", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--abbrev=64"),
+            *("--ignore-submodules=none", "--submodule=short", "--diff-algorithm=default", "--no-prefix", "--full-index"),
+            *(("-M", f"-l{RENAME_LIMIT}") if renames else ("--no-renames",)),
+            *((f"--relative={self.prefix}",) if self.prefix else ("--no-relative",)),
+            *what,
+            self._base,
+            self._head,
+            "--",
+            *(self.prefix + path for path in paths),
+            is_cancelled=self._is_cancelled,
+            deadline_seconds=COMPARISON_SECONDS,
+            max_output_bytes=MAX_PATCH_BYTES,
+        )
+
+
+def _with_lines(each: FileChange, hunks: dict[tuple[str, str], tuple[Hunk, ...] | None], *, is_compared: bool) -> FileChange:
+    if each.note:
+        return each
+    key = each.old_path, each.path
+    if not is_compared or key not in hunks:
+        return replace(each, note="beyond_bound")
+    found = hunks[key]
+    if found is None:
+        return replace(each, note="binary")
+    is_mode = not found and each.status == "changed" and each.old_mode != each.new_mode
+    return replace(each, hunks=found, note="mode" if is_mode else "")
+
+
+def _raw_entries(output: bytes) -> Iterator[FileChange]:
+    """Yields what `--raw -z` lists, until the patch begins."""
+    words = iter(output.split(b"\0"))
+    for head in words:
+        if not head.startswith(b":"):
+            return
+        yield _raw_entry(head, words)
+
+
+def _raw_entry(head: bytes, words: Iterator[bytes]) -> FileChange:
+    old_mode, new_mode, old_blob, new_blob, status = head[1:].decode("ascii").split(" ")
+    old_path = path = next(words).decode("utf-8", "surrogateescape")
+    if status[0] in "RC":
+        path = next(words).decode("utf-8", "surrogateescape")
+    modes = {mode[:2] for mode in (old_mode, new_mode) if mode != "000000"}
+    note = "submodule" if "16" in modes else "symlink" if modes == {"12"} else ""
+    return FileChange(
+        path=path,
+        old_path=old_path,
+        status=_STATUSES.get(status[0], "changed"),
+        similarity=int(status[1:] or 0) if status[0] == "R" else 0,
+        old_mode="" if old_mode == "000000" else old_mode,
+        new_mode="" if new_mode == "000000" else new_mode,
+        old_blob="" if _NOTHING.fullmatch(old_blob) else old_blob,
+        new_blob="" if _NOTHING.fullmatch(new_blob) else new_blob,
+        note=note,
+    )
+
+
+def _patches(output: bytes) -> dict[tuple[str, str], tuple[Hunk, ...] | None]:
+    """Returns the hunks of each file. In the patch the files come in the order of the list before it."""
+    # The list ends with an empty word, which is the one before the patch.
+    raw, _, patch = output.partition(b"\0\0")
+    entries = list(_raw_entries(raw + b"\0"))
+    pieces = re.split(rb"^diff --git .*\n", patch, flags=re.MULTILINE)[1:]
+    found: dict[tuple[str, str], tuple[Hunk, ...] | None] = {}
+    at = 0
+    for each in entries:
+        # A file that became a link, or a link that became a file, is two patches: the old goes, the new comes.
+        is_retyped = bool(each.old_mode and each.new_mode) and each.old_mode[:2] != each.new_mode[:2]
+        mine = pieces[at : at + 1 + is_retyped]
+        at += 1 + is_retyped
+        is_binary = any(re.search(rb"^Binary files .* differ$", piece, re.MULTILINE) for piece in mine if b"\n@@ " not in piece)
+        found[each.old_path, each.path] = None if is_binary else tuple(hunk for piece in mine for hunk in _hunks_of(piece))
+    return found
+
+
+def _hunks_of(patch: bytes) -> Iterator[Hunk]:
+    for line in patch.split(b"\n"):
+        match = _HUNK.match(line)
+        if match is not None:
+            old, n_old, new, n_new = (None if value is None else int(value) for value in match.groups())
+            assert old is not None
+            assert new is not None
+            yield Hunk(old, 1 if n_old is None else n_old, new, 1 if n_new is None else n_new)
+
+
+def _contents(
+    repository: Repository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
+) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Returns the contents of the files whose lines are known, by object id, and what is missing. Secrets are not read."""
+    wanted: dict[str, None] = {}
+    for each in files:
+        if each.note in ("", "mode") and not is_secret(each):
+            wanted |= dict.fromkeys(filter(None, (each.old_blob, each.new_blob)))
+    contents: dict[str, bytes] = {}
+    n_bytes = n_missing = 0
+    try:
+        for blob in read_blobs(repository, list(wanted), max_bytes, is_cancelled=is_cancelled):
+            if blob.content is not None:
+                contents[blob.object_id] = blob.content
+                n_bytes += len(blob.content)
+            n_missing += blob.size < 0
+            if n_bytes > MAX_CONTENT_BYTES:
+                said = f"definitions are compared in the first {MAX_CONTENT_BYTES // MIB} MiB of changed files. Pass path"
+                return contents, (said,)
+    except GitError as error:
+        return contents, (f"contents could not be read: {error}",)
+    missing = f"{n_missing:,} contents are missing in this clone (shallow or partial), and nothing is fetched"
+    return contents, (missing,) if n_missing else ()
+
+
+def is_secret(each: FileChange) -> bool:
+    """Whether a file's name says that it holds a secret: its content is not shown."""
+    return any(builtin.is_secret(path.rpartition("/")[2]) for path in (each.path, each.old_path))

@@ -1,0 +1,398 @@
+"""The working tree as a tree of git, made beside the repository: git then compares it as it compares two commits.
+
+Git's own comparison with the working tree may run filters that the repository configures, and writes nothing down. Here a file
+whose stamp is that in git's index has the content that the index names; every other one is read and hashed, and what differs
+from the other side is put into an object directory and an index of our own. The repository itself stays as it is.
+"""
+
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.scan import builtin
+from codecompass.scan.files import open_below
+from codecompass.scan.git_repository import GitCancelled, GitError, Repository, read_head, run_git
+from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import scan
+from codecompass.units import KIB, MIB, NANOSECONDS_PER_SECOND
+
+MAX_TAKEN_BYTES: Final = 64 * MIB
+"""Contents of changed files that are taken in; further ones are listed without their lines."""
+
+MAX_TAKEN_FILES: Final = 10_000
+
+_READ_BYTES: Final = 256 * KIB
+_SKIP_WORKTREE: Final = 0x40000000
+_ASSUME_UNCHANGED: Final = 0x8000
+_LINK: Final = "120000"
+_SUBMODULE: Final = "160000"
+_INDEX_ENTRY: Final = re.compile(
+    rb"(\d{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0"
+    rb"  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
+)
+_ATTRIBUTES: Final = ("text", "crlf", "filter", "ident", "working-tree-encoding")
+
+
+class Apart(Struct, frozen=True):
+    """A file that differs, or may, and is not in the tree. `reason`: `too_large`, `secret`, `filtered` (by a program that git is
+    told to run on it), `unreadable` or `beyond_bound`. `is_new` says that the other side does not have it."""
+
+    path: str
+    reason: str
+    is_new: bool
+
+
+class WorkingTree(Struct, frozen=True, kw_only=True):
+    """`tree` is an object id, that of the other side where nothing differs. Paths are relative to the top of the work tree."""
+
+    repository: Repository
+    tree: str
+    apart: tuple[Apart, ...] = ()
+
+
+class _Entry(Struct, frozen=True):
+    """A path in git's index."""
+
+    mode: str
+    object_id: str
+    stage: int
+    mtime_ns: int
+    inode: int
+    size: int
+    flags: int
+
+
+class _File(Struct, frozen=True):
+    mode: str
+    object_id: str
+
+
+def write_working_tree(
+    repository: Repository,
+    root: str,
+    base_tree: str,
+    rules: ScanRules,
+    scratch: str,
+    *,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> WorkingTree:
+    """Returns the working tree below `root` as a tree, elsewhere it is `base_tree`: tracked files and those that are neither
+    tracked nor left out by the rules of the workspace. `scratch` is an empty directory of ours, which has to outlive the result.
+
+    Raises GitError, GitCancelled, ScanCancelled, OSError where the root cannot be listed.
+    """
+    os.mkdir(os.path.join(scratch, "objects"))
+    ours = msgspec.structs.replace(repository, scratch=scratch)
+    reader = _Reader(repository, root, base_tree, rules, scratch, is_cancelled)
+    changed = reader.changed()
+    if not changed:
+        return WorkingTree(repository=ours, tree=base_tree, apart=tuple(reader.apart))
+    run_git(ours, repository.top, "read-tree", base_tree, is_cancelled=is_cancelled)
+    nothing = "0" * len(base_tree)
+    # What goes first: a file may have become a directory.
+    rows = sorted(changed.items(), key=lambda item: item[1] is not None)
+    written = b"".join(
+        (f"{file.mode} {file.object_id} 0\t" if file is not None else f"0 {nothing} 0\t").encode()
+        + path.encode("utf-8", "surrogateescape")
+        + b"\0"
+        for path, file in rows
+    )
+    run_git(ours, repository.top, "update-index", "-z", "--replace", "--index-info", standard_input=written)
+    tree = run_git(ours, repository.top, "write-tree", "--missing-ok", is_cancelled=is_cancelled).decode("ascii").strip()
+    return WorkingTree(repository=ours, tree=tree, apart=tuple(reader.apart))
+
+
+class _Reader:
+    """Finds what differs between a tree and the files below one directory."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        root: str,
+        base_tree: str,
+        rules: ScanRules,
+        scratch: str,
+        is_cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self._repository = repository
+        self._root = root
+        self._rules = rules
+        self._scratch = scratch
+        self._is_cancelled = is_cancelled
+        self._algorithm = "sha256" if len(base_tree) == 64 else "sha1"
+        self._prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
+        self._settings = self._read_settings()
+        self._base = self._read_base(base_tree)
+        self._index_mtime_ns = 0
+        self._index = self._read_index()
+        self._directories: dict[str, bool] = {}
+        self._free = MAX_TAKEN_BYTES
+        self._n_taken = 0
+        self.apart: list[Apart] = []
+
+    def changed(self) -> dict[str, _File | None]:
+        """Returns the paths whose content or mode is another than in the base, None for those that are gone."""
+        found: dict[str, _File | None] = {}
+        unsure: list[str] = []
+        for path, entry in self._index.items():
+            known = self._known(path, entry)
+            if isinstance(known, str):
+                unsure.append(path)
+            elif known != self._base.get(path):
+                found[path] = known
+        untracked = self._untracked()
+        attributes = self._attributes([*unsure, *untracked])
+        for path in unsure + untracked:
+            if self._is_cancelled is not None and self._is_cancelled():
+                raise GitCancelled
+            read = self._read(path, attributes.get(path, {}))
+            if read is not None and read != self._base.get(path):
+                found[path] = read
+        there = self._index.keys() | set(untracked) | {each.path for each in self.apart}
+        found |= dict.fromkeys(path for path in self._base if path not in there)
+        return found
+
+    def _known(self, path: str, entry: _Entry) -> "_File | str | None":
+        """Returns what a tracked path holds as far as its stamp tells: None where it is gone, `unsure` where it must be read."""
+        at_index = _File(entry.mode, entry.object_id)
+        if entry.flags & (_SKIP_WORKTREE | _ASSUME_UNCHANGED) and not entry.stage:
+            return at_index
+        if not self._is_below_directories(path):
+            return None
+        try:
+            status = os.lstat(f"{self._repository.top}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            self.apart.append(Apart(path, "unreadable", is_new=False))
+            return self._base.get(path)
+        if entry.mode == _SUBMODULE:
+            commit = read_head(f"{self._repository.top}/{path}").commit if S_ISDIR(status.st_mode) else None
+            is_own = commit is not None and os.path.lexists(f"{self._repository.top}/{path}/.git")
+            return _File(_SUBMODULE, commit) if is_own and commit is not None else at_index
+        if not (S_ISREG(status.st_mode) or S_ISLNK(status.st_mode)):
+            return None
+        is_same = (
+            not entry.stage
+            and entry.mtime_ns == status.st_mtime_ns
+            and entry.size == status.st_size & 0xFFFFFFFF
+            and entry.inode == status.st_ino & 0xFFFFFFFF
+            and entry.mtime_ns < self._index_mtime_ns
+            and (entry.mode == _LINK) == S_ISLNK(status.st_mode)
+        )
+        if not is_same:
+            return "unsure"
+        return _File(self._mode(status, entry), entry.object_id)
+
+    def _mode(self, status: os.stat_result, entry: "_Entry | None") -> str:
+        if S_ISLNK(status.st_mode):
+            return _LINK
+        if self._settings.get("core.filemode") == "false":
+            return entry.mode if entry is not None and entry.mode.startswith("100") else "100644"
+        return "100755" if status.st_mode & 0o100 else "100644"
+
+    def _is_below_directories(self, path: str) -> bool:
+        """Whether everything above a path is a directory, not a link to one."""
+        above = path.rpartition("/")[0]
+        pending = []
+        while above and above not in self._directories:
+            pending.append(above)
+            above = above.rpartition("/")[0]
+        is_directory = self._directories.get(above, True)
+        for directory in reversed(pending):
+            if is_directory:
+                try:
+                    is_directory = S_ISDIR(os.lstat(f"{self._repository.top}/{directory}").st_mode)
+                except OSError:
+                    is_directory = False
+            self._directories[directory] = is_directory
+        return is_directory
+
+    def _untracked(self) -> list[str]:
+        """Returns what the rules of the workspace take in and git's index does not have."""
+        found = scan(self._root, self._rules, is_cancelled=self._is_cancelled)
+        foreign = tuple(f"{self._prefix}{each}/" for each in found.repositories if each)
+        links = [item.path for item in found.skipped if item.reason in ("symlink", "symlink_outside_root")]
+        for item in found.skipped:
+            path = self._prefix + item.path
+            if item.reason in ("too_large", "secret") and path not in self._index and not path.startswith(foreign):
+                self.apart.append(Apart(path, item.reason, is_new=path not in self._base))
+        paths = (self._prefix + path for path in (*(file.path for file in found.files), *links))
+        return sorted(path for path in paths if path not in self._index and not path.startswith(foreign))
+
+    def _read(self, path: str, attributes: Mapping[str, str]) -> _File | None:
+        """Returns what a file holds, and puts it among our objects where the base has something else; None for what is apart."""
+        entry, before = self._index.get(path), self._base.get(path)
+
+        def leave(reason: str) -> _File | None:
+            self.apart.append(Apart(path, reason, is_new=before is None))
+            return None
+
+        try:
+            status = os.lstat(f"{self._repository.top}/{path}")
+            mode = self._mode(status, entry)
+            if S_ISLNK(status.st_mode):
+                content = os.fsencode(os.readlink(f"{self._repository.top}/{path}"))
+            elif builtin.is_secret(path.rpartition("/")[2]) and entry is None:
+                return leave("secret")
+            elif status.st_size > self._rules.max_file_bytes:
+                return self._of_large(path, mode) or leave("too_large")
+            elif self._n_taken >= MAX_TAKEN_FILES or status.st_size > self._free:
+                return leave("beyond_bound")
+            else:
+                content = self._content(path)
+        except OSError:
+            return leave("unreadable")
+        known = {file.object_id for file in (before, entry) if file is not None}
+        object_id = self._object_id(content)
+        if object_id not in known and mode != _LINK:
+            if attributes.get("filter") or attributes.get("ident") or attributes.get("working-tree-encoding"):
+                return leave("filtered")
+            plain = self._with_plain_line_ends(path, content, attributes)
+            if plain is not content:
+                content, object_id = plain, self._object_id(plain)
+        if before is None or before.object_id != object_id:
+            self._free -= len(content)
+            self._n_taken += 1
+            self._store(object_id, content)
+        return _File(mode, object_id)
+
+    def _of_large(self, path: str, mode: str) -> _File | None:
+        """Returns what a file holds that is too large to be compared, where git knows that content; else None."""
+        known = {file.object_id for file in (self._base.get(path), self._index.get(path)) if file is not None}
+        if not known:
+            return None
+        descriptor = open_below(self._repository.top, path)
+        with open(descriptor, "rb", buffering=0) as file:
+            digest = hashlib.new(self._algorithm, b"blob %d\0" % os.fstat(descriptor).st_size)
+            while piece := file.read(_READ_BYTES):
+                digest.update(piece)
+        return _File(mode, digest.hexdigest()) if digest.hexdigest() in known else None
+
+    def _content(self, path: str) -> bytes:
+        descriptor = open_below(self._repository.top, path)
+        with open(descriptor, "rb", buffering=0) as file:
+            if not S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("not a regular file")
+            pieces = []
+            left = self._rules.max_file_bytes + 1
+            while left > 0 and (piece := file.read(min(left, _READ_BYTES))):
+                pieces.append(piece)
+                left -= len(piece)
+        if left <= 0:
+            raise OSError("grew while it was read")
+        return b"".join(pieces)
+
+    def _with_plain_line_ends(self, path: str, content: bytes, attributes: Mapping[str, str]) -> bytes:
+        """Returns the content as git would store it, where git turns CRLF into LF."""
+        text = attributes.get("text") or attributes.get("crlf")
+        is_automatic = text in ("auto", "input") or (not text and self._settings.get("core.autocrlf") in ("true", "input"))
+        if b"\r\n" not in content or not (text == "set" or is_automatic):
+            return content
+        if is_automatic and text != "set":
+            entry = self._index.get(path)
+            if b"\0" in content or (entry is not None and self._has_carriage_returns(entry.object_id)):
+                return content
+        return content.replace(b"\r\n", b"\n")
+
+    def _has_carriage_returns(self, object_id: str) -> bool:
+        try:
+            return b"\r\n" in run_git(self._repository, self._repository.top, "cat-file", "blob", object_id)
+        except GitError:
+            return False
+
+    def _object_id(self, content: bytes) -> str:
+        return hashlib.new(self._algorithm, b"blob %d\0" % len(content) + content).hexdigest()
+
+    def _store(self, object_id: str, content: bytes) -> None:
+        directory = os.path.join(self._scratch, "objects", object_id[:2])
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, object_id[2:]), "wb") as file:
+            file.write(zlib.compress(b"blob %d\0" % len(content) + content, 0))
+
+    def _attributes(self, paths: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Returns what the repository says about the conversion of these files. `unspecified` and `unset` are left out."""
+        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        if not asked:
+            return {}
+        require_plain_attributes(self._repository, asked.decode("utf-8", "surrogateescape").split("\0")[:-1])
+        output = run_git(
+            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
+        )
+        found: dict[str, dict[str, str]] = {}
+        words = output.decode("utf-8", "surrogateescape").split("\0")
+        for path, name, value in zip(words[::3], words[1::3], words[2::3], strict=False):
+            if value != "unspecified":
+                found.setdefault(path, {})[name] = "" if value == "unset" and name not in ("text", "crlf") else value
+        return found
+
+    def _read_settings(self) -> dict[str, str]:
+        try:
+            output = run_git(
+                self._repository, self._repository.top, "config", "-z", "--get-regexp", r"^core\.(filemode|autocrlf)$"
+            )
+        except GitError:
+            return {}
+        lines = output.decode("utf-8", "replace").split("\0")
+        return {key.lower(): value.lower() for key, _, value in (line.partition("\n") for line in lines) if key}
+
+    def _read_base(self, tree: str) -> dict[str, _File]:
+        listing = ("ls-tree", "-r", "-z", "--full-name", tree)
+        output = run_git(self._repository, self._root, *listing, is_cancelled=self._is_cancelled)
+        found = {}
+        for line in output.split(b"\0")[:-1]:
+            head, _, path = line.partition(b"\t")
+            mode, _, object_id = head.decode("ascii").split(" ")
+            found[path.decode("utf-8", "surrogateescape")] = _File(mode, object_id)
+        return found
+
+    def _read_index(self) -> dict[str, _Entry]:
+        with suppress(OSError):
+            self._index_mtime_ns = os.stat(os.path.join(self._repository.git_directory, "index")).st_mtime_ns
+        output = run_git(
+            self._repository, self._root, "ls-files", "-s", "-z", "--debug", "--full-name", is_cancelled=self._is_cancelled
+        )
+        found: dict[str, _Entry] = {}
+        for mode, object_id, stage, path, seconds, nanoseconds, inode, size, flags in _INDEX_ENTRY.findall(output):
+            found[path.decode("utf-8", "surrogateescape")] = _Entry(
+                mode.decode(),
+                object_id.decode(),
+                int(stage),
+                int(seconds) * NANOSECONDS_PER_SECOND + int(nanoseconds),
+                int(inode),
+                int(size),
+                int(flags, 16),
+            )
+        return found
+
+
+MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
+
+
+def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
+    """Raises GitError where git would open something that is no file of a sensible size to read the attributes of `paths`,
+    which are relative to the top of the work tree."""
+    directories = {""}
+    for path in paths:
+        above = path.rpartition("/")[0]
+        while above and above not in directories:
+            directories.add(above)
+            above = above.rpartition("/")[0]
+    names = [".gitmodules", *(f"{directory}/.gitattributes".lstrip("/") for directory in directories)]
+    for name in names:
+        try:
+            status = os.stat(f"{repository.top}/{name}")
+        except (OSError, ValueError):
+            continue
+        if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
+            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            bound = MAX_ATTRIBUTES_BYTES // MIB
+            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")
