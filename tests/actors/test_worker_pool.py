@@ -55,23 +55,25 @@ async def test_workers_that_are_killed_while_they_have_nothing_to_do_are_no_faul
     assert workspace.names() == {(f"m{number}.py", f"second_{number}") for number in range(40)}
 
 
-def killed_at_birth(pool, monkeypatch, count):
-    """Somebody kills the first `count` workers of `pool` before they answer anything."""
-    start = pool._start
+def killed_at_work(pool, monkeypatch, count):
+    """Somebody kills the first `count` workers of `pool` that get work, before they answer anything."""
+    living, n_given = pool._living, 0
 
-    async def start_and_kill():
-        worker = await start()
-        if pool.started_count <= count:
+    async def living_and_killed():
+        nonlocal n_given
+        worker = await living()
+        n_given += 1
+        if n_given <= count:
             os.kill(worker.process.pid, signal.SIGKILL)
         return worker
 
-    monkeypatch.setattr(pool, "_start", start_and_kill)
+    monkeypatch.setattr(pool, "_living", living_and_killed)
 
 
 async def test_a_file_is_not_given_up_because_others_kill_the_workers_that_read_it(workspace, monkeypatch):
     workspace.write({"a.py": "def first(): pass\n", "b.py": "def second(): pass\n"})
     async with open_worker_pool(1) as pool:
-        killed_at_birth(pool, monkeypatch, OUTSIDE_ATTEMPTS - 1)
+        killed_at_work(pool, monkeypatch, OUTSIDE_ATTEMPTS - 1)
 
         await workspace.sync(pool=pool)
 
@@ -82,7 +84,7 @@ async def test_a_file_is_not_given_up_because_others_kill_the_workers_that_read_
 async def test_where_every_worker_is_killed_at_one_file_the_job_fails_and_the_next_one_has_it(workspace, monkeypatch):
     workspace.write({"a.py": "def first(): pass\n"})
     async with open_worker_pool(1) as pool:
-        killed_at_birth(pool, monkeypatch, OUTSIDE_ATTEMPTS)
+        killed_at_work(pool, monkeypatch, OUTSIDE_ATTEMPTS)
 
         with pytest.raises(InternalError, match=r"killed from outside \(10 in a row at a\.py\)"):
             await workspace.sync(pool=pool)
