@@ -16,6 +16,8 @@ from typing import Literal
 
 import structlog
 import trio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
@@ -23,19 +25,33 @@ from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
+from codecompass.actors.starting_point import KNOWN_FROM_FILES, KnownTree, StartingPoint
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.git_repository import Head
 from codecompass.scan.partial import PartialScan
+from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.index import IndexMeta
-from codecompass.store.layout import ProjectLayout
+from codecompass.store.known_files import without_known
+from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.writer import IndexWriter
+
+
+class _Beginning(Struct, frozen=True, kw_only=True):
+    """What a writer begins with. `parks` keeps the epoch that is replaced; `may_switch` allows to begin otherwise after all."""
+
+    is_fresh: bool
+    is_first: bool = False
+    source: ForkSource | None = None
+    parks: bool = False
+    may_switch: bool = True
 
 
 class IndexJob:
@@ -88,6 +104,9 @@ class IndexJob:
         )
         self._meter = ProgressMeter(on_progress)
         self._files = FilePipeline(root, layout, pool, limits, self._meter)
+        home = HomeLayout(layout.root.parents[1])
+        self._starting_point = StartingPoint(layout, home, self._tree, limits)
+        self._known: KnownTree | None = None
         self._head = Head(ref="live", commit=None)
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
         self.memory: JobMemory | None = None
@@ -119,29 +138,67 @@ class IndexJob:
         is_fresh = self._force or found.status != "compatible"
         # The branch is read before the files: a switch that happens meanwhile shows as a change next time.
         self._head = await self._tree.head()
-        tree = None if self._tree.knows_changes and not is_fresh else await self._scan(is_fresh=is_fresh)
+        self._files.object_format = await self._tree.object_format()
+        may_fork = is_fresh and not self._force and await self._starting_point.can_be_fork()
+        tree = None if self._tree.knows_changes and not is_fresh else await self._scan(warms_up=is_fresh and not may_fork)
+        begin = _Beginning(is_fresh=is_fresh, is_first=found.status == "not_indexed")
+        if tree is not None and is_fresh:
+            self._known = await self._starting_point.read_known(tree)
+            if may_fork:
+                begin = replace(begin, source=await self._starting_point.nearest(tree, self._known))
         try:
-            return await self._build(tree, is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
+            return await self._build(tree, begin, started=started)
         except IndexDamaged as error:
             if is_fresh:
                 raise
             self._log.warning("index_damaged_rebuilding", cause=error.message)
             tree = tree or await self._scan()
-            return await self._build(tree, is_fresh=True, is_first=False, started=started)
+            return await self._build(tree, _Beginning(is_fresh=True), started=started)
 
-    async def _build(self, tree: ScannedTree | None, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
-        async with self._writing(is_fresh) as writer:
-            tree = tree or await self._scan_changed(writer) or await self._scan()
-            changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
-            self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
-            await trio.to_thread.run_sync(self._files.apply, writer, changes)
-            is_resumed = not is_fresh and writer.meta.completeness == "partial"
-            await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
-            self._meter.advance(stage="finalizing")
-            meta = await self._publish(writer, "complete")
-            watch_list = self._tree.watch_list(tree)
-            self.memory = self._tree.remember(tree, watch_list, meta)
-            return self._report(writer, tree, meta, watch_list, mode="full" if is_fresh else "incremental", started=started)
+    async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
+        try:
+            async with self._writing(begin) as writer:
+                tree = tree or await self._scan_changed(writer) or await self._scan()
+                changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
+                is_large = begin.may_switch and self._starting_point.is_large(writer, tree, changes)
+                if not is_large:
+                    return await self._bring_up(writer, tree, changes, begin, started=started)
+            self._known = self._known or await self._starting_point.read_known(tree)
+            nearest = await self._starting_point.nearest(tree, self._known)
+            begin = _Beginning(is_fresh=True, source=nearest, parks=True)
+        except NotForkable as error:
+            self._log.warning("index_not_forked", cause=str(error))
+            begin = replace(begin, source=None, is_fresh=begin.is_fresh and not begin.parks, parks=False, may_switch=False)
+        return await self._build(tree, begin, started=started)
+
+    async def _bring_up(
+        self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning", *, started: float
+    ) -> JobReport:
+        known = await self._known_content(tree, changes, begin)
+        if known is not None:
+            left = await trio.to_thread.run_sync(without_known, writer.manifest, changes, tree.found.files, known.ids)
+            changes = left.changes
+            await trio.to_thread.run_sync(self._files.touch, writer, left.known)
+        self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
+        await trio.to_thread.run_sync(self._files.apply, writer, changes)
+        is_resumed = not begin.is_fresh and writer.meta.completeness == "partial"
+        is_first = begin.is_first and begin.source is None
+        await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
+        self._meter.advance(stage="finalizing")
+        meta = await self._publish(writer, "complete")
+        watch_list = self._tree.watch_list(tree)
+        self.memory = self._tree.remember(tree, watch_list, meta)
+        is_full = begin.is_fresh and begin.source is None
+        return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
+
+    async def _known_content(self, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> KnownTree | None:
+        """Returns what git says of the tree, where it is known by now or worth asking."""
+        is_worth = len(changes.tasks) >= KNOWN_FROM_FILES or begin.source is not None
+        if self._known is None and is_worth and isinstance(tree.found, ScanResult):
+            self._known = await self._starting_point.read_known(tree)
+        if self._known is not None:
+            self._files.blobs = self._known.blobs
+        return self._known
 
     async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:
@@ -155,10 +212,17 @@ class IndexJob:
             await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
 
     @asynccontextmanager
-    async def _writing(self, is_fresh: bool) -> AsyncIterator[IndexWriter]:
+    async def _writing(self, begin: "_Beginning") -> AsyncIterator[IndexWriter]:
         def make() -> IndexWriter:
             with write_guard(self._layout):
-                return IndexWriter(self._layout, fresh=is_fresh, on_step=self._on_step)
+                return IndexWriter(
+                    self._layout,
+                    fresh=begin.is_fresh,
+                    source=begin.source,
+                    parks=begin.parks,
+                    on_step=self._on_step,
+                    checkpoint=trio.from_thread.check_cancelled,
+                )
 
         writer = await trio.to_thread.run_sync(make)
         try:
@@ -168,14 +232,14 @@ class IndexJob:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(writer.abandon)
 
-    async def _scan(self, *, is_fresh: bool = False) -> ScannedTree:
+    async def _scan(self, *, warms_up: bool = False) -> ScannedTree:
         async def warm_up() -> None:
             await many_found.wait()
             await self._pool.warm_up()
 
         def on_found(count: int) -> None:
             self._meter.advance(stage="discovery", files_scanned=count)
-            if is_fresh:
+            if warms_up:
                 # All these files will be read: the workers come up while the scan goes on.
                 many_found.set()
 

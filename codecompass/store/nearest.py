@@ -39,8 +39,8 @@ NEAR_ENOUGH: Final = 0.01
 MAX_DIFFERING: Final = 0.5
 """Share of the files that differ from which an index is no gain: what is removed from it still costs space and time."""
 
-Wanted = Mapping[str, bytes]
-"""Git's id of the content of each file by its path; empty where it is unknown, and then any content counts as the same."""
+Wanted = Mapping[str, bytes | int]
+"""Git's id of the content of each file by its path, or the file's size in bytes where that is unknown."""
 
 
 class Nearest(Struct, frozen=True):
@@ -97,6 +97,11 @@ def sources_of(layout: ProjectLayout) -> Iterator[ForkSource]:
             yield ForkSource(layout, each.epoch)
 
 
+def other_indexes(home: HomeLayout, layout: ProjectLayout) -> bool:
+    """Returns whether a project of `home` other than `layout` has an index."""
+    return any(path != layout.root and (path / "CURRENT").exists() for path in _directories(home.root / "projects"))
+
+
 def _layouts(home: HomeLayout, first: Sequence[ProjectLayout]) -> Iterator[ProjectLayout]:
     yield from first
     given = {layout.root for layout in first}
@@ -123,19 +128,15 @@ def _sampled(source: ForkSource, sample: Wanted, rules_fingerprint: str, order: 
             meta = read_meta(FactsReader(connection))
             if meta.completeness != "complete" or meta.rules_fingerprint != rules_fingerprint:
                 return None
-            rows = connection.execute(f"SELECT path, blob_id FROM files WHERE path IN ({marks})", tuple(sample)).fetchall()
-        return _Sampled(source, sum(_is_same(sample[path], blob_id) for path, blob_id in rows), len(rows), order)
+            rows = connection.execute(f"SELECT path, blob_id, size FROM files WHERE path IN ({marks})", tuple(sample)).fetchall()
+        return _Sampled(source, sum(sample[path] in known for path, *known in rows), len(rows), order)
     return None
 
 
 def _n_differing(source: ForkSource, wanted: Wanted) -> int | None:
     with suppress(sqlite3.Error, OSError):
         with closing(connect_for_reading(source.layout.facts(source.epoch)).connection) as connection:
-            known: dict[str, bytes] = dict(connection.execute("SELECT path, blob_id FROM files").fetchall())
-        n_same = sum(path in known and _is_same(blob_id, known[path]) for path, blob_id in wanted.items())
+            known = {path: content for path, *content in connection.execute("SELECT path, blob_id, size FROM files")}
+        n_same = sum(path in known and content in known[path] for path, content in wanted.items())
         return len(wanted) - n_same + sum(path not in wanted for path in known)
     return None
-
-
-def _is_same(wanted: bytes, known: bytes) -> bool:
-    return not wanted or wanted == known

@@ -3,7 +3,7 @@
 A writer is the only one to change anything below the project's directory: its caller holds the project's writer lock.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -13,7 +13,7 @@ from codecompass.imports import path_tails
 from codecompass.languages.records import Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
-from codecompass.scan.walk import SkippedFile
+from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.edges import ImportEdges
 from codecompass.store.forks import ForkSource
 from codecompass.store.index import IndexMeta
@@ -123,6 +123,19 @@ class IndexWriter:
         self.manifest[file.path] = msgspec.structs.replace(
             entry, symbol_count=len(file.symbols), is_parsed=True, reason=file.reason
         )
+
+    def touch(self, files: Iterable[ScannedFile]) -> None:
+        """Takes in that these files have the content that the index holds of their paths, and these stamps."""
+        rows = []
+        for file in files:
+            entry = self.manifest[file.path]
+            rows.append((file.mtime_ns, file.ctime_ns, file.inode, entry.id))
+            self.manifest[file.path] = msgspec.structs.replace(
+                entry, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode
+            )
+        if rows:
+            self.epoch.begin()
+            self.epoch.execute_many("UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", rows)
 
     def skip(self, item: SkippedFile) -> None:
         """Records a file that a scan left out."""

@@ -130,7 +130,9 @@ async def test_a_source_that_is_updated_leaves_its_forks_as_they_were(first, sec
     before, content = dump(second.index), digest_of(base)
 
     for number in range(3):
-        edit(first, {**EDIT, "app/more.py": f"def more_{number}():\n    pass\n"} if number == 0 else {"main.py": f"x = {number}\n"})
+        edit(
+            first, {**EDIT, "app/more.py": f"def more_{number}():\n    pass\n"} if number == 0 else {"main.py": f"x = {number}\n"}
+        )
         await first.sync()
 
     assert has_base(first), "a writer that finds its facts shared goes on in a fork of them"
