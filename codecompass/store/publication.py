@@ -38,8 +38,8 @@ from codecompass.units import MIB
 LARGE_LOG_BYTES: Final = 4 * MIB
 """A log of this size is moved into the facts before the writer has ended."""
 
-Step = Literal["commit", "publication", "clean_up"]
-"""What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
+Step = Literal["fork", "commit", "publication", "clean_up"]
+"""What a writer is about to do: link another epoch, make both stores durable, make them visible, remove what they replace."""
 
 
 class EpochWriter:
@@ -205,6 +205,7 @@ class EpochWriter:
         """Makes the new epoch a fork of another one; sets its description."""
         previous = _previous(self._layout)
         generation = 0 if previous is None else previous[1].generation
+        self._on_step("fork")
         try:
             connection, self.meta, self._base = fork(self._layout, self._name, source, generation, checkpoint)
             self._text_files = {row[0]: TextFile(*row) for row in FactsReader(connection).text_files()}
