@@ -63,6 +63,10 @@ class FilePipeline:
                 self._note_change(writer, FileText(item.path, "skipped", item.reason))
                 writer.skip(item)
 
+    def note_changes(self, changes: Changes) -> None:
+        """Notes what differs from an index that is not the one that is written."""
+        self.changed.update(changes.removed, (task.path for task in changes.tasks))
+
     def touch(self, writer: IndexWriter, files: Sequence[ScannedFile]) -> None:
         """Writes the stamps of files whose content the index holds. In a thread."""
         with write_guard(self._layout):

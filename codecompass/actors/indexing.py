@@ -106,7 +106,7 @@ class IndexJob:
         self._files = FilePipeline(root, layout, pool, limits, self._meter)
         home = HomeLayout(layout.root.parents[1])
         self._starting_point = StartingPoint(layout, home, self._tree, limits)
-        self._known: KnownTree | None = None
+        self._known = KnownTree()
         self._head = Head(ref="live", commit=None)
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
         self.memory: JobMemory | None = None
@@ -160,25 +160,41 @@ class IndexJob:
             async with self._writing(begin) as writer:
                 tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
-                is_large = begin.may_switch and self._starting_point.is_large(writer, tree, changes)
-                if not is_large:
+                changes = await self._take_in_known(writer, tree, changes, begin)
+                if begin.is_fresh or not begin.may_switch or not self._starting_point.is_large(writer, tree, changes):
                     return await self._bring_up(writer, tree, changes, begin, started=started)
-            self._known = self._known or await self._starting_point.read_known(tree)
-            nearest = await self._starting_point.nearest(tree, self._known)
-            begin = _Beginning(is_fresh=True, source=nearest, parks=True)
+                self._files.note_changes(changes)
+                self._known = self._known or await self._starting_point.read_known(tree)
+            begin = _Beginning(is_fresh=True, source=await self._starting_point.nearest(tree, self._known), parks=True)
         except NotForkable as error:
-            self._log.warning("index_not_forked", cause=str(error))
-            begin = replace(begin, source=None, is_fresh=begin.is_fresh and not begin.parks, parks=False, may_switch=False)
+            # It was removed or replaced since it was found. An index that is there is continued, else the next one is taken.
+            self._log.info("index_not_forked", cause=str(error))
+            begin = await self._other_beginning(tree, begin)
         return await self._build(tree, begin, started=started)
+
+    async def _other_beginning(self, tree: ScannedTree | None, begin: "_Beginning") -> "_Beginning":
+        if begin.parks:
+            return _Beginning(is_fresh=False, may_switch=False)
+        source = None
+        if tree is not None and begin.may_switch:
+            source = await self._starting_point.nearest(tree, self._known)
+        return replace(begin, is_fresh=True, source=source, may_switch=False)
+
+    async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> Changes:
+        """Writes the stamps of the files whose content is what the index holds, as git knows; returns the other changes."""
+        is_worth = begin.source is not None or len(changes.tasks) >= KNOWN_FROM_FILES
+        if not self._known and is_worth and isinstance(tree.found, ScanResult):
+            self._known = await self._starting_point.read_known(tree)
+        self._files.blobs = self._known.blobs
+        if not self._known:
+            return changes
+        left = await trio.to_thread.run_sync(without_known, writer.manifest, changes, tree.found.files, self._known.ids)
+        await trio.to_thread.run_sync(self._files.touch, writer, left.known)
+        return left.changes
 
     async def _bring_up(
         self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning", *, started: float
     ) -> JobReport:
-        known = await self._known_content(tree, changes, begin)
-        if known is not None:
-            left = await trio.to_thread.run_sync(without_known, writer.manifest, changes, tree.found.files, known.ids)
-            changes = left.changes
-            await trio.to_thread.run_sync(self._files.touch, writer, left.known)
         self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
         await trio.to_thread.run_sync(self._files.apply, writer, changes)
         is_resumed = not begin.is_fresh and writer.meta.completeness == "partial"
@@ -190,15 +206,6 @@ class IndexJob:
         self.memory = self._tree.remember(tree, watch_list, meta)
         is_full = begin.is_fresh and begin.source is None
         return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
-
-    async def _known_content(self, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> KnownTree | None:
-        """Returns what git says of the tree, where it is known by now or worth asking."""
-        is_worth = len(changes.tasks) >= KNOWN_FROM_FILES or begin.source is not None
-        if self._known is None and is_worth and isinstance(tree.found, ScanResult):
-            self._known = await self._starting_point.read_known(tree)
-        if self._known is not None:
-            self._files.blobs = self._known.blobs
-        return self._known
 
     async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:

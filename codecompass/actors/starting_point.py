@@ -35,6 +35,10 @@ class KnownTree(Struct, frozen=True):
     blobs: GitBlobs = GitBlobs()
     ids: Mapping[str, bytes] = {}
 
+    def __bool__(self) -> bool:
+        """Whether git was asked."""
+        return bool(self.ids)
+
 
 class StartingPoint:
     """That of one job."""
@@ -58,22 +62,22 @@ class StartingPoint:
         return KnownTree(blobs, await trio.to_thread.run_sync(blobs_of, found.files, blobs))
 
     def is_large(self, writer: IndexWriter, tree: ScannedTree, changes: Changes) -> bool:
-        """Returns whether so many files differ from a complete index that another one may be nearer."""
+        """Returns whether so many files differ from a complete index of its own that another one may be nearer."""
         n_files = len(changes.tasks) + len(changes.removed)
         return (
             n_files >= self._limits.park_from_files
+            and writer.meta.file_count >= self._limits.fork_from_files
             and isinstance(tree.found, ScanResult)
-            and not writer.epoch.is_new
             and writer.meta.completeness == "complete"
         )
 
     async def nearest(self, tree: ScannedTree, known: KnownTree) -> ForkSource | None:
         """Returns what to fork; None where building from nothing is better."""
-        if len(known.ids) < self._limits.fork_from_files:
+        if len(tree.found.files) < self._limits.fork_from_files:
             return None
 
         def find() -> ForkSource | None:
-            wanted = {file.path: known.ids[file.path] or file.size for file in tree.found.files}
+            wanted = {file.path: known.ids.get(file.path) or file.size for file in tree.found.files}
             found = nearest_source(self._home, wanted, rules_fingerprint=self._limits.fingerprint, first=(self._layout,))
             if found is None:
                 return None

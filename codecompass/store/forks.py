@@ -47,7 +47,10 @@ SOURCE_PATIENCE_SECONDS: Final = 10 * SECONDS
 SOURCE_PAUSE_SECONDS: Final = 5 * MILLISECONDS
 
 OVERGROWN_SHARE: Final = 0.5
-"""Share of its base from which an overlay is merged with it: then the base saves less than what is hidden of it costs."""
+"""Share of its base from which a fork of an overlay is merged with it: the base saves less than what is hidden of it costs."""
+
+OUTGROWN_SHARE: Final = 1.0
+"""Share of its base from which an overlay is merged with it even if nothing else makes a fork necessary."""
 
 OVERGROWN_LEAST_BYTES: Final = 1 << 20
 """An overlay this small is never merged."""
@@ -70,11 +73,12 @@ class NotForkable(Exception):
 
 
 def must_fork(layout: ProjectLayout, epoch: str) -> bool:
-    """Returns whether a writer has to fork this epoch instead of continuing it: its facts are shared, or an overgrown overlay.
+    """Returns whether a writer has to fork this epoch instead of continuing it: others share its facts, or they have outgrown
+    their base.
 
     The caller holds the writer lock. Raises OSError.
     """
-    return is_shared(layout, epoch) or _is_overgrown(layout.facts(epoch))
+    return is_shared(layout, epoch) or _is_overgrown(layout.facts(epoch), OUTGROWN_SHARE)
 
 
 def fork(
@@ -186,7 +190,7 @@ def _filled(
         connection.execute("PRAGMA main.synchronous = OFF")
         connection.executescript(FACTS_TABLES)
         is_overlay = bool(base_stamp(original))
-        is_merged = is_overlay and _is_overgrown(original)
+        is_merged = is_overlay and _is_overgrown(original, OVERGROWN_SHARE)
         if is_overlay:
             _copy_overlay(connection, original, base_path(facts) if is_merged else None)
         if is_merged:
@@ -239,9 +243,9 @@ def _copy(connection: sqlite3.Connection, origin: str, tables: Sequence[str]) ->
         connection.execute(f"INSERT INTO main.{table} SELECT * FROM {origin}.{table}")
 
 
-def _is_overgrown(facts: Path) -> bool:
+def _is_overgrown(facts: Path, share: float) -> bool:
     base = base_stamp(facts)
-    return bool(base) and facts.stat().st_size > max(OVERGROWN_LEAST_BYTES, OVERGROWN_SHARE * base[0])
+    return bool(base) and facts.stat().st_size > max(OVERGROWN_LEAST_BYTES, share * base[0])
 
 
 def _link(original: Path, target: Path) -> None:

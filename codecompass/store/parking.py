@@ -23,7 +23,7 @@ from codecompass.units import MIB
 MAX_PARKED: Final = 4
 """Epochs of one project; the least recently used goes."""
 
-MAX_PARKED_SHARE: Final = 1.0
+MAX_PARKED_SHARE: Final = 2.0
 """What all epochs of a project may take beyond the current one, as a share of that; links count once."""
 
 LEAST_PARKED_BYTES: Final = 16 * MIB

@@ -170,7 +170,8 @@ async def test_an_update_without_changes_publishes_nothing_although_the_facts_ar
 
 async def test_an_overgrown_overlay_is_merged_with_its_base(first, second, tmp_path, monkeypatch):
     monkeypatch.setattr("codecompass.store.forks.OVERGROWN_LEAST_BYTES", 0)
-    monkeypatch.setattr("codecompass.store.forks.OVERGROWN_SHARE", 0.0)
+    for name in ("OVERGROWN_SHARE", "OUTGROWN_SHARE"):
+        monkeypatch.setattr(f"codecompass.store.forks.{name}", 0.0)
 
     edit(second, EDIT)
     await second.sync()
