@@ -1,17 +1,25 @@
 """The ids of projects, from their roots, and of symbols and results, which a client may keep.
 
-All are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit or a time, so an
-unchanged file keeps its ids over a switch of branches.
+All but git's are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit or a time, so
+an unchanged file keeps its ids over a switch of branches.
 """
 
+import hashlib
 import os
 from pathlib import Path
-from typing import NewType
+from typing import Final, Literal, NewType
 
 from blake3 import blake3
 
 ProjectId = NewType("ProjectId", str)
 """First 16 hex characters of blake3(realpath(root))."""
+
+
+ObjectFormat = Literal["sha1", "sha256"]
+"""The hash by which a git repository names its objects."""
+
+ID_PREFIX_LENGTH: Final = 4
+"""Hexadecimal characters of a `symbol_id` that do not depend on the project."""
 
 
 def canonical_root(path: str | os.PathLike[str]) -> Path:
@@ -26,15 +34,18 @@ def project_id(root: Path) -> ProjectId:
 
 def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, ordinal: int) -> str:
     """Returns the id of one definition in one file; it changes when the definition moves to another line."""
-    return _join_hash("symbol:v1", project, path, kind, str(line_start), name, str(ordinal))
+    place = (path, kind, str(line_start), name, str(ordinal))
+    # Indexes of several projects share their rows, which hold the prefix.
+    return _join_hash("symbol_prefix:v1", *place)[:ID_PREFIX_LENGTH] + _join_hash("symbol:v1", project, *place)[ID_PREFIX_LENGTH:]
 
 
 def id_prefix(symbol_id: str) -> int:
-    """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes.
+    """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes. They
+    are the same in every project.
 
     One symbol in 65,536 has the same prefix and is compared in full. Prefixes take 1 % of an index, full ids would take 4 %.
     """
-    return int(symbol_id[:4], 16) - 0x8000
+    return int(symbol_id[:ID_PREFIX_LENGTH], 16) - 0x8000
 
 
 def symbol_stable_id(language: str, kind: str, qualified_name: str, signature: str) -> str:
@@ -50,6 +61,13 @@ def result_id(project: str, path: str, line_start: int, line_end: int) -> str:
 def content_hash(content: bytes) -> bytes:
     """Returns 16 bytes that identify a file's content."""
     return blake3(content).digest(16)
+
+
+def blob_id(content: bytes, object_format: ObjectFormat) -> bytes:
+    """Returns the id that git gives to a file's content where no filter changes it on its way into the repository."""
+    digest = hashlib.new(object_format, b"blob %d\0" % len(content), usedforsecurity=False)
+    digest.update(content)
+    return digest.digest()
 
 
 def _join_hash(*parts: str) -> str:

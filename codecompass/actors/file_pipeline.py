@@ -11,13 +11,17 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import trio
 
 from codecompass.actors.background import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
+from codecompass.identity import ObjectFormat
 from codecompass.jobs import Stage
+from codecompass.scan.git_index import GitBlobs
+from codecompass.scan.walk import ScannedFile
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import Changes
 from codecompass.store.publication import write_guard
@@ -45,6 +49,9 @@ class FilePipeline:
         self._meter = meter
         self.changed: set[str] = set()
         self.quarantined: list[str] = []
+        self.blobs = GitBlobs()
+        """What git says of the files that are not read whole."""
+        self.object_format: ObjectFormat = "sha1"
 
     def apply(self, writer: IndexWriter, changes: Changes) -> None:
         """Writes what needs no reading: files that are gone, and files that are skipped by their names or sizes. In a thread."""
@@ -55,6 +62,15 @@ class FilePipeline:
             for item in changes.skipped:
                 self._note_change(writer, FileText(item.path, "skipped", item.reason))
                 writer.skip(item)
+
+    def note_changes(self, changes: Changes) -> None:
+        """Notes what differs from an index that is not the one that is written."""
+        self.changed.update(changes.removed, (task.path for task in changes.tasks))
+
+    def touch(self, writer: IndexWriter, files: Sequence[ScannedFile]) -> None:
+        """Writes the stamps of files whose content the index holds. In a thread."""
+        with write_guard(self._layout):
+            writer.touch(files)
 
     async def process(
         self,
@@ -117,6 +133,7 @@ class FilePipeline:
             for answer in result.answers:
                 match answer:
                     case FileText():
+                        answer = self._with_blob(answer)
                         self._note_change(writer, answer)
                         writer.write_text(answer)
                     case FileSymbols():
@@ -126,6 +143,13 @@ class FilePipeline:
                 self.quarantined.append(path)
             for path in result.killed_reading:
                 writer.write_text(FileText(path, "skipped", "unreadable"))
+
+    def _with_blob(self, file: FileText) -> FileText:
+        """Adds the id of a content of which only the beginning was read."""
+        if file.blob_id or file.status != "skipped":
+            return file
+        blob_id = self.blobs.known(file.path, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode)
+        return msgspec.structs.replace(file, blob_id=blob_id)
 
     def _note_change(self, writer: IndexWriter, file: FileText) -> None:
         """Adds the file to `changed` if it differs from what the index holds. Call it before the file is written."""
@@ -151,6 +175,7 @@ class FilePipeline:
             max_line_characters=self._limits.max_line_characters,
             parse_cpu_seconds=self._limits.parse_cpu_seconds,
             quarantined=tuple(sorted(writer.quarantined)),
+            object_format=self.object_format,
         )
 
 

@@ -16,6 +16,13 @@ SLICE_SECONDS: Final = 15 * SECONDS
 """How often a first build publishes the symbols that it has."""
 
 
+FORK_FROM_FILES: Final = 50
+"""A smaller tree is built from nothing: that takes no longer than to fork an index."""
+
+PARK_FROM_FILES: Final = 200
+"""Changed files from which the index as it was is kept, and a nearer one is looked for."""
+
+
 class IndexLimits(Struct, frozen=True, kw_only=True):
     """Tunables of a job. Sizes in bytes, times in seconds."""
 
@@ -24,6 +31,8 @@ class IndexLimits(Struct, frozen=True, kw_only=True):
     parse_cpu_seconds: float = 10.0
     slice_seconds: float = SLICE_SECONDS
     text_first_bytes: int = TEXT_FIRST_BYTES
+    fork_from_files: int = FORK_FROM_FILES
+    park_from_files: int = PARK_FROM_FILES
 
     @property
     def fingerprint(self) -> str:

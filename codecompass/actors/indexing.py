@@ -16,6 +16,8 @@ from typing import Final, Literal
 
 import structlog
 import trio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
@@ -23,6 +25,7 @@ from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
+from codecompass.actors.starting_point import KNOWN_FROM_FILES, KnownTree, StartingPoint
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
@@ -30,9 +33,12 @@ from codecompass.jobs import Progress
 from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head
 from codecompass.scan.partial import PartialScan
+from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.index import IndexMeta
-from codecompass.store.layout import ProjectLayout
+from codecompass.store.known_files import without_known
+from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.publication import Step, write_guard
@@ -45,6 +51,16 @@ SWITCHING_SECONDS: Final = 60 * SECONDS
 
 class _Switched(Exception):
     """Files of two checkouts may have been read: nothing of that is published."""
+
+
+class _Beginning(Struct, frozen=True, kw_only=True):
+    """What a writer begins with. `parks` keeps the epoch that is replaced; `may_switch` allows to begin otherwise after all."""
+
+    is_fresh: bool
+    is_first: bool = False
+    source: ForkSource | None = None
+    parks: bool = False
+    may_switch: bool = True
 
 
 class IndexJob:
@@ -99,6 +115,9 @@ class IndexJob:
         self._files = FilePipeline(root, layout, pool, limits, self._meter)
         self._checkout = Checkout(head=Head(ref="live", commit=None))
         self._scanned: ScannedTree | None = None
+        home = HomeLayout(layout.root.parents[1])
+        self._starting_point = StartingPoint(layout, home, self._tree, limits)
+        self._known = KnownTree()
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
         self.memory: JobMemory | None = None
 
@@ -147,30 +166,75 @@ class IndexJob:
     async def _run_on_checkout(self, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
         """Raises _Switched where another commit was checked out meanwhile."""
         self._checkout = await self._tree.checkout()
-        tree = None if self._tree.knows_changes and not is_fresh else await self._scan(is_fresh=is_fresh)
+        self._known = KnownTree()
+        self._files.object_format = await self._tree.object_format()
+        may_fork = is_fresh and not self._force and await self._starting_point.can_be_fork()
+        tree = None if self._tree.knows_changes and not is_fresh else await self._scan(warms_up=is_fresh and not may_fork)
+        begin = _Beginning(is_fresh=is_fresh, is_first=is_first)
+        if tree is not None and is_fresh:
+            self._known = await self._starting_point.read_known(tree)
+            if may_fork:
+                begin = replace(begin, source=await self._starting_point.nearest(tree, self._known))
         try:
-            return await self._build(tree, is_fresh=is_fresh, is_first=is_first, started=started)
+            return await self._build(tree, begin, started=started)
         except IndexDamaged as error:
             if is_fresh:
                 raise
             self._log.warning("index_damaged_rebuilding", cause=error.message)
             tree = tree or await self._scan()
-            return await self._build(tree, is_fresh=True, is_first=False, started=started)
+            return await self._build(tree, _Beginning(is_fresh=True), started=started)
 
-    async def _build(self, tree: ScannedTree | None, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
-        async with self._writing(is_fresh) as writer:
-            tree = tree or await self._scan_changed(writer) or await self._scan()
-            self._scanned = tree
-            changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
-            self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
-            await trio.to_thread.run_sync(self._files.apply, writer, changes)
-            is_resumed = not is_fresh and writer.meta.completeness == "partial"
-            await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
-            self._meter.advance(stage="finalizing")
-            meta = await self._publish(writer, "complete")
-            watch_list = self._tree.watch_list(tree)
-            self.memory = self._tree.remember(tree, watch_list, meta)
-            return self._report(writer, tree, meta, watch_list, mode="full" if is_fresh else "incremental", started=started)
+    async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
+        try:
+            async with self._writing(begin) as writer:
+                self._scanned = tree = tree or await self._scan_changed(writer) or await self._scan()
+                changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
+                changes = await self._take_in_known(writer, tree, changes, begin)
+                if begin.is_fresh or not begin.may_switch or not self._starting_point.is_large(writer, tree, changes):
+                    return await self._bring_up(writer, tree, changes, begin, started=started)
+                self._files.note_changes(changes)
+                self._known = self._known or await self._starting_point.read_known(tree)
+            begin = _Beginning(is_fresh=True, source=await self._starting_point.nearest(tree, self._known), parks=True)
+        except NotForkable as error:
+            # It was removed or replaced since it was found. An index that is there is continued, else the next one is taken.
+            self._log.info("index_not_forked", cause=str(error))
+            begin = await self._other_beginning(tree, begin)
+        return await self._build(tree, begin, started=started)
+
+    async def _other_beginning(self, tree: ScannedTree | None, begin: "_Beginning") -> "_Beginning":
+        if begin.parks:
+            return _Beginning(is_fresh=False, may_switch=False)
+        source = None
+        if tree is not None and begin.may_switch:
+            source = await self._starting_point.nearest(tree, self._known)
+        return replace(begin, is_fresh=True, source=source, may_switch=False)
+
+    async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> Changes:
+        """Writes the stamps of the files whose content is what the index holds, as git knows; returns the other changes."""
+        is_worth = begin.source is not None or len(changes.tasks) >= KNOWN_FROM_FILES
+        if not self._known and is_worth and isinstance(tree.found, ScanResult):
+            self._known = await self._starting_point.read_known(tree)
+        self._files.blobs = self._known.blobs
+        if not self._known:
+            return changes
+        left = await trio.to_thread.run_sync(without_known, writer.manifest, changes, tree.found.files, self._known.ids)
+        await trio.to_thread.run_sync(self._files.touch, writer, left.known)
+        return left.changes
+
+    async def _bring_up(
+        self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning", *, started: float
+    ) -> JobReport:
+        self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
+        await trio.to_thread.run_sync(self._files.apply, writer, changes)
+        is_resumed = not begin.is_fresh and writer.meta.completeness == "partial"
+        is_first = begin.is_first and begin.source is None
+        await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
+        self._meter.advance(stage="finalizing")
+        meta = await self._publish(writer, "complete")
+        watch_list = self._tree.watch_list(tree)
+        self.memory = self._tree.remember(tree, watch_list, meta)
+        is_full = begin.is_fresh and begin.source is None
+        return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
 
     async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:
@@ -184,10 +248,17 @@ class IndexJob:
             await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
 
     @asynccontextmanager
-    async def _writing(self, is_fresh: bool) -> AsyncIterator[IndexWriter]:
+    async def _writing(self, begin: "_Beginning") -> AsyncIterator[IndexWriter]:
         def make() -> IndexWriter:
             with write_guard(self._layout):
-                return IndexWriter(self._layout, fresh=is_fresh, on_step=self._on_step)
+                return IndexWriter(
+                    self._layout,
+                    fresh=begin.is_fresh,
+                    source=begin.source,
+                    parks=begin.parks,
+                    on_step=self._on_step,
+                    checkpoint=trio.from_thread.check_cancelled,
+                )
 
         writer = await trio.to_thread.run_sync(make)
         try:
@@ -197,14 +268,14 @@ class IndexJob:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(writer.abandon)
 
-    async def _scan(self, *, is_fresh: bool = False) -> ScannedTree:
+    async def _scan(self, *, warms_up: bool = False) -> ScannedTree:
         async def warm_up() -> None:
             await many_found.wait()
             await self._pool.warm_up()
 
         def on_found(count: int) -> None:
             self._meter.advance(stage="discovery", files_scanned=count)
-            if is_fresh:
+            if warms_up:
                 # All these files will be read: the workers come up while the scan goes on.
                 many_found.set()
 

@@ -15,8 +15,11 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import Checkout, look
 from codecompass.scan.files import Stamp
+from codecompass.scan.git_index import GitBlobs, read_git_blobs
+from codecompass.scan.git_repository import find_repository, object_format
 from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
@@ -142,6 +145,14 @@ class TreeScan:
     def scan_everything(self) -> None:
         """From now on only a whole scan will do: what has changed is not what the caller said."""
         self._changed_directories = None
+
+    async def object_format(self) -> ObjectFormat:
+        """Returns the hash of the ids of the repository that holds the root."""
+        return await self._run(lambda _call: object_format(find_repository(str(self._root))))
+
+    async def git_blobs(self, found: ScanResult) -> GitBlobs:
+        """Returns what git's indexes say of the files of a scan."""
+        return await self._run(lambda call: read_git_blobs(str(self._root), found.repositories, is_cancelled=call.is_over))
 
     async def scan(self, on_found: Callable[[int], None]) -> ScannedTree:
         """Scans the whole tree. `on_found` is called in the event loop with the number of files found so far."""

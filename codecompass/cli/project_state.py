@@ -23,8 +23,9 @@ from codecompass.query.status import jobs_state as logged_jobs
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
+from codecompass.store.disk_space import disk_usage
 from codecompass.store.epochs import compatibility
-from codecompass.store.housekeeping import disk_usage, over_quota
+from codecompass.store.housekeeping import over_quota
 from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout

@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.identity import ObjectFormat
 from codecompass.scan.files import open_regular_file, read_regular_file
 from codecompass.units import KIB, MIB, SECONDS
 
@@ -120,6 +121,13 @@ def is_bare(repository: Repository) -> bool:
     """Whether the repository's configuration says `core.bare`."""
     config = _read_small_file(os.path.join(repository.common_directory, "config"))
     return config is not None and re.search(r"^\s*bare\s*=\s*true\s*$", config, re.MULTILINE) is not None
+
+
+def object_format(repository: Repository | None) -> ObjectFormat:
+    """Returns the hash by which the repository names its objects, as its configuration says; git's default without one."""
+    config = None if repository is None else _read_small_file(os.path.join(repository.common_directory, "config"))
+    is_long = config is not None and re.search(r"^\s*objectformat\s*=\s*\"?sha256\b", config, re.MULTILINE | re.IGNORECASE)
+    return "sha256" if is_long else "sha1"
 
 
 def tracked_files(

@@ -207,5 +207,10 @@ def log_path(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
+def base_path(facts: Path) -> Path:
+    """Returns where the base of facts is, if they have one (see overlay.py)."""
+    return facts.with_name("base.db")
+
+
 def _named_places() -> list[str]:
     return [place for name in ("TMPDIR", "XDG_RUNTIME_DIR") if (place := os.environ.get(name))]

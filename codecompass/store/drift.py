@@ -81,6 +81,7 @@ def find_drift(
             content_hash=row.content_hash,
             symbol_count=row.symbol_count,
             is_parsed=row.is_parsed,
+            blob_id=row.blob_id,
         )
         for row in snapshot.facts.files()
     }

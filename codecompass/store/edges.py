@@ -14,9 +14,10 @@ from codecompass.imports import InMemoryPaths, ModuleRoot, PathIndex, Roots, aff
 from codecompass.imports.paths import SuffixIndex, with_slashes
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
+from codecompass.store.overlay import SharedRows
 
 ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
-ROW: Final = "INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ROW: Final = "INSERT INTO main.imports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 IN_MEMORY_FROM_IMPORTS: Final = 2_000
@@ -35,8 +36,10 @@ _REMEMBERED_PATHS: Final = 500_000
 class ImportEdges:
     """Belongs to one writer and its transaction. Counts the rows that it writes."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, rows: SharedRows) -> None:
         self._connection = connection
+        self._rows = rows
+        self._next_import = rows.next_id("imports")
         self._pending: list[tuple[int, str, str, tuple[Import, ...]]] = []
         self._added: set[str] = set()
         self._removed: set[str] = set()
@@ -61,7 +64,7 @@ class ImportEdges:
     def file_removed(self, file_id: int) -> None:
         """Removes what the old content of a file imported and configured."""
         self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
-        self.rows_written += self._connection.execute("DELETE FROM imports WHERE file_id = ?", (file_id,)).rowcount
+        self.rows_written += self._connection.execute("DELETE FROM main.imports WHERE file_id = ?", (file_id,)).rowcount
         gone = self._connection.execute(
             f"DELETE FROM module_roots WHERE file_id = ? RETURNING {ROOT_COLUMNS}", (file_id,)
         ).fetchall()
@@ -110,8 +113,10 @@ class ImportEdges:
                     checkpoint()
                 tails = (*import_tails(language, item, path), "", "")
                 target = resolve(language, item, path, paths)
+                self._next_import += 1
                 rows.append(
                     (
+                        self._next_import,
                         file_id,
                         item.line_start,
                         item.line_end,
@@ -160,7 +165,7 @@ class ImportEdges:
             new_target = resolve(language, item, path, paths)
             if new_target != target:
                 moved.append((new_target, row_id))
-        self._connection.executemany("UPDATE imports SET target = ? WHERE id = ?", moved)
+        self._rows.move_targets(moved)
         self.rows_written += len(moved)
 
     def _collect(self, where: str, arguments: Sequence[str], found: dict[int, tuple[str, str, Import, str]]) -> None:

@@ -20,15 +20,16 @@ SQLITE_VARIABLES: Final = 500
 
 FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
-    "symbol_count, is_parsed"
+    "symbol_count, blob_id, is_parsed"
 )
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
-    "s.signature, s.visibility, s.doc, p.kind"
+    # A join to the right of LEFT JOIN would read all rows where the table is a view, see overlay.py.
+    "s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id)"
 )
-_PARENT: Final = "LEFT JOIN symbols p ON p.id = s.parent_id"
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
-IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target"
+IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
+"""The last is not in `ImportRow`: what is ordered by must be among the columns where the table is a view, see overlay.py."""
 
 
 _JVM: Final = ("groovy", "java", "kotlin", "scala")
@@ -312,12 +313,12 @@ class FactsReader:
         return [FileRow(*row[:-1], bool(row[-1])) for row in rows]  # type: ignore[call-arg]  # the length is the column list's
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
-        statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {_PARENT} {rest}"
+        statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
         return [SymbolRow(*row) for row in self._rows(statement, arguments)]
 
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
-        return [ImportRow(*row) for row in self._rows(statement, arguments)]
+        return [ImportRow(*row[:-1]) for row in self._rows(statement, arguments)]
 
 
 def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:

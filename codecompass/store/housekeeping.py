@@ -5,15 +5,17 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.store.disk_space import disk_usage
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
+from codecompass.store.parking import kept_epochs
 from codecompass.units import MIB
 
 OrphanKind = Literal["removed", "half-made", "unknown"]
@@ -35,19 +37,6 @@ class Orphan(Struct, frozen=True):
     n_bytes: int
     kind: OrphanKind = "unknown"
     used_at: float = 0.0
-
-
-def disk_usage(path: Path) -> int:
-    """Returns the bytes of the files at and below `path`; hard links within it count once. 0 where it is gone."""
-    seen: set[tuple[int, int]] = set()
-    total = 0
-    for entry in _files(path):
-        with contextlib.suppress(OSError):
-            status = entry.stat(follow_symlinks=False)
-            if (status.st_dev, status.st_ino) not in seen:
-                seen.add((status.st_dev, status.st_ino))
-                total += status.st_size
-    return total
 
 
 def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
@@ -193,24 +182,15 @@ def _used_at(path: Path) -> float:
     return max(times)
 
 
-def _files(path: Path) -> Iterator["os.DirEntry[str]"]:
-    pending = [str(path)]
-    while pending:
-        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                else:
-                    yield entry
-
-
 def sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
-    """Removes other epochs, other generations of `epoch` and half-deleted directories. The caller holds the writer lock.
+    """Removes other epochs that are not parked within the bounds, other generations of `epoch` and half-deleted directories. The
+    caller holds the writer lock.
 
     Raises OSError where something cannot be removed.
     """
+    kept = {epoch, *kept_epochs(layout, epoch)}
     for directory in layout.epochs.iterdir():
-        if directory.name != epoch:
+        if directory.name not in kept:
             discard(layout, directory)
     keep = layout.text(epoch, generation)
     for directory in keep.parent.iterdir() if keep.parent.is_dir() else ():

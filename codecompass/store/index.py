@@ -25,6 +25,7 @@ from codecompass.store.integrity import IntactFacts, IntactText, TextFile
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
+from codecompass.store.overlay import attach_base
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
@@ -308,9 +309,15 @@ def connect_to_facts(path: Path) -> ReadConnection:
     Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are not a database.
     """
     try:
-        return connect_for_reading(path)
+        opened = connect_for_reading(path)
+        try:
+            attach_base(opened.connection, path)
+        except BaseException:
+            opened.connection.close()
+            raise
     except sqlite3.OperationalError:
         raise
     except (sqlite3.DatabaseError, UnicodeError):
         with facts_guard():
             raise
+    return opened

@@ -32,6 +32,8 @@ class ManifestEntry(Struct, frozen=True):
     content_hash: bytes
     symbol_count: int
     is_parsed: bool
+    blob_id: bytes = b""
+    """Git's id of the content; empty where only a part of it was read."""
 
 
 class Changes(Struct, frozen=True):
@@ -147,7 +149,9 @@ def _newly_skipped(entry_of: Callable[[str], ManifestEntry | None], skipped: Ite
             yield item
 
 
-_COLUMNS: Final = "path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed"
+_COLUMNS: Final = (
+    "path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed, blob_id"
+)
 
 
 class StoredManifest(Mapping[str, ManifestEntry]):
@@ -245,4 +249,4 @@ class StoredManifest(Mapping[str, ManifestEntry]):
 
 def _entry(row: tuple) -> tuple[str, ManifestEntry]:  # type: ignore[type-arg]
     # Columns and fields are the same list.
-    return row[0], ManifestEntry(*row[1:-1], bool(row[-1]))  # type: ignore[call-arg]
+    return row[0], ManifestEntry(*row[1:-2], bool(row[-2]), row[-1])  # type: ignore[call-arg]

@@ -5,6 +5,7 @@ names that directory, makes it the one that readers open. A fresh build does the
 A crash at any moment leaves the last publication; the next writer removes what it had begun.
 
     fresh:       tables without indexes, no journal -> indexes -> commit -> WAL -> fsync -> CURRENT -> old epochs removed
+    forked:      links to another epoch, no journal -> the same from here on
     incremental: WAL transaction -> text commit -> commit -> old text generations removed
 """
 
@@ -12,63 +13,86 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Final, Literal
 
 import msgspec
 
 from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
-from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, connect, is_refusal, log_size, refusal
+from codecompass.store.databases import connect, is_refusal, refusal
 from codecompass.store.epochs import next_epoch, require_compatible, write_current
 from codecompass.store.facts import FactsReader
+from codecompass.store.facts_record import SharedFile, record_facts
+from codecompass.store.forks import ForkSource, fork, must_fork
 from codecompass.store.housekeeping import sweep
 from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile, is_recorded, record_facts, text_files
+from codecompass.store.integrity import IntactFacts, IntactText, TextFile, text_files
 from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
+from codecompass.store.overlay import attach_base
+from codecompass.store.parking import park
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
+from codecompass.store.settling import closing_unmoved, settle
 from codecompass.store.text_writer import TextWriter
 from codecompass.units import MIB
 
 LARGE_LOG_BYTES: Final = 4 * MIB
 """A log of this size is moved into the facts before the writer has ended."""
 
-SETTLE_PATIENCE_MS: Final = 200
-"""How long the end of a writer waits for questions that still read an earlier generation from the log."""
-
-Step = Literal["commit", "publication", "clean_up"]
-"""What a writer is about to do: make both stores durable, make them visible, remove what they replace."""
+Step = Literal["fork", "commit", "publication", "clean_up"]
+"""What a writer is about to do: link another epoch, make both stores durable, make them visible, remove what they replace."""
 
 
 class EpochWriter:
     """One epoch, for the holder of the writer lock. Not thread-safe. `abandon` ends it."""
 
-    def __init__(self, layout: ProjectLayout, *, fresh: bool, on_step: Callable[[Step], None] | None = None) -> None:
-        """Begins a new epoch beside the current one if `fresh`, else continues the current one.
+    def __init__(
+        self,
+        layout: ProjectLayout,
+        *,
+        fresh: bool,
+        source: ForkSource | None = None,
+        parks: bool = False,
+        on_step: Callable[[Step], None] | None = None,
+        checkpoint: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Begins a new epoch beside the current one if `fresh`, as a fork where there is a `source`; else continues the current
+        one, in a fork of it where others share it. With `parks` the epoch that a new one replaces is kept (`parking.py`).
 
-        Raises what `writer.write_guard` turns into PermissionDenied or IndexDamaged, and IndexDamaged.
+        Raises what `writer.write_guard` turns into PermissionDenied or IndexDamaged, IndexDamaged, and NotForkable.
         """
         self._layout = layout
         self._on_step = on_step or (lambda _step: None)
-        self.is_new = fresh
-        """Whether no reader can see this epoch yet."""
         self._text: TextWriter | None = None
         self._text_files: Mapping[str, TextFile] = {}
         self._documents = 0
         self.in_transaction = False
         self.rows_written = 0
-        if fresh:
-            self._name = next_epoch(layout)
-            make_private_directory(layout.facts(self._name).parent)
-        else:
+        self._base: SharedFile | None = None
+        self._parks = parks
+        self.is_change = fresh
+        """Whether this epoch is something else than the current one even if nothing is written."""
+        if not fresh:
             self._name = require_compatible(layout).epoch
             IntactFacts(layout).require(self._name, is_writer=True)
-        self.connection = connect(layout.facts(self._name), mode="rwc" if fresh else "rw")
+            if must_fork(layout, self._name):
+                source = ForkSource(layout, self._name)
+        self.is_new = fresh or source is not None
+        """Whether no reader can see this epoch yet."""
+        if self.is_new:
+            self._name = next_epoch(layout)
+            make_private_directory(layout.facts(self._name).parent)
+        self.meta: IndexMeta
+        """The last published description, or an empty one in a new epoch; its counts include what is not published yet."""
+        if source is not None:
+            self.connection = self._fork(source, checkpoint)
+        else:
+            self.connection = connect(layout.facts(self._name), mode="rwc" if fresh else "rw")
         try:
-            # Only `_settle` moves the log into the facts, never SQLite by itself.
+            # Only `settling` moves the log into the facts, never SQLite by itself.
             self.connection.execute("PRAGMA wal_autocheckpoint = 0")
-            self.meta = self._begin_epoch() if fresh else self._continue_epoch()
-            """The last published description, or an empty one in a new epoch; its counts include what is not published yet."""
-            self._has_text = not fresh
+            if source is None:
+                self.meta = self._begin_epoch() if fresh else self._continue_epoch()
+            self._has_text = source is not None or not fresh
         except BaseException:
             self.connection.close()
             raise
@@ -157,13 +181,13 @@ class EpochWriter:
     def clean_up(self) -> None:
         """Removes what the publication replaced. What cannot be deleted now is deleted by the next writer."""
         self._on_step("clean_up")
-        self._settle(least_bytes=LARGE_LOG_BYTES)
+        settle(self.connection, self._layout, self._name, least_bytes=LARGE_LOG_BYTES)
         with suppress(OSError):
             sweep(self._layout, self._name, self.meta.generation)
 
     def abandon(self) -> None:
         """Drops what was not published and closes everything. Also the ordinary end."""
-        with closing(self.connection), self._held_open():
+        with closing(self.connection) if self.is_new else closing_unmoved(self.connection, self._layout, self._name):
             if self._text is not None:
                 self._text.abandon()
                 self._text = None
@@ -171,20 +195,34 @@ class EpochWriter:
                 with suppress(sqlite3.Error):  # without a journal there is nothing to roll back; the epoch is swept
                     self.connection.rollback()
             if not self.is_new:
-                self._settle()
+                settle(self.connection, self._layout, self._name)
         if self.is_new:
             directory = self._layout.epochs / self._name
             if directory.exists():
                 discard(self._layout, directory)
 
+    def _fork(self, source: ForkSource, checkpoint: Callable[[], None]) -> sqlite3.Connection:
+        """Makes the new epoch a fork of another one; sets its description."""
+        previous = _previous(self._layout)
+        generation = 0 if previous is None else previous[1].generation
+        self._on_step("fork")
+        try:
+            connection, self.meta, self._base = fork(self._layout, self._name, source, generation, checkpoint)
+            self._text_files = {row[0]: TextFile(*row) for row in FactsReader(connection).text_files()}
+        except BaseException:
+            with suppress(OSError):
+                discard(self._layout, self._layout.epochs / self._name)
+            raise
+        return connection
+
     def _begin_epoch(self) -> IndexMeta:
         """Makes the tables of a new epoch and returns its empty description."""
-        previous = _previous_meta(self._layout)
+        previous = _previous(self._layout)
         self.connection.execute("PRAGMA journal_mode = OFF")
         self.connection.execute("PRAGMA synchronous = OFF")
         self.connection.executescript(FACTS_TABLES)
         return IndexMeta(
-            generation=0 if previous is None else previous.generation,
+            generation=0 if previous is None else previous[1].generation,
             completeness="partial",
             ref="",
             commit="",
@@ -197,7 +235,8 @@ class EpochWriter:
 
     def _continue_epoch(self) -> IndexMeta:
         """Returns the description of the current epoch, and removes what an earlier writer left unpublished in it."""
-        self.connection.execute("PRAGMA synchronous = FULL")
+        attach_base(self.connection, self._layout.facts(self._name))
+        self.connection.execute("PRAGMA main.synchronous = FULL")
         facts = FactsReader(self.connection)
         meta = read_meta(facts)
         self._text_files = {row[0]: TextFile(*row) for row in facts.text_files()}
@@ -213,51 +252,18 @@ class EpochWriter:
         )
         self._text_files = {file.name: file for file in files}
 
-    @contextmanager
-    def _held_open(self) -> Iterator[None]:
-        """Keeps SQLite from moving the rest of the log when the connection is closed, after which the checksum would be wrong.
-
-        SQLite does that on closing the last connection that may write; a reading connection left open prevents it.
-        """
-        with ExitStack() as stack:
-            yield
-            if not self.is_new and log_size(self._layout.facts(self._name)):
-                with suppress(sqlite3.Error, CodeCompassError):
-                    reader = connect_to_facts(self._layout.facts(self._name)).connection
-                    stack.enter_context(closing(reader))
-                    self.connection.close()
-
-    def _settle(self, *, least_bytes: int = 1) -> None:
-        """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never fails: a log can stay.
-
-        Where readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the
-        facts are changing; the next writer continues from there.
-        """
-        facts = self._layout.facts(self._name)
-        try:
-            is_settled = log_size(facts) < least_bytes
-            if is_settled and (least_bytes > 1 or is_recorded(self._layout, self._name)):
-                return
-            record_facts(self._layout, self._name, is_changing=True)
-            self.connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
-            ((_, n_frames, n_moved),) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            record_facts(self._layout, self._name, needs_log=n_moved < n_frames)
-        except (OSError, sqlite3.Error):
-            pass
-        finally:
-            with suppress(sqlite3.Error):
-                self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
-
     def _publish_epoch(self) -> None:
-        self.connection.execute("PRAGMA synchronous = FULL")
-        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute("PRAGMA main.synchronous = FULL")
+        self.connection.execute("PRAGMA main.journal_mode = WAL")
         facts = self._layout.facts(self._name)
         with facts.open("rb") as file:
             os.fsync(file.fileno())
-        record_facts(self._layout, self._name, is_summed=True)
+        record_facts(self._layout, self._name, is_summed=True, base=self._base)
         for directory in (facts.parent, self._layout.epochs, self._layout.root):
             sync_directory(directory)
         self._on_step("publication")
+        if self._parks and (replaced := _previous(self._layout)) is not None and replaced[1].completeness == "complete":
+            park(self._layout, replaced[0], replaced[1].commit)
         write_current(self._layout, self._name)
         self.is_new = False
 
@@ -275,15 +281,15 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
         raise not_writable(layout.root, error) from error
 
 
-def _previous_meta(layout: ProjectLayout) -> IndexMeta | None:
-    """The description of the current index where it can be read: a rebuild continues its generation numbers."""
+def _previous(layout: ProjectLayout) -> tuple[str, IndexMeta] | None:
+    """The current epoch and its description where they can be read: a rebuild continues its generation numbers."""
     try:
         current = require_compatible(layout)
         connection = connect_to_facts(layout.facts(current.epoch)).connection
     except (CodeCompassError, sqlite3.Error):
         return None
     try:
-        return read_meta(FactsReader(connection))
+        return current.epoch, read_meta(FactsReader(connection))
     except (CodeCompassError, sqlite3.Error):
         return None
     finally:

@@ -24,6 +24,8 @@ class FileRow(Struct, frozen=True):
     line_count: int
     chunk_count: int
     symbol_count: int
+    blob_id: bytes
+    """Git's id of the content, whether or not git knows it; empty where only a part of it was read."""
     is_parsed: bool
 
 

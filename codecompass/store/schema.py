@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 PARSER_VERSION: Final = 7
 REGISTRY_VERSION: Final = 3
 
@@ -27,6 +27,7 @@ CREATE TABLE files (
     ctime_ns INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     content_hash BLOB NOT NULL,
+    blob_id BLOB NOT NULL,         -- git's id of the content, x'' where only a part of it was read
     line_count INTEGER NOT NULL,
     chunk_count INTEGER NOT NULL,
     symbol_count INTEGER NOT NULL,
@@ -82,23 +83,24 @@ CREATE TABLE text_files (          -- of the text index that belongs to these fa
     digest BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE quarantine (content_hash BLOB PRIMARY KEY, cause TEXT NOT NULL, path TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE hidden_files (file_id INTEGER PRIMARY KEY);  -- whose rows in base.db do not count, see overlay.py
 """
 
 MANIFEST_INDEXES: Final = (
-    "CREATE UNIQUE INDEX IF NOT EXISTS files_path ON files (path)",
-    "CREATE INDEX IF NOT EXISTS files_order ON files (role_rank, path)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS main.files_path ON files (path)",
+    "CREATE INDEX IF NOT EXISTS main.files_order ON files (role_rank, path)",
 )
 
 SYMBOL_INDEXES: Final = (
     # With `id_prefix` in it a symbol_id is looked up by reading this index alone: an index of its own would be 2.5 % of all.
-    "CREATE INDEX IF NOT EXISTS symbols_file ON symbols (file_id, line_start, id_prefix)",
-    "CREATE INDEX IF NOT EXISTS symbols_name ON symbols (name COLLATE NOCASE)",
-    "CREATE INDEX IF NOT EXISTS symbols_parent ON symbols (parent_id) WHERE parent_id IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS imports_file ON imports (file_id)",
-    "CREATE INDEX IF NOT EXISTS imports_target ON imports (target) WHERE target != ''",
-    "CREATE INDEX IF NOT EXISTS imports_tail ON imports (tail) WHERE tail != ''",
-    "CREATE INDEX IF NOT EXISTS imports_other_tail ON imports (other_tail) WHERE other_tail != ''",
-    "CREATE INDEX IF NOT EXISTS module_roots_file ON module_roots (file_id)",
+    "CREATE INDEX IF NOT EXISTS main.symbols_file ON symbols (file_id, line_start, id_prefix)",
+    "CREATE INDEX IF NOT EXISTS main.symbols_name ON symbols (name COLLATE NOCASE)",
+    "CREATE INDEX IF NOT EXISTS main.symbols_parent ON symbols (parent_id) WHERE parent_id IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS main.imports_file ON imports (file_id)",
+    "CREATE INDEX IF NOT EXISTS main.imports_target ON imports (target) WHERE target != ''",
+    "CREATE INDEX IF NOT EXISTS main.imports_tail ON imports (tail) WHERE tail != ''",
+    "CREATE INDEX IF NOT EXISTS main.imports_other_tail ON imports (other_tail) WHERE other_tail != ''",
+    "CREATE INDEX IF NOT EXISTS main.module_roots_file ON module_roots (file_id)",
 )
 """Made when the first symbols are published: loading 200,000 symbols before making the indexes takes 1.0 s instead of 1.4."""
 

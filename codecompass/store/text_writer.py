@@ -70,7 +70,7 @@ class TextWriter:
         self._directory = directory
         directory.mkdir(parents=True)
         if previous is not None:
-            _link_segments(previous, directory)
+            link_segments(previous, directory)
         with DamageGuard(directory):
             self._schema = text_schema()
             index = tantivy.Index(self._schema, str(directory), reuse=True)
@@ -138,7 +138,7 @@ class TextWriter:
             raise OSError(str(error)) from error
 
 
-def _link_segments(previous: Path, directory: Path) -> None:
+def link_segments(previous: Path, directory: Path) -> None:
     """Hard-links the files that never change and copies the others; copies all where linking is impossible."""
     for entry in os.scandir(previous):
         target = directory / entry.name
@@ -174,7 +174,7 @@ def require_address_space() -> None:
         )
 
 
-INSERT_SYMBOL: Final = "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_SYMBOL: Final = "INSERT INTO main.symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
 """Kinds that repeat the name of another symbol, or are sentences about it: found by name, but not ranked as definitions. In many

@@ -11,8 +11,9 @@ from typing import Final
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
+from codecompass.store.facts_record import Pace, Stamp, break_record
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.integrity import Pace, Stamp, TextFile, add_checksum, break_record, verify_facts, verify_text_file
+from codecompass.store.integrity import TextFile, add_checksum, verify_facts, verify_text_file
 from codecompass.store.layout import ProjectLayout
 from codecompass.units import DAYS
 

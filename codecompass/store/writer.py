@@ -3,8 +3,7 @@
 A writer is the only one to change anything below the project's directory: its caller holds the project's writer lock.
 """
 
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,11 +13,13 @@ from codecompass.imports import path_tails
 from codecompass.languages.records import Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
-from codecompass.scan.walk import SkippedFile
+from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.edges import ImportEdges
+from codecompass.store.forks import ForkSource
 from codecompass.store.index import IndexMeta
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
+from codecompass.store.overlay import SharedRows
 from codecompass.store.publication import EpochWriter, Step, write_guard
 from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, SymbolDocument, symbol_rows
 from codecompass.worker.messages import FileSymbols, FileText
@@ -37,26 +38,38 @@ class WriteCounts(Struct, frozen=True):
 class IndexWriter:
     """Takes in one file after the other. Not thread-safe. `abandon` ends it, also after a publication."""
 
-    def __init__(self, layout: ProjectLayout, *, fresh: bool, on_step: Callable[[Step], None] | None = None) -> None:
+    def __init__(
+        self,
+        layout: ProjectLayout,
+        *,
+        fresh: bool,
+        source: ForkSource | None = None,
+        parks: bool = False,
+        on_step: Callable[[Step], None] | None = None,
+        checkpoint: Callable[[], None] = lambda: None,
+    ) -> None:
         """Starts a new epoch beside the current one if `fresh`, else continues the current one. Call it in a `write_guard`.
 
-        Raises PermissionDenied where the store cannot be written (disk full, read-only), IndexDamaged where the current epoch
-        cannot be read; the published index stays as it is.
+        A new epoch is empty, or begins with everything that `source` holds; with `parks` the one that it replaces is kept.
+        `checkpoint` is called while another process keeps
+        the source, and may raise. Raises PermissionDenied where the store cannot be written (disk full, read-only), IndexDamaged
+        where the current epoch cannot be read, NotForkable where `source` cannot be taken; the published index stays as it is.
         """
         self._project_id = layout.project_id
         self._layout = layout
         self._paths = PathReader()
         self._n_files = self._n_removed = self._n_symbols = 0
-        self.epoch = EpochWriter(layout, fresh=fresh, on_step=on_step)
+        self.epoch = EpochWriter(layout, fresh=fresh, source=source, parks=parks, on_step=on_step, checkpoint=checkpoint)
         connection = self.epoch.connection
         try:
-            self.manifest = StoredManifest(connection, is_empty=fresh)
+            self.manifest = StoredManifest(connection, is_empty=fresh and source is None)
             self.quarantined: frozenset[bytes] = frozenset(
                 row[0] for row in connection.execute("SELECT content_hash FROM quarantine")
             )
-            self._next_file = _next_id(connection, "files")
-            self._next_symbol = _next_id(connection, "symbols")
-            self._edges = ImportEdges(connection)
+            self._next_file = int(connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()[0])
+            self._rows = SharedRows(connection)
+            self._next_symbol = self._rows.next_id("symbols")
+            self._edges = ImportEdges(connection, self._rows)
         except BaseException:
             connection.close()
             raise
@@ -98,7 +111,7 @@ class IndexWriter:
         documents = self._insert_symbols(entry.id, file.path, file.symbols)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         if file.uses:
-            self.epoch.execute("INSERT INTO uses VALUES (?, ?)", (entry.id, file.uses))
+            self.epoch.execute("INSERT INTO main.uses VALUES (?, ?)", (entry.id, file.uses))
         self.epoch.execute(
             "UPDATE files SET symbol_count = ?, is_parsed = 1, reason = ? WHERE id = ?",
             (len(file.symbols), file.reason, entry.id),
@@ -110,6 +123,19 @@ class IndexWriter:
         self.manifest[file.path] = msgspec.structs.replace(
             entry, symbol_count=len(file.symbols), is_parsed=True, reason=file.reason
         )
+
+    def touch(self, files: Iterable[ScannedFile]) -> None:
+        """Takes in that these files have the content that the index holds of their paths, and these stamps."""
+        rows = []
+        for file in files:
+            entry = self.manifest[file.path]
+            rows.append((file.mtime_ns, file.ctime_ns, file.inode, entry.id))
+            self.manifest[file.path] = msgspec.structs.replace(
+                entry, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode
+            )
+        if rows:
+            self.epoch.begin()
+            self.epoch.execute_many("UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", rows)
 
     def skip(self, item: SkippedFile) -> None:
         """Records a file that a scan left out."""
@@ -158,7 +184,7 @@ class IndexWriter:
             meta.commit,
             meta.rules_fingerprint,
         )
-        if not self.epoch.in_transaction and is_described and not self.epoch.is_new:
+        if not self.epoch.in_transaction and is_described and not self.epoch.is_change:
             return meta
         with write_guard(self._layout):
             self.epoch.begin()
@@ -183,6 +209,7 @@ class IndexWriter:
             file.ctime_ns,
             file.inode,
             file.content_hash,
+            file.blob_id,
             file.line_count,
             len(file.chunks),
             0,
@@ -192,7 +219,7 @@ class IndexWriter:
         self._edges.write_roots(file_id, file.roots)
         if entry is None or entry.status != "indexed":
             tails = [(tail, file_id) for tail in path_tails(file.path)]
-            self.epoch.execute_many("INSERT OR IGNORE INTO path_tails VALUES (?, ?)", tails)
+            self.epoch.execute_many("INSERT OR IGNORE INTO main.path_tails VALUES (?, ?)", tails)
             self._edges.path_added(file.path)
         words = " ".join(split_identifier(file.path))
         self.epoch.text().add(FileDocument(file_id, file.language, words, chunks=file.chunks))
@@ -210,15 +237,18 @@ class IndexWriter:
             content_hash=file.content_hash,
             symbol_count=0,
             is_parsed=is_parsed,
+            blob_id=file.blob_id,
         )
 
     def _write_skipped(self, file: FileText) -> None:
         self.epoch.begin()
         entry = self.manifest.get(file.path)
         stat = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
-        row = ("skipped", file.reason, "", *stat, file.content_hash, 0, 0, 0, 1)
+        row = ("skipped", file.reason, "", *stat, file.content_hash, file.blob_id, 0, 0, 0, 1)
         file_id = self._write_row(file.path, entry, row)
-        self.manifest[file.path] = ManifestEntry(file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True)
+        self.manifest[file.path] = ManifestEntry(
+            file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True, blob_id=file.blob_id
+        )
 
     def _write_row(self, path: str, entry: ManifestEntry | None, row: tuple[object, ...]) -> int:
         """Writes the manifest row of a file, after removing what its earlier content gave. Returns its id."""
@@ -230,33 +260,31 @@ class IndexWriter:
         self._remove_content(path, entry, keeps_path=row[0] == "indexed")
         self.epoch.execute(
             "UPDATE files SET status = ?, reason = ?, language = ?, size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, "
-            "content_hash = ?, line_count = ?, chunk_count = ?, symbol_count = ?, is_parsed = ? WHERE id = ?",
+            "content_hash = ?, blob_id = ?, line_count = ?, chunk_count = ?, symbol_count = ?, is_parsed = ? WHERE id = ?",
             (*row, entry.id),
         )
         return entry.id
 
     def _touch(self, entry: ManifestEntry, file: FileText) -> None:
-        stat = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
-        if stat == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode):
+        known = (file.size, file.mtime_ns, file.ctime_ns, file.inode, file.blob_id)
+        if known == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode, entry.blob_id):
             return
         self.epoch.begin()
-        self.epoch.execute("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", (*stat, entry.id))
+        self.epoch.execute(
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, blob_id = ? WHERE id = ?", (*known, entry.id)
+        )
         self.manifest[file.path] = msgspec.structs.replace(
-            entry, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode
+            entry, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode, blob_id=file.blob_id
         )
 
     def _remove_content(self, path: str, entry: ManifestEntry, *, keeps_path: bool = False) -> None:
         if entry.status != "indexed":
             return
         self.epoch.text().remove(entry.id)
-        if entry.symbol_count:
-            self.epoch.execute("DELETE FROM symbols WHERE file_id = ?", (entry.id,))
-        self.epoch.execute("DELETE FROM uses WHERE file_id = ?", (entry.id,))
+        self._rows.remove_file(entry.id, path, keeps_path=keeps_path)
+        self.epoch.rows_written += 1
         self._edges.file_removed(entry.id)
         if not keeps_path:
-            self.epoch.execute_many(
-                "DELETE FROM path_tails WHERE tail = ? AND file_id = ?", [(tail, entry.id) for tail in path_tails(path)]
-            )
             self._edges.path_removed(path)
         self.epoch.count(files=-1, symbols=-entry.symbol_count, size=-entry.size)
 
@@ -265,7 +293,3 @@ class IndexWriter:
         self._next_symbol += len(symbols)
         self.epoch.execute_many(INSERT_SYMBOL, rows)
         return documents
-
-
-def _next_id(connection: sqlite3.Connection, table: Literal["files", "symbols"]) -> int:
-    return int(connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])

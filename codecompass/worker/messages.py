@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.identity import ObjectFormat
 from codecompass.imports import ModuleRoot
 from codecompass.languages.records import Chunk, Import, Symbol
 
@@ -37,6 +38,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     - `size`, `mtime_ns`, `ctime_ns`, `inode`: from `fstat` before reading, in bytes and nanoseconds; `mtime_ns` is 0 where it is
       unreliable. All but `size` are 0 where the task brought its content.
     - `content_hash`: of the whole content, of a binary file only of its beginning.
+    - `blob_id`: git's id of the whole content; empty where only a part was read.
     - `line_count`, `chunks`: of the text; no chunks when unchanged.
     - `roots`: what the file says about module names, if it is a configuration file.
     - `has_symbols`: whether the language has symbols; `will_parse`: whether a `FileSymbols` follows.
@@ -56,6 +58,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     roots: tuple[ModuleRoot, ...] = ()
     has_symbols: bool = False
     will_parse: bool = False
+    blob_id: bytes = b""
 
 
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
@@ -85,6 +88,7 @@ class Batch(Struct, frozen=True, array_like=True):
     - `max_file_bytes`, `max_line_characters`: files beyond these are skipped.
     - `parse_cpu_seconds`: CPU time after which the parse of one file ends the worker.
     - `quarantined`: content hashes that are never parsed.
+    - `object_format`: the hash of git's ids in this workspace.
     """
 
     root: bytes
@@ -94,6 +98,7 @@ class Batch(Struct, frozen=True, array_like=True):
     max_line_characters: int
     parse_cpu_seconds: float
     quarantined: tuple[bytes, ...] = ()
+    object_format: ObjectFormat = "sha1"
 
 
 Answer = FileText | FileSymbols

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.identity import content_hash
+from codecompass.identity import blob_id, content_hash
 from codecompass.imports import ModuleRoot, module_roots
 from codecompass.languages.chunk import chunk, line_count
 from codecompass.languages.detect import HEAD_BYTES, language_of
@@ -47,12 +47,14 @@ def reading_limit(batch: Batch) -> float:
 
 
 class _Stamp(Struct, frozen=True):
-    """What the answer says about a file besides its content; zeros where it is no file of the tree."""
+    """What the answer says about a file besides its content; zeros where it is no file of the tree. `blob_id` is empty until
+    all of it was read."""
 
     size: int
     mtime_ns: int = 0
     ctime_ns: int = 0
     inode: int = 0
+    blob_id: bytes = b""
 
 
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
@@ -91,6 +93,7 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
         # The hash of the head is enough: a file with the same beginning is binary too.
         return ReadFile(_answer(task, stamp, "skipped", reason="binary", content_hash=content_hash(head)))
     digest = content_hash(content)
+    stamp = msgspec.structs.replace(stamp, blob_id=blob_id(content, batch.object_format))
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
         return ReadFile(_answer(task, stamp, "unchanged", content_hash=digest))
@@ -148,6 +151,7 @@ def _answer(
         line_count=line_count,
         chunks=chunks,
         roots=roots,
+        blob_id=stamp.blob_id,
     )
 
 

@@ -12,6 +12,7 @@ from codecompass.languages.detect import language_of
 from codecompass.languages.records import Import
 from codecompass.store.edges import ImportEdges
 from codecompass.store.manifest import ManifestEntry
+from codecompass.store.overlay import SharedRows
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 Files = dict[str, tuple[Import, ...] | bytes]
@@ -28,7 +29,7 @@ class Index:
             self.connection.execute(statement)
         self.files: Files = {}
         self.ids: dict[str, int] = {}
-        self.edges = ImportEdges(self.connection)
+        self.edges = ImportEdges(self.connection, SharedRows(self.connection))
 
     def update(self, files: Files) -> int:
         """Brings the index to `files` and returns how many rows of edges were written."""
@@ -50,7 +51,7 @@ class Index:
     def _write(self, path: str, content: tuple[Import, ...] | bytes, *, is_new: bool) -> None:
         language = language_of(path, b"")
         if is_new:
-            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", 0, 0, 0, 1, 0)
+            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", b"", 0, 0, 0, 1, 0)
             marks = ", ".join("?" * len(row))
             self.ids[path] = self.connection.execute(f"INSERT INTO files VALUES (NULL, {marks})", row).lastrowid
             self.edges.path_added(path)

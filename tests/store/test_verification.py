@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import IndexDamaged
-from codecompass.store import integrity
+from codecompass.store import facts_record
 from codecompass.store.epochs import require_compatible
+from codecompass.store.facts_record import is_recorded, record_facts
 from codecompass.store.verification import Compared, verify_index
 from tests.support.workspace import TestWorkspace
 
@@ -97,7 +98,7 @@ async def test_files_that_were_touched_or_copied_hold_what_they_held(indexed):
 
 
 async def test_large_facts_get_their_checksum_when_they_are_read(indexed, monkeypatch):
-    monkeypatch.setattr(integrity, "ALWAYS_SUMMED_BYTES", 0)
+    monkeypatch.setattr(facts_record, "ALWAYS_SUMMED_BYTES", 0)
     indexed.write({"new.py": "def new(): pass\n"})
     await indexed.sync()
     names = indexed.names()
@@ -110,11 +111,11 @@ async def test_large_facts_get_their_checksum_when_they_are_read(indexed, monkey
 
 async def test_facts_that_a_killed_writer_was_changing_are_read_all_the_same(indexed):
     names = indexed.names()
-    integrity.record_facts(indexed.layout, facts_of(indexed).parent.name, is_changing=True)
+    record_facts(indexed.layout, facts_of(indexed).parent.name, is_changing=True)
 
     assert indexed.names() == names
     assert (await indexed.sync()).mode == "incremental"
-    assert integrity.is_recorded(indexed.layout, facts_of(indexed).parent.name)
+    assert is_recorded(indexed.layout, facts_of(indexed).parent.name)
 
 
 async def test_the_checksums_of_an_index_are_not_taken_from_what_is_damaged(indexed):

@@ -75,7 +75,7 @@ def list_projects(invocation: Invocation) -> None:
     """Prints the list."""
     from codecompass.cli.project_state import project_state
     from codecompass.protocol.encode import encode
-    from codecompass.store.housekeeping import disk_usage
+    from codecompass.store.disk_space import disk_usage
     from codecompass.store.lock import is_read
 
     with invocation.registry() as registry:
@@ -209,7 +209,8 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
     """Cleans up."""
     from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.protocol.encode import encode
-    from codecompass.store.housekeeping import disk_usage, orphans, remove_orphan, remove_project
+    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 
     terminal, home = invocation.terminal, invocation.home
     freed = 0

@@ -50,9 +50,7 @@ _ONLY_IN_ALL: Final = (index_repository.TOOL, diff_context.TOOL)
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
     "ten": tuple(
-        tool.name
-        for tool in TOOLS
-        if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
+        tool.name for tool in TOOLS if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
     ),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),

@@ -1,0 +1,93 @@
+"""What the index of a job begins as: nothing, the current epoch, or a fork of the index of this home that is nearest to the tree.
+
+    no usable index                         the nearest of all projects: a worktree, a clone, a copy
+    an index, many files differ             the nearest of all, its own parked epochs first; the current epoch is parked
+
+Everything else continues the current epoch.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+import trio
+from msgspec import Struct
+
+from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.tree_scan import ScannedTree, TreeScan
+from codecompass.scan.git_index import GitBlobs
+from codecompass.scan.walk import ScanResult
+from codecompass.store.forks import ForkSource
+from codecompass.store.known_files import blobs_of
+from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.manifest import Changes
+from codecompass.store.nearest import nearest_source, other_indexes
+from codecompass.store.parking import note_use
+from codecompass.store.writer import IndexWriter
+
+KNOWN_FROM_FILES: Final = 100
+"""Files to be read from which git's index is asked first: reading it takes as long as reading so many files."""
+
+
+class KnownTree(Struct, frozen=True):
+    """What git says of a scanned tree. `ids` are empty where the content is unknown."""
+
+    blobs: GitBlobs = GitBlobs()
+    ids: Mapping[str, bytes] = {}
+
+    def __bool__(self) -> bool:
+        """Whether git was asked."""
+        return bool(self.ids)
+
+
+class StartingPoint:
+    """That of one job."""
+
+    def __init__(self, layout: ProjectLayout, home: HomeLayout, tree: TreeScan, limits: IndexLimits) -> None:
+        self._layout = layout
+        self._home = home
+        self._tree = tree
+        self._limits = limits
+        self._log = structlog.get_logger(__name__)
+
+    async def can_be_fork(self) -> bool:
+        """Returns whether there is any other index in the home."""
+        return await trio.to_thread.run_sync(other_indexes, self._home, self._layout)
+
+    async def read_known(self, tree: ScannedTree) -> KnownTree:
+        """Returns what git says of the files of a whole scan."""
+        found = tree.found
+        assert isinstance(found, ScanResult)
+        blobs = await self._tree.git_blobs(found)
+        return KnownTree(blobs, await trio.to_thread.run_sync(blobs_of, found.files, blobs))
+
+    def is_large(self, writer: IndexWriter, tree: ScannedTree, changes: Changes) -> bool:
+        """Returns whether so many files differ from a complete index of its own that another one may be nearer."""
+        n_files = len(changes.tasks) + len(changes.removed)
+        return (
+            n_files >= self._limits.park_from_files
+            and writer.meta.file_count >= self._limits.fork_from_files
+            and isinstance(tree.found, ScanResult)
+            and writer.meta.completeness == "complete"
+        )
+
+    async def nearest(self, tree: ScannedTree, known: KnownTree) -> ForkSource | None:
+        """Returns what to fork; None where building from nothing is better."""
+        if len(tree.found.files) < self._limits.fork_from_files:
+            return None
+
+        def find() -> ForkSource | None:
+            wanted = {file.path: known.ids.get(file.path) or file.size for file in tree.found.files}
+            found = nearest_source(self._home, wanted, rules_fingerprint=self._limits.fingerprint, first=(self._layout,))
+            if found is None:
+                return None
+            note_use(found.source.layout, found.source.epoch)
+            self._log.info(
+                "index_forked",
+                project=self._layout.root.name,
+                source=found.source.layout.root.name,
+                differing_files=found.n_differing,
+            )
+            return found.source
+
+        return await trio.to_thread.run_sync(find)

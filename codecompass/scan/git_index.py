@@ -1,0 +1,265 @@
+"""What git's index says of the content of files, without reading them: the id of the blob of each file that git knows to be
+unchanged.
+
+An id is only given where the stamp that git noted is the file's own, was taken well before the index was written, and no filter
+can stand between file and blob but a conversion of line ends, which changes the size: who compares sizes too sees it.
+Format: Documentation/gitformat-index.txt of git; versions 2 to 4.
+"""
+
+import hashlib
+import os
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from codecompass.identity import ObjectFormat
+from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_regular_file
+from codecompass.scan.git_repository import (
+    MAX_INDEX_BYTES,
+    GitError,
+    Repository,
+    find_repository,
+    object_format,
+    repository_at,
+    run_git,
+)
+from codecompass.units import MIB, NANOSECONDS_PER_SECOND
+
+MAX_REPOSITORIES: Final = 50
+"""Nested repositories whose indexes are read; the files of others are unknown."""
+
+MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
+"""A larger file of attributes counts as one that names filters."""
+
+_FILTERS: Final = (b"filter", b"working-tree-encoding")
+"""Attributes by which the file can have another content than the blob, and the same size."""
+
+_HEADER: Final = struct.Struct(">4sII")
+_STAMP: Final = struct.Struct(">10I")
+_SECONDS_MASK: Final = 0xFFFFFFFF
+_REGULAR_MODES: Final = frozenset({0o100644, 0o100755})
+_ASSUMED_VALID: Final = 0x8000
+_IS_EXTENDED: Final = 0x4000
+_STAGE: Final = 0x3000
+_NAME_LENGTH: Final = 0x0FFF
+
+
+class GitBlobs:
+    """What the indexes of a workspace's repositories say of its files."""
+
+    def __init__(self, parts: Sequence["tuple[str, str, _Entries]"] = ()) -> None:
+        """`parts` are each a prefix of paths in the workspace, the one that stands for it in the repository, and its entries."""
+        self._parts = sorted(parts, key=lambda part: -len(part[0]))
+
+    def known(self, path: str, *, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bytes:
+        """Returns the id of the blob of the file with this stamp; empty where git does not know it for certain.
+
+        Where line ends are converted, the content is that of the blob only if the blob has `size` bytes too.
+        """
+        for prefix, replaced, entries in self._parts:
+            if path.startswith(prefix):
+                name = os.fsencode(replaced + path[len(prefix) :])
+                return entries.known(name, size=size, mtime_ns=mtime_ns, ctime_ns=ctime_ns, inode=inode)
+        return b""
+
+
+def read_git_blobs(root: str, repositories: Iterable[str] = ("",), *, is_cancelled: Callable[[], bool] | None = None) -> GitBlobs:
+    """Reads the indexes of the repositories of the workspace at `root`: tops below it, '' for the one that holds it.
+
+    Takes about 1 us for each tracked file. What cannot be read is unknown. Raises GitCancelled.
+    """
+    root = os.path.realpath(root)
+    parts = []
+    for _, top in zip(range(MAX_REPOSITORIES), repositories, strict=False):
+        repository = repository_at(os.path.join(root, top)) if top else find_repository(root)
+        if repository is None:
+            continue
+        entries = _read_entries(repository, is_cancelled)
+        if entries is not None:
+            within = "" if top else os.path.relpath(root, repository.top)
+            parts.append((f"{top}/" if top else "", "" if within in ("", ".") else f"{within}/", entries))
+    return GitBlobs(parts)
+
+
+class _Entries:
+    """One index. `places` are the offsets of its entries by name, `filtered` the names that a filter may change."""
+
+    def __init__(
+        self, content: bytes, id_bytes: int, places: Mapping[bytes, int], filtered: frozenset[bytes], written_ns: int
+    ) -> None:
+        self._content = content
+        self._id_bytes = id_bytes
+        self._places = places
+        self._filtered = filtered
+        self._written_ns = written_ns
+
+    def known(self, name: bytes, *, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bytes:
+        place = self._places.get(name)
+        if place is None or name in self._filtered:
+            return b""
+        found = _STAMP.unpack_from(self._content, place)
+        noted_ctime, noted_mtime, _, noted_inode, mode, _, _, noted_size = found[0:2], found[2:4], *found[4:]
+        slack = RACY_NS if ctime_ns % NANOSECONDS_PER_SECOND else COARSE_RACY_NS
+        if (
+            noted_size != size & _SECONDS_MASK
+            or noted_mtime != _split(mtime_ns)
+            or noted_ctime != _split(ctime_ns)
+            or noted_inode != inode & _SECONDS_MASK
+            or mode not in _REGULAR_MODES
+            # Written again in the same tick of the clock, the file could have the stamp that git has noted.
+            or max(mtime_ns, ctime_ns) + slack > self._written_ns
+        ):
+            return b""
+        start = place + _STAMP.size
+        return self._content[start : start + self._id_bytes]
+
+
+def _split(time_ns: int) -> tuple[int, int]:
+    seconds, nanoseconds = divmod(time_ns, NANOSECONDS_PER_SECOND)
+    return seconds & _SECONDS_MASK, nanoseconds
+
+
+def _read_entries(repository: Repository, is_cancelled: Callable[[], bool] | None) -> _Entries | None:
+    path = os.path.join(repository.git_directory, "index")
+    try:
+        descriptor = open_regular_file(path, follows_link=True)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            content = file.read(MAX_INDEX_BYTES + 1)
+    except OSError:
+        return None
+    form = object_format(repository)
+    id_bytes = hashlib.new(form, usedforsecurity=False).digest_size
+    places = parse_index(content, form)
+    if places is None:
+        return None
+    try:
+        filtered = _filtered(repository, places, is_cancelled)
+    except GitError:
+        return None
+    return _Entries(content, id_bytes, places, filtered, status.st_mtime_ns)
+
+
+def parse_index(content: bytes, form: ObjectFormat) -> dict[bytes, int] | None:
+    """Returns where the entry of each file begins that is neither conflicted, nor skipped, nor assumed to be unchanged.
+
+    None where `content` is no whole index, or one that leaves entries to another file.
+    """
+    try:
+        magic, version, count = _HEADER.unpack_from(content)
+        if magic != b"DIRC" or version not in (2, 3, 4) or count > len(content) // _STAMP.size or not _is_whole(content, form):
+            return None
+        id_bytes = hashlib.new(form, usedforsecurity=False).digest_size
+        places, end = _places(content, version, count, _STAMP.size + id_bytes)
+        return None if _is_split(content, end, len(content) - id_bytes) else places
+    except (struct.error, ValueError, IndexError):
+        return None
+
+
+def _is_whole(content: bytes, form: ObjectFormat) -> bool:
+    digest = hashlib.new(form, usedforsecurity=False)
+    end = len(content) - digest.digest_size
+    # All zero: git was told not to compute it.
+    if end < _HEADER.size or not any(content[end:]):
+        return end >= _HEADER.size
+    digest.update(memoryview(content)[:end])
+    return digest.digest() == content[end:]
+
+
+def _places(content: bytes, version: int, count: int, flags_offset: int) -> tuple[dict[bytes, int], int]:
+    places: dict[bytes, int] = {}
+    at = _HEADER.size
+    name = b""
+    for _ in range(count):
+        start = at + flags_offset
+        flags = content[start] << 8 | content[start + 1]
+        start += 2
+        is_left_out = flags & (_ASSUMED_VALID | _STAGE)
+        if flags & _IS_EXTENDED:
+            # Bits of the second half: skipped in a sparse checkout, or only intended to be added.
+            is_left_out |= content[start] << 8 | content[start + 1]
+            start += 2
+        if version == 4:
+            n_dropped, start = _variable_length(content, start)
+            end = content.index(b"\0", start)
+            name = name[: len(name) - n_dropped] + content[start:end]
+            following = end + 1
+        else:
+            length = flags & _NAME_LENGTH
+            end = start + length if length < _NAME_LENGTH else content.index(b"\0", start)
+            name = content[start:end]
+            # Entries are filled up with one to eight NULs to a multiple of eight bytes.
+            following = at + ((end - at + 8) & ~7)
+        if not is_left_out:
+            places[name] = at
+        at = following
+    return places, at
+
+
+def _variable_length(content: bytes, at: int) -> tuple[int, int]:
+    """Git's offset encoding: seven bits a byte, the highest first, each continuation adds one."""
+    byte = content[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = content[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+    return value, at + 1
+
+
+def _is_split(content: bytes, at: int, end: int) -> bool:
+    """Whether an extension says that entries are in a shared index file. Raises struct.error where extensions are damaged."""
+    while at < end:
+        name, size = struct.unpack_from(">4sI", content, at)
+        if name == b"link" or at + 8 + size > end:
+            return True
+        at += 8 + size
+    return False
+
+
+def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: Callable[[], bool] | None) -> frozenset[bytes]:
+    """Returns the files that a filter may change. Raises GitError."""
+    configuration = run_git(repository, repository.top, "config", "-z", "--list", is_cancelled=is_cancelled)
+    if not any(_names_filters(path) for path in _attribute_files(repository, names, configuration)):
+        return frozenset()
+    asked = b"".join(name + b"\0" for name in names)
+    attributes = [name.decode() for name in _FILTERS]
+    answer = run_git(
+        repository,
+        repository.top,
+        *("check-attr", "-z", "--stdin", *attributes),
+        standard_input=asked,
+        is_cancelled=is_cancelled,
+    )
+    fields = answer.split(b"\0")
+    values = zip(fields[0::3], fields[2::3], strict=False)
+    return frozenset(name for name, value in values if value not in (b"unspecified", b"unset"))
+
+
+def _attribute_files(repository: Repository, names: Iterable[bytes], configuration: bytes) -> Iterable[str]:
+    directories = {os.path.dirname(name) for name in names}
+    for directory in tuple(directories):
+        parent = os.path.dirname(directory)
+        while parent not in directories:
+            directories.add(parent)
+            parent = os.path.dirname(parent)
+    directories.add(b"")
+    yield from (os.path.join(repository.top, os.fsdecode(directory), ".gitattributes") for directory in directories)
+    yield os.path.join(repository.common_directory, "info", "attributes")
+    yield "/etc/gitattributes"
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    yield os.path.join(settings, "git", "attributes")
+    for entry in configuration.split(b"\0"):
+        key, _, value = entry.partition(b"\n")
+        if key.lower() == b"core.attributesfile":
+            yield os.path.expanduser(os.fsdecode(value))
+
+
+def _names_filters(path: str) -> bool:
+    try:
+        content = read_regular_file(path, MAX_ATTRIBUTES_BYTES + 1, follows_link=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return len(content) > MAX_ATTRIBUTES_BYTES or any(name in content for name in _FILTERS)

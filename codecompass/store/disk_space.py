@@ -1,0 +1,67 @@
+"""How much space files take, where several names can be of one file.
+
+Indexes of one repository share files (`forks.py`), so the sum of what each of them shows is more than they take together.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class DiskSpace(Struct, frozen=True):
+    """Bytes below a directory; a file with several names in it counts once.
+
+    `own` would be free if the directory were deleted; `shared` are files that have names elsewhere too.
+    """
+
+    own: int
+    shared: int
+
+    @property
+    def total(self) -> int:
+        """All bytes that can be read there."""
+        return self.own + self.shared
+
+
+def disk_usage(*paths: Path) -> int:
+    """Returns the bytes of the files at and below `paths`; hard links within them count once. 0 for what is gone."""
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    for path in paths:
+        for status in _statuses(path):
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                total += status.st_size
+    return total
+
+
+def disk_space(path: Path) -> DiskSpace:
+    """Returns what deleting `path` would free, and what it shares with others. 0 and 0 where it is gone."""
+    links: dict[tuple[int, int], int] = {}
+    own = shared = 0
+    statuses = list(_statuses(path))
+    for status in statuses:
+        key = status.st_dev, status.st_ino
+        links[key] = links.get(key, 0) + 1
+    for status in statuses:
+        found = links.pop((status.st_dev, status.st_ino), 0)
+        if found >= status.st_nlink:
+            own += status.st_size
+        elif found:
+            shared += status.st_size
+    return DiskSpace(own, shared)
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    pending = [str(path)]
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    with contextlib.suppress(OSError):
+                        yield entry.stat(follow_symlinks=False)

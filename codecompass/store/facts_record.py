@@ -1,0 +1,190 @@
+"""The record beside the facts of an epoch: with which stamp and checksum they were left. `integrity.py` compares.
+
+    facts.sum       stamp and checksum of facts.db; `is_changing` while the log is moved into it; a checksum of the log where only
+                    a part of that could be moved; `is_shared` once other epochs have links to facts.db: it is never written
+                    again then; stamp and checksum of base.db where the facts are an overlay (`overlay.py`)
+
+Written by the holder of the writer lock alone.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from blake3 import blake3
+from msgspec import Struct
+
+from codecompass.store.databases import base_path, log_path
+from codecompass.store.layout import ProjectLayout, replace_file
+from codecompass.units import MIB
+
+BLOCK_BYTES: Final = 1 * MIB
+DIGEST_BYTES: Final = 16
+
+ALWAYS_SUMMED_BYTES: Final = 16 * MIB
+"""The checksum of facts up to this size is computed whenever they change, in 10 ms; of larger ones in the background."""
+
+Stamp = tuple[int, ...]
+"""What stat() says of a file: size, modification time and inode. Of facts that nobody shares the change time too, which changes
+with each hard link to a file."""
+
+Pace = Callable[[int], None]
+"""Called with the number of bytes of each block that was read; it may wait."""
+
+
+class FactsRecord(Struct, frozen=True, kw_only=True):
+    """The content of facts.sum. `digest` is empty where it has not been computed yet.
+
+    The first `log_bytes` of the log, with the checksum `log_digest`, belong to the facts: only a part of them was moved.
+    `base` and `base_digest` are those of base.db, empty where there is none.
+    """
+
+    stamp: Stamp
+    digest: str
+    is_changing: bool
+    is_shared: bool = False
+    log_bytes: int = 0
+    log_digest: str = ""
+    base: Stamp = ()
+    base_digest: str = ""
+
+    def has_stamp(self, stamp: Stamp) -> bool:
+        """Whether the facts have the recorded stamp; `stamp` is what `facts_stamp` returns."""
+        return self.stamp == (_without_change_time(stamp) if self.is_shared else stamp)
+
+
+class SharedFile(Struct, frozen=True):
+    """A base, as it was when it was shared."""
+
+    stamp: Stamp
+    digest: str
+
+
+def record_facts(
+    layout: ProjectLayout,
+    epoch: str,
+    *,
+    is_changing: bool = False,
+    is_summed: bool | None = None,
+    needs_log: bool = False,
+    base: SharedFile | None = None,
+) -> None:
+    """Writes facts.sum: before and after the log is moved into the facts. The caller holds the writer lock.
+
+    The checksum is computed where the facts are small, or as `is_summed` says. `needs_log` says that only a part of the log was
+    moved. `base` is what base.db was found to be, None leaves what is recorded of it. Raises OSError where nothing can be
+    written.
+    """
+    path = layout.facts(epoch)
+    stamp = facts_stamp(path)
+    if is_summed is None:
+        is_summed = stamp[0] <= ALWAYS_SUMMED_BYTES
+    digest = digest_of(path).hex() if is_summed and not is_changing else ""
+    if base is None:
+        before = read_record(path)
+        base = SharedFile((), "") if before is None else SharedFile(before.base, before.base_digest)
+    record = FactsRecord(stamp=stamp, digest=digest, is_changing=is_changing, base=base.stamp, base_digest=base.digest)
+    if needs_log:
+        content = log_path(path).read_bytes()
+        record = msgspec.structs.replace(record, log_bytes=len(content), log_digest=short_digest(content).hex())
+    write_record(path, record)
+
+
+def record_as_shared(path: Path, record: FactsRecord) -> FactsRecord:
+    """Records that facts will have other links from now on, with their checksum; returns the new record.
+
+    `record` is the valid one, and there is no log. The caller holds the writer lock. Raises OSError.
+    """
+    digest = record.digest or digest_of(path).hex()
+    shared = msgspec.structs.replace(record, stamp=_without_change_time(facts_stamp(path)), digest=digest, is_shared=True)
+    write_record(path, shared)
+    return shared
+
+
+def is_recorded(layout: ProjectLayout, epoch: str) -> bool:
+    """Returns whether facts.sum says that the facts are not being changed."""
+    record = read_record(layout.facts(epoch))
+    return record is not None and not record.is_changing
+
+
+def is_shared(layout: ProjectLayout, epoch: str) -> bool:
+    """Returns whether the facts of an epoch must not be written any more: others have links to them, or may be making one."""
+    path = layout.facts(epoch)
+    record = read_record(path)
+    return os.stat(path).st_nlink > 1 or (record is not None and record.is_shared)
+
+
+def break_record(layout: ProjectLayout, epoch: str) -> None:
+    """Makes every process that reads this epoch see it as damaged. Raises OSError where nothing can be written."""
+    record_path(layout.facts(epoch)).unlink(missing_ok=True)
+
+
+def record_path(facts: Path) -> Path:
+    """Returns where the record of facts is."""
+    return facts.with_name("facts.sum")
+
+
+def read_record(facts: Path) -> FactsRecord | None:
+    """Returns the record of facts, None where there is none or its own checksum is wrong."""
+    try:
+        sealed = record_path(facts).read_bytes()
+    except FileNotFoundError:
+        return None
+    content = sealed[:-DIGEST_BYTES]
+    if _sealed(content) != sealed:
+        return None
+    try:
+        return msgspec.json.decode(content, type=FactsRecord)
+    except msgspec.DecodeError:
+        return None
+
+
+def write_record(facts: Path, record: FactsRecord) -> None:
+    """Replaces the record of facts. Raises OSError."""
+    replace_file(record_path(facts), _sealed(msgspec.json.encode(record)))
+
+
+def facts_stamp(path: Path | str) -> Stamp:
+    """Returns the stamp of a database that nobody shares. Raises OSError."""
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
+    """Returns the stamp of a file that may have several links: of the text index, or a base."""
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def base_stamp(facts: Path | str) -> Stamp:
+    """Returns the stamp of the base of facts, an empty one where there is none."""
+    try:
+        return text_stamp(os.stat(base_path(Path(facts))))
+    except OSError:
+        return ()
+
+
+def digest_of(path: Path, pace: Pace | None = None) -> bytes:
+    """Returns the checksum of a file's content. Raises OSError."""
+    digest = blake3()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK_BYTES):
+            digest.update(block)
+            if pace is not None:
+                pace(len(block))
+    return digest.digest(DIGEST_BYTES)
+
+
+def short_digest(content: bytes) -> bytes:
+    """Returns the checksum of `content`."""
+    return blake3(content).digest(DIGEST_BYTES)
+
+
+def _without_change_time(stamp: Stamp) -> Stamp:
+    size, mtime_ns, _, inode = stamp
+    return size, mtime_ns, inode
+
+
+def _sealed(content: bytes) -> bytes:
+    return content + short_digest(content)

@@ -1,0 +1,102 @@
+"""Facts that begin as those of another epoch: an immutable base, and what differs from it.
+
+    base.db     a link to the facts of another epoch; read-only, never written by anybody again
+    facts.db    whole tables of files, module roots, quarantine, text files and description; of SHARED_TABLES only the rows that
+                differ; `hidden_files` names the files whose rows in base.db do not count (removed, rewritten, moved)
+
+A connection sees both as one: temporary views hide the tables of the same name, so that a statement reads the same with a base
+and without. Writers name the table (`main.symbols`). Row ids are those of the base, and new ones are larger than all of it. A
+row of `imports` with the id of a row in the base replaces that one: targets move in files that did not change.
+
+Where SQLite cannot flatten a view into a statement, it reads all of it: no such table stands right of a LEFT JOIN, and what is
+ordered by is among the columns of the result (`test_every_statement_on_shared_rows_uses_their_indexes`).
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from codecompass.imports import path_tails
+from codecompass.store.databases import base_path, database_uri
+
+SHARED_TABLES: Final = ("symbols", "imports", "uses", "path_tails")
+"""Tables of which an epoch with a base holds only what differs: 97 % of the facts."""
+
+HAS_BASE: Final = 1
+"""`user_version` of facts with a base."""
+
+_OTHER_ROWS: Final = {"imports": "AND id NOT IN (SELECT id FROM main.imports)"}
+_IMPORT_COLUMNS: Final = "id, file_id, line_start, line_end, spec, name, alias, kind, tail, other_tail"
+
+
+def attach_base(connection: sqlite3.Connection, facts: Path) -> bool:
+    """Makes a connection to `facts` see its base, if it has one. Returns whether it has.
+
+    Raises sqlite3.OperationalError where the base is missing, DatabaseError where it is damaged.
+    """
+    if connection.execute("PRAGMA main.user_version").fetchone() != (HAS_BASE,):
+        return False
+    connection.execute("ATTACH ? AS base", (database_uri(base_path(facts), mode="ro", immutable=True),))
+    connection.execute("PRAGMA base.cache_size = -16000")
+    connection.execute("PRAGMA base.mmap_size = 268435456")
+    for table in SHARED_TABLES:
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} UNION ALL {_visible_rows(table, 'base', 'main')}"
+        )
+    return True
+
+
+def _visible_rows(table: str, base: str, own: str) -> str:
+    """The rows of a base that count for an epoch, both by the names with which they are attached."""
+    others = _OTHER_ROWS.get(table, "").replace("main.", f"{own}.")
+    return f"SELECT * FROM {base}.{table} WHERE file_id NOT IN (SELECT file_id FROM {own}.hidden_files) {others}"
+
+
+def copy_merged(connection: sqlite3.Connection, *, own: str, base: str) -> None:
+    """Fills the shared tables of `main` with the rows of an epoch and its base, both attached by these names."""
+    for table in SHARED_TABLES:
+        connection.execute(f"INSERT INTO main.{table} SELECT * FROM {own}.{table} UNION ALL {_visible_rows(table, base, own)}")
+
+
+class SharedRows:
+    """Writes the rows of SHARED_TABLES that belong to a file going away or moving. For one writer and its transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._has_base = any(row[1] == "base" for row in connection.execute("PRAGMA database_list"))
+
+    def next_id(self, table: Literal["symbols", "imports"]) -> int:
+        """Returns the largest row id that was ever given in a table: the next row gets a larger one."""
+        found = self._largest(f"main.{table}")
+        return max(found, self._largest(f"base.{table}")) if self._has_base else found
+
+    def _largest(self, table: str) -> int:
+        return int(self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])
+
+    def remove_file(self, file_id: int, path: str, *, keeps_path: bool) -> None:
+        """Removes the symbols and uses of a file; its path too unless `keeps_path`. Its imports are removed by `edges.py`."""
+        for table in ("symbols", "uses"):
+            self._connection.execute(f"DELETE FROM main.{table} WHERE file_id = ?", (file_id,))
+        if keeps_path and not self._has_base:
+            return
+        tails = [(tail, file_id) for tail in path_tails(path)]
+        if not keeps_path:
+            self._connection.executemany("DELETE FROM main.path_tails WHERE tail = ? AND file_id = ?", tails)
+        if self._has_base:
+            self._connection.execute("INSERT OR IGNORE INTO main.hidden_files VALUES (?)", (file_id,))
+            if keeps_path:
+                self._connection.executemany("INSERT OR IGNORE INTO main.path_tails VALUES (?, ?)", tails)
+
+    def move_targets(self, moved: Sequence[tuple[str, int]]) -> None:
+        """Gives imports other targets; `moved` are pairs of target and row id."""
+        if self._has_base:
+            # A row of the base cannot be written: its copy counts instead.
+            self._connection.executemany(
+                f"INSERT OR IGNORE INTO main.imports SELECT {_IMPORT_COLUMNS}, target FROM base.imports WHERE id = ?",
+                self._ids(moved),
+            )
+        self._connection.executemany("UPDATE main.imports SET target = ? WHERE id = ?", moved)
+
+    def _ids(self, moved: Sequence[tuple[str, int]]) -> Iterable[tuple[int]]:
+        return ((row_id,) for _, row_id in moved)
