@@ -126,9 +126,13 @@ class TreeScan:
         None where they may be of two: then none of them may be published.
         """
         after = await self._look()
-        while after.head_may_follow > 0:
-            await trio.sleep(after.head_may_follow)
-            after = await self._look()
+        pause = after.head_may_follow
+        while pause > 0:
+            await trio.sleep(pause)
+            again = await self._look()
+            # The same index as before the pause: HEAD has moved by now, whatever the clock says of its age.
+            pause = 0.0 if again.index == after.index else again.head_may_follow
+            after = again
         if after.is_same(before):
             return after
         # Somebody has committed, written the index as `git add` does, or holds its lock. Files that nobody has written since the

@@ -10,7 +10,7 @@ import trio
 from codecompass.actors.answering import query_settings
 from codecompass.actors.differences import IsCancelled, read_changed_since, read_difference
 from codecompass.actors.worker_pool import open_worker_pool
-from codecompass.errors import AmbiguousSymbol, InvalidInput, InvalidMaxTokens, SymbolNotFound
+from codecompass.errors import AmbiguousSymbol, InvalidInput, InvalidMaxTokens, RefNotIndexed, SymbolNotFound
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
@@ -373,7 +373,7 @@ def test_an_answer_keeps_its_budget_and_counts_what_it_leaves_out(shop, form):
 @pytest.mark.parametrize("name", ["-rf", "--output=/tmp/x", "a..b", ":/x", "HEAD:notes.md", "x" * 300, "nowhere"])
 @pytest.mark.parametrize("field", ["base", "head"])
 def test_what_names_no_commit_is_refused_by_its_field(shop, field, name):
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(RefNotIndexed) as caught:
         difference_of(shop, **{field: name})
     assert caught.value.data["field"] == field
 
@@ -471,5 +471,5 @@ def test_a_ref_that_is_equal_to_the_tree_leaves_an_empty_page_that_says_why(shop
 
 
 def test_an_unknown_ref_is_refused(shop):
-    with pytest.raises(InvalidInput, match="no commit 'nowhere'"):
+    with pytest.raises(RefNotIndexed, match="no commit 'nowhere'"):
         read_changed_since(shop.root, "nowhere", LIMITS)
