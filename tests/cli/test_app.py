@@ -56,8 +56,8 @@ def test_help_loads_neither_the_index_nor_an_event_loop(cli):
 
 def test_the_commands_are_those_that_were_promised():
     promised = (
-        "init index sync search locate outline refs branches callers callees subtypes impact status doctor config projects uninstall "
-        "completion setup serve-mcp"
+        "init index sync search locate outline refs branches callers callees subtypes impact status doctor config projects "
+        "uninstall completion setup serve-mcp"
     )
 
     assert sorted(NAMES) == sorted(promised.split())
