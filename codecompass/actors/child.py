@@ -11,9 +11,9 @@ from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
 
 
-def child_key(project: Project, commit: NamedCommit | None) -> str:
+def child_key(project_id: str, commit: NamedCommit | None) -> str:
     """Returns the key of a workspace, or of one of its commits."""
-    return project.project_id if commit is None else f"{project.project_id}@{commit.commit}"
+    return project_id if commit is None else f"{project_id}@{commit.commit}"
 
 
 class Child:
@@ -50,7 +50,7 @@ class Child:
     @property
     def key(self) -> str:
         """What the supervisor knows it by."""
-        return child_key(self.project, self.commit)
+        return child_key(self.project.project_id, self.commit)
 
     @property
     def is_idle(self) -> bool:

@@ -128,9 +128,9 @@ class WorkspaceSupervisor:
         children = sorted((each for each in self._live.values() if each.commit is None), key=lambda child: -child.used_at)
         return tuple(child.observe() for child in children)
 
-    def find(self, project_id: str) -> WorkspaceObservation | None:
-        """Returns the observation of a workspace, None if it is not live."""
-        child = self._live.get(project_id)
+    def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
+        """Returns the observation of a workspace, or of one of its commits; None if it is not live."""
+        child = self._live.get(child_key(project_id, commit))
         return None if child is None else child.observe()
 
     def find_job(self, job_id: str) -> JobView | None:
@@ -146,7 +146,7 @@ class WorkspaceSupervisor:
 
     async def evict_commit(self, project_id: str, commit: str) -> bool:
         """Does the same for one commit of a workspace."""
-        key = f"{project_id}@{commit}"
+        key = child_key(project_id, NamedCommit(commit, commit, ""))
         return await self._evict([child for child in (self._live.get(key),) if child is not None], key)
 
     async def _evict(self, children: Sequence[Child], key: str) -> bool:
@@ -176,7 +176,7 @@ class WorkspaceSupervisor:
         """Returns the live child of a project or commit, started if there was none, and marks it as used."""
         if self._is_stopping:
             raise WorkspaceBusy("the server is stopping. Connect again.")
-        key = child_key(project, commit)
+        key = child_key(project.project_id, commit)
         child = self._live.get(key)
         if child is None:
             self.trim(room_for=1)

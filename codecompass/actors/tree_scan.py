@@ -129,10 +129,9 @@ class TreeScan:
         pause = after.head_may_follow
         while pause > 0:
             await trio.sleep(pause)
-            again = await self._look()
+            before_pause, after = after, await self._look()
             # The same index as before the pause: HEAD has moved by now, whatever the clock says of its age.
-            pause = 0.0 if again.index == after.index else again.head_may_follow
-            after = again
+            pause = 0.0 if after.index == before_pause.index else after.head_may_follow
         if after.is_same(before):
             return after
         # Somebody has committed, written the index as `git add` does, or holds its lock. Files that nobody has written since the

@@ -16,6 +16,7 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.rules import RoutingRules
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
@@ -36,8 +37,8 @@ class Workspaces(Protocol):
     def observe(self) -> tuple[WorkspaceObservation, ...]:
         """Returns the newest observation of every live workspace."""
 
-    def find(self, project_id: str) -> WorkspaceObservation | None:
-        """Returns the newest observation of one workspace, None where it is not live."""
+    def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
+        """Returns the newest observation of one workspace, or of one of its commits; None where it is not live."""
 
     def find_job(self, job_id: str) -> JobView | None:
         """Returns a job of this process."""

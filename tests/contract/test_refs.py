@@ -173,6 +173,17 @@ async def test_a_name_of_no_commit_is_refused_with_what_to_do(served, history, r
     assert kept(history) == set()
 
 
+async def test_an_error_is_about_the_ref_as_well(served, history):
+    """It names the commit that was asked about, and never the branch that is checked out."""
+    commit = history.git("rev-parse", "v1").strip()
+
+    missing = (await served.refusal("get_file_outline", path="new.py", ref="v1"))["metadata"]
+    unknown = (await served.refusal("get_file_outline", path="new.py", ref="nowhere"))["metadata"]
+
+    assert (missing["ref"], missing["commit"]) == ("v1", commit)
+    assert "ref" not in unknown
+
+
 async def test_a_workspace_without_git_has_no_refs_but_its_own_name(workspace):
     workspace.write({"a.py": "def one(): pass\n"})
     async with open_serving(workspace.home) as serving:

@@ -58,7 +58,7 @@ class IdleWorkspaces:
     def observe(self) -> tuple[WorkspaceObservation, ...]:
         return self.seen
 
-    def find(self, project_id: str) -> WorkspaceObservation | None:
+    def find(self, project_id: str, commit=None) -> WorkspaceObservation | None:
         return next((each for each in self.seen if each.project_id == project_id), None)
 
     def find_job(self, job_id: str) -> JobView | None:

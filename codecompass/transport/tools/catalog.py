@@ -72,7 +72,5 @@ class Catalog:
     def _error_reply(self, error: CodeCompassError, call: Call | None) -> ErrorReply:
         metadata: Metadata | BareMetadata = bare_metadata()
         if call is not None:
-            routed = call.routed
-            seen = None if routed is None else self._services.workspaces.find(routed.project.project_id)
-            metadata = call.metadata(seen)
+            metadata = call.metadata(call.observed())
         return ErrorReply(error=error_body(error), metadata=metadata)

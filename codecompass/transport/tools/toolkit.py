@@ -18,6 +18,7 @@ from codecompass.projects.router import Routed, Router
 from codecompass.protocol.decode import Decoded
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.requests import AnyRequest
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.transport.calls import Outcome
 from codecompass.transport.health import ServerState
 from codecompass.units import MINUTES
@@ -41,6 +42,8 @@ class Call:
         self.caller = caller
         self.request: AnyRequest = decoded.request
         self.routed: Routed | None = None
+        self.commit: NamedCommit | None = None
+        self._is_about_ref = False
         self._warnings = decoded.warnings
 
     @property
@@ -77,10 +80,12 @@ class Call:
         Ask it before the next checkpoint. Raises what `route` and `CommitWorkspaces.resolve` raise.
         """
         ref = self.request.ref
+        self._is_about_ref = ref is not None
         routed = await self.route()
         if ref is not None:
             commits = self.services.commits
-            commit = await commits.resolve(routed.project.root, ref)
+            commit = self.commit = await commits.resolve(routed.project.root, ref)
+            self._is_about_ref = commit is not None
             if commit is not None:
                 await commits.make_room(routed.project, commit)
                 # The project may have been evicted meanwhile.
@@ -93,6 +98,12 @@ class Call:
         if self.request.ref is not None:
             project = (await self.route()).project
             require_ref(self.request.ref, await self.services.router.head_ref(project))
+
+    def observed(self) -> WorkspaceObservation | None:
+        """Returns what the workspace that the call is about has published last; None where it is not live or not known."""
+        if self.routed is None or (self._is_about_ref and self.commit is None):
+            return None
+        return self.services.workspaces.find(self.routed.project.project_id, self.commit)
 
     def metadata(self, seen: WorkspaceObservation | None, ref: str = "") -> Metadata | BareMetadata:
         """Returns the block of an answer that no query gave: what its workspace has published, if there is one."""
@@ -107,7 +118,8 @@ class Call:
             freshness_status=seen.freshness_status,
             indexing_status=seen.indexing_status,
             result_completeness="complete" if is_whole else "partial",
-            ref=ref or seen.ref,
+            ref=ref or seen.ref if self.commit is None else self.commit.name,
+            commit="" if self.commit is None else self.commit.commit,
             schema_status=seen.schema_status,
             workspace=str(project.root),
             project_id=project.name,
