@@ -224,6 +224,19 @@ def test_a_deleted_file_says_who_still_uses_what_it_had(shop):
     assert gone["RATE"].users_outside == 0
 
 
+def test_a_prototype_that_is_left_does_not_hide_who_uses_what_is_gone(repository):
+    header, source = "int area(int side);\n", "int area(int side)\n{\n    return side * side;\n}\n"
+    repository.write({"area.h": header, "area.c": source})
+    repository.write({"main.c": '#include "area.h"\n\nint main(void)\n{\n    return area(2);\n}\n'})
+    repository.commit("first")
+    repository.write({"area.c": source.replace("area", "surface")})
+
+    (item,) = answers(repository).items
+
+    assert (item.change, item.name) == ("renamed", "surface")
+    assert [(user.path, user.name, user.confidence) for user in item.users] == [("main.c", "main", "likely")]
+
+
 def test_staged_and_committed_changes_count_against_the_default_branch(shop):
     shop.git("checkout", "-q", "-b", "side")
     edited(shop, "shop/orders.py", ("basket = Basket(items)", "basket = Basket(list(items))"))
