@@ -63,7 +63,7 @@ def test_search_and_locate_take_a_ref(cli, edited):
     "words", [("diff", "nowhere"), ("diff", "--head", "a..b"), ("search", "x", "--changed-since", "nowhere")]
 )
 def test_a_ref_that_is_none_is_wrong_usage_with_what_to_do(cli, edited, words):
-    done = cli(*words.split())
+    done = cli(*words)
 
     assert done.code == 2
     assert "codecompass branches" in done.err
