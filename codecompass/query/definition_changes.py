@@ -33,8 +33,11 @@ MAX_PAIRS: Final = 2_500
 """Pairs of definitions of one level that are compared to find renames."""
 
 MAX_NAMESAKES: Final = 20
-MAX_ALIGNED_LINES: Final = 600
-"""Of a moved definition, that are aligned line by line."""
+MAX_ALIGNED_LINES: Final = 200
+"""Of a moved definition, that are aligned line by line; the time can grow with the third power of them."""
+
+MAX_DEFINITIONS: Final = 5_000
+"""Of one version of a file; the definitions of one with more are not compared."""
 
 _GROUPS: Final[Mapping[SymbolKind, str]] = {
     "fn": "callable", "method": "callable", "class": "type", "struct": "type", "enum": "type", "trait": "type",
@@ -224,7 +227,8 @@ class _Match:
         self.removed: list[Node] = []
         self.added: list[Node] = []
         # Where one version cannot be parsed, nothing is known of what became of the definitions of the other.
-        is_known = all(version is None or version.has_symbols for version in (file.old, file.new))
+        versions = [version for version in (file.old, file.new) if version is not None]
+        is_known = all(version.has_symbols and len(version.symbols) <= MAX_DEFINITIONS for version in versions)
         old, new = (nodes_of(file.old), nodes_of(file.new)) if is_known else ([], [])
         pending = [(old, new)]
         while pending:
@@ -264,8 +268,9 @@ class _Match:
         return FileDefinitions(file=self.file, changes=tuple(changes), pieces=self._outside())
 
     def _changed(self, pair: _Pair) -> DefinitionChange | None:
-        parts = _parts(pair)
         is_renamed = pair.old.symbol.name != pair.new.symbol.name
+        is_same = pair.old.own_text() == pair.new.own_text() and pair.old.symbol.signature == pair.new.symbol.signature
+        parts = () if is_same else _parts(pair)
         if not parts and not is_renamed:
             return None
         return DefinitionChange(

@@ -22,10 +22,10 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text import render
 from codecompass.query.compared_definition import compared_definition
-from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes, pieces_of
+from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes
 from codecompass.query.diff_budget import fitted, ordered, with_lines
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.file_versions import ChangedFile, TreeDifference
+from codecompass.query.file_versions import TreeDifference
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.token_budget import estimate_tokens
@@ -97,22 +97,8 @@ def _items(
             break
         known[id(change)] = users.of(change)
     items = [_item(snapshot, change, known.get(id(change), ChangeUsers()), users) for change in changes]
-    for file in found:
-        pieces = file.pieces if file.file.change.hunks else ()
-        if not file.changes and not pieces:
-            pieces = _plain_pieces(file.file)
-        if pieces:
-            items.append(_lines_item(file.file, pieces, is_test=users.is_test(file.file.change.path)))
+    items += [_lines_item(file, is_test=users.is_test(file.file.change.path)) for file in found if file.pieces]
     return items, warnings
-
-
-def _plain_pieces(file: ChangedFile) -> tuple[Piece, ...]:
-    """Returns the lines of a file without definitions."""
-    if file.old is not None and file.new is not None and file.old.has_symbols and file.new.has_symbols:
-        return ()
-    old = set(range(1, (0 if file.old is None else len(file.old.lines)) + 1))
-    new = set(range(1, (0 if file.new is None else len(file.new.lines)) + 1))
-    return tuple(piece for hunk in file.change.hunks for piece in pieces_of(hunk, file.old, file.new, old, new))
 
 
 def _item(snapshot: Snapshot, change: DefinitionChange, found: ChangeUsers, users: UsersOfChanges) -> DiffItem:
@@ -159,13 +145,14 @@ def _item(snapshot: Snapshot, change: DefinitionChange, found: ChangeUsers, user
     )
 
 
-def _lines_item(file: ChangedFile, pieces: Sequence[Piece], *, is_test: bool) -> DiffItem:
+def _lines_item(file: FileDefinitions, *, is_test: bool) -> DiffItem:
+    pieces, change = file.pieces, file.file.change
     shown, omitted = with_lines(tuple(map(_piece, pieces)), MAX_CHANGED_LINES)
     first, last = pieces[0], pieces[-1]
-    is_gone = file.new is None
+    is_gone = change.status == "removed"
     return DiffItem(
         change="lines",
-        path=printable(file.change.path),
+        path=printable(change.path),
         line_start=first.old if is_gone else first.new,
         line_end=last.old + len(last.removed) - 1 if is_gone else last.new + max(0, len(last.added) - 1),
         is_test=is_test,

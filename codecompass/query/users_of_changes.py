@@ -13,6 +13,7 @@ from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import Definition, DefinitionChange
 from codecompass.query.definitions import FileNames, enclosing, last_part
+from codecompass.query.exact_names import PROTOTYPE_LANGUAGES
 from codecompass.query.file_versions import TreeDifference
 from codecompass.query.references import Uses
 from codecompass.scan.path_roles import PathReader
@@ -123,14 +124,15 @@ class UsersOfChanges:
 
     def _confidence(self, name: str, use: Use, names: FileNames, old: Definition, imports: list[ImportRow]) -> Confidence | None:
         """Returns how sure it is that a use means what is gone, None where it means something else or may."""
-        if use.usage == "key" or self._uses.binder.bind(name, use, names).symbols:
+        # A prototype that is left in a header defines nothing: what it is used for is gone.
+        if use.usage == "key" or any(not _is_prototype(row) for row in self._uses.binder.bind(name, use, names).symbols):
             return None
         is_member = bool(old.scope)
         if imports and not use.receiver:
             return "exact"
         if names.path in (old.path, self._renamed.get(old.path)) and (is_member == bool(use.receiver)):
             return "exact" if not is_member else "likely"
-        if self._uses.binder.definitions.family(name, names):
+        if any(not _is_prototype(row) for row in self._uses.binder.definitions.family(name, names)):
             return None
         if is_member != bool(use.receiver):
             # A module before a function: only where that module is, or holds, the file.
@@ -172,6 +174,10 @@ class _Places:
                 is_test=is_test,
                 in_diff=self._owner.in_diff(path, lines, around),
             )
+
+
+def _is_prototype(row: SymbolRow) -> bool:
+    return row.language in PROTOTYPE_LANGUAGES and row.kind in FUNCTION_LIKE and row.signature.endswith(";")
 
 
 def _module_path(target: str) -> str:

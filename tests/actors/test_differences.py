@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.answering import query_settings
 from codecompass.actors.differences import IsCancelled, read_changed_since, read_difference
@@ -80,13 +81,13 @@ def test_total_is_a_sum():
 }
 
 
-def difference_of(workspace, **arguments):
+def difference_of(workspace, limits=LIMITS, **arguments):
     async def blocking(work: Callable[[IsCancelled], Changes]) -> Changes:
         return work(lambda: False)
 
     async def read():
         async with open_worker_pool(1) as pool:
-            return await read_difference(workspace.root, DiffContext(**arguments), LIMITS, pool, blocking)
+            return await read_difference(workspace.root, DiffContext(**arguments), limits, pool, blocking)
 
     return trio.run(read)
 
@@ -218,9 +219,22 @@ def test_a_deleted_file_says_who_still_uses_what_it_had(shop):
     gone = {item.name: item for item in reply.items if item.change != "lines"}
     assert {name: item.change for name, item in gone.items()} == dict.fromkeys(("RATE", "total", "with_tax", "Basket"), "removed")
     assert ("shop/orders.py", "order") in {(user.path, user.name) for user in gone["Basket"].users}
-    assert (gone["Basket"].inner, gone["total"].tests_outside > 0) == (4, True)
+    assert (gone["Basket"].inner, gone["total"].tests_outside > 0) == (3, True)
     assert reply.items[0].users_outside > 0
     assert gone["RATE"].users_outside == 0
+
+
+def test_a_prototype_that_is_left_does_not_hide_who_uses_what_is_gone(repository):
+    header, source = "int area(int side);\n", "int area(int side)\n{\n    return side * side;\n}\n"
+    repository.write({"area.h": header, "area.c": source})
+    repository.write({"main.c": '#include "area.h"\n\nint main(void)\n{\n    return area(2);\n}\n'})
+    repository.commit("first")
+    repository.write({"area.c": source.replace("area", "surface")})
+
+    (item,) = answers(repository).items
+
+    assert (item.change, item.name) == ("renamed", "surface")
+    assert [(user.path, user.name, user.confidence) for user in item.users] == [("main.c", "main", "likely")]
 
 
 def test_staged_and_committed_changes_count_against_the_default_branch(shop):
@@ -387,14 +401,14 @@ def test_outside_of_a_repository_it_is_refused(workspace):
         read_changed_since(workspace.root, "main", LIMITS)
 
 
-def test_a_version_that_kills_its_parser_costs_its_definitions_and_nothing_else(shop, monkeypatch):
-    deep = "x = " + "(" * 200_000 + "\n"
-    shop.write({"deep.py": deep, "good.py": "def good():\n    pass\n"})
+def test_a_version_that_kills_its_parser_costs_its_definitions_and_nothing_else(shop):
+    shop.write({"endless.py": "def f(x):\n    return [x]\n" * 30_000, "good.py": "def good():\n    pass\n"})
 
-    reply = answers(shop)
+    files = {file.change.path: file for file in difference_of(shop, limits=replace(LIMITS, parse_cpu_seconds=0.1)).files}
 
-    assert ("added", (), "good") in summary(reply)
-    assert "deep.py" in {file.path for file in reply.files}
+    assert files["good.py"].new.has_symbols
+    endless = files["endless.py"]
+    assert (endless.new.has_symbols, endless.new.reason, endless.change.n_added) == (False, "parse_failed", 60_000)
 
 
 def test_workers_that_are_killed_while_they_read_versions_are_replaced(shop):

@@ -49,7 +49,8 @@ REFUSED = [
 def random_calls(seed: int, n_calls: int, *, names: Sequence[str], paths: Sequence[str]) -> list[tuple[str, dict[str, object]]]:
     """Returns (tool, arguments), the same for the same seed and project."""
     rng = random.Random(seed)
-    subjects = {"query": [*WORDS, *names], "name": [*names, *STRANGE], "symbol_name": names, "path": paths, "workspace": ["/"]}
+    subjects = {"query": [*WORDS, *names], "name": [*names, *STRANGE], "symbol_name": names, "symbol": names}
+    subjects |= {"path": paths, "workspace": ["/"]}
     return [_call(rng, subjects) for _ in range(n_calls)]
 
 

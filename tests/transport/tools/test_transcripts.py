@@ -80,11 +80,10 @@ TRANSCRIPTS = {
         {},
         {"head": "HEAD"},
         {"head": "HEAD", "symbol": "validate_token"},
-        {"head": "HEAD", "path": "src/shop/**", "max_tokens": 800},
+        {"head": "HEAD", "path": "src/shop/**"},
         {"base": "nowhere"},
         {"head": "--all"},
         {"symbol": "nobody"},
-        {"max_tokens": 10},
     ],
     "get_code_context": [
         {"query": "how is the price of an order computed", "max_tokens": 600},
