@@ -16,7 +16,8 @@
         vectors.lock                      flock of the one process that makes vectors
         trash/                            directories are renamed to here, then deleted
 
-An epoch is an index that was built from nothing or begun as a fork of another; within it each generation is an update of the one before.
+An epoch is an index that was built from nothing or begun as a fork of another; within it each generation is an update of the one
+before.
 """
 
 import os
