@@ -160,6 +160,10 @@ class IndexJob:
             async with self._writing(begin) as writer:
                 tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
+                if isinstance(tree.found, PartialScan) and len(changes.tasks) >= self._limits.known_from_files:
+                    # So much changes where git moves a branch: a whole tree can be compared with git's index and other epochs.
+                    tree = await self._scan()
+                    changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
                 changes = await self._take_in_known(writer, tree, changes, begin)
                 if begin.is_fresh or not begin.may_switch or not self._starting_point.is_large(writer, tree, changes):
                     return await self._bring_up(writer, tree, changes, begin, started=started)
