@@ -22,6 +22,7 @@ from codecompass.identity import ObjectFormat
 from codecompass.jobs import Stage
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScannedFile
+from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import Changes
 from codecompass.store.publication import write_guard
@@ -52,6 +53,8 @@ class FilePipeline:
         self.blobs = GitBlobs()
         """What git says of the files that are not read whole."""
         self.object_format: ObjectFormat = "sha1"
+        self.contents: KnownContent | None = None
+        """Where the symbols of files are looked up that are not parsed."""
 
     def apply(self, writer: IndexWriter, changes: Changes) -> None:
         """Writes what needs no reading: files that are gone, and files that are skipped by their names or sizes. In a thread."""
@@ -136,6 +139,7 @@ class FilePipeline:
                         answer = self._with_blob(answer)
                         self._note_change(writer, answer)
                         writer.write_text(answer)
+                        self._write_known(writer, answer)
                     case FileSymbols():
                         writer.write_symbols(answer)
             for path in result.killed_parsing:
@@ -143,6 +147,12 @@ class FilePipeline:
                 self.quarantined.append(path)
             for path in result.killed_reading:
                 writer.write_text(FileText(path, "skipped", "unreadable"))
+
+    def _write_known(self, writer: IndexWriter, file: FileText) -> None:
+        if self.contents is not None and file.status == "indexed" and file.has_symbols and not file.will_parse:
+            symbols = self.contents.symbols(file)
+            if symbols is not None:
+                writer.write_symbols(symbols)
 
     def _with_blob(self, file: FileText) -> FileText:
         """Adds the id of a content of which only the beginning was read."""

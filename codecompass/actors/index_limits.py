@@ -23,6 +23,10 @@ PARK_FROM_FILES: Final = 200
 """Changed files from which the index as it was is kept, and a nearer one is looked for."""
 
 
+KNOWN_FROM_FILES: Final = 100
+"""Files to be read from which git's index and other epochs are asked first: that takes as long as reading so many files."""
+
+
 class IndexLimits(Struct, frozen=True, kw_only=True):
     """Tunables of a job. Sizes in bytes, times in seconds."""
 
@@ -33,6 +37,7 @@ class IndexLimits(Struct, frozen=True, kw_only=True):
     text_first_bytes: int = TEXT_FIRST_BYTES
     fork_from_files: int = FORK_FROM_FILES
     park_from_files: int = PARK_FROM_FILES
+    known_from_files: int = KNOWN_FROM_FILES
 
     @property
     def fingerprint(self) -> str:

@@ -25,7 +25,7 @@ from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
-from codecompass.actors.starting_point import KNOWN_FROM_FILES, KnownTree, StartingPoint
+from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
@@ -189,6 +189,10 @@ class IndexJob:
             async with self._writing(begin) as writer:
                 self._scanned = tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
+                if isinstance(tree.found, PartialScan) and len(changes.tasks) >= self._limits.known_from_files:
+                    # So much changes where git moves a branch: a whole tree can be compared with git's index and other epochs.
+                    tree = await self._scan()
+                    changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
                 changes = await self._take_in_known(writer, tree, changes, begin)
                 if begin.is_fresh or not begin.may_switch or not self._starting_point.is_large(writer, tree, changes):
                     return await self._bring_up(writer, tree, changes, begin, started=started)
@@ -211,7 +215,7 @@ class IndexJob:
 
     async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> Changes:
         """Writes the stamps of the files whose content is what the index holds, as git knows; returns the other changes."""
-        is_worth = begin.source is not None or len(changes.tasks) >= KNOWN_FROM_FILES
+        is_worth = begin.source is not None or len(changes.tasks) >= self._limits.known_from_files
         if not self._known and is_worth and isinstance(tree.found, ScanResult):
             self._known = await self._starting_point.read_known(tree)
         self._files.blobs = self._known.blobs
@@ -228,6 +232,8 @@ class IndexJob:
         await trio.to_thread.run_sync(self._files.apply, writer, changes)
         is_resumed = not begin.is_fresh and writer.meta.completeness == "partial"
         is_first = begin.is_first and begin.source is None
+        if self._known and not is_first and not is_resumed:
+            changes = await self._write_known(writer, changes, begin)
         await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
         self._meter.advance(stage="finalizing")
         meta = await self._publish(writer, "complete")
@@ -235,6 +241,21 @@ class IndexJob:
         self.memory = self._tree.remember(tree, watch_list, meta)
         is_full = begin.is_fresh and begin.source is None
         return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
+
+    async def _write_known(self, writer: IndexWriter, changes: Changes, begin: "_Beginning") -> Changes:
+        """Writes the files whose content another epoch has; returns the other changes, and what turned out not to be known."""
+        contents = await self._starting_point.contents(self._known, changes.tasks, begin.source)
+        try:
+            tasks = [task for task in changes.tasks if contents.has(task.path, self._known.ids.get(task.path, b""))]
+            self._files.contents = contents
+            await self._files.process(writer, tasks, parse=False)
+        finally:
+            self._files.contents = None
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(contents.close)
+        paths = {task.path for task in tasks}
+        rest = [task for task in changes.tasks if task.path not in paths]
+        return replace(changes, tasks=(*rest, *(unparsed(writer) if tasks else ())))
 
     async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:

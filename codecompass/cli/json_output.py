@@ -15,6 +15,7 @@ class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A project as `--json` prints it. Times are ISO 8601 in UTC, sizes in bytes.
 
     `residency` is `live` while a server has its index open, `on_disk` where there is one, and left out where there is none.
+    `shared_bytes` are those of `disk_bytes` that other indexes use too: of another worktree or clone of the same repository.
     """
 
     project_id: str
@@ -27,6 +28,7 @@ class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file_count: int = 0
     symbol_count: int = 0
     disk_bytes: int
+    shared_bytes: int = 0
     last_indexed_at: str = ""
     last_used_at: str
     created_at: str

@@ -11,7 +11,6 @@ exceeds the quota, no more workspaces are taken up, and status, health and docto
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -49,17 +48,13 @@ class StorageState(Struct, frozen=True, kw_only=True):
 
 
 class _Contents(Struct, frozen=True, kw_only=True):
-    """What is on disk, in bytes. `sizes` and `gone` are by project id; `others` is the registry with its reserve."""
+    """What is on disk, in bytes. `sizes` and `gone` are by project id; `used_bytes` is the whole store, where what several
+    indexes share counts once."""
 
     sizes: Mapping[str, int]
     gone: frozenset[str]
     orphans: tuple[Orphan, ...]
-    others: int
-
-    @property
-    def used_bytes(self) -> int:
-        """The size of the whole store."""
-        return sum(self.sizes.values()) + sum(orphan.n_bytes for orphan in self.orphans) + self.others
+    used_bytes: int
 
 
 class StorageCleanup:
@@ -139,12 +134,5 @@ class StorageCleanup:
             sizes=sizes,
             gone=gone,
             orphans=orphans(self._home, frozenset(sizes)),
-            others=_size(self._home.registry) + _size(reserve(self._home.registry)),
+            used_bytes=disk_usage(self._home.root / "projects", self._home.registry, reserve(self._home.registry)),
         )
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

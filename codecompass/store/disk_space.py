@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISDIR
 
 from msgspec import Struct
 
@@ -27,7 +28,7 @@ class DiskSpace(Struct, frozen=True):
 
 
 def disk_usage(*paths: Path) -> int:
-    """Returns the bytes of the files at and below `paths`; hard links within them count once. 0 for what is gone."""
+    """Returns the bytes of the files at and below `paths`; a file with several names there counts once. 0 for what is gone."""
     seen: set[tuple[int, int]] = set()
     total = 0
     for path in paths:
@@ -57,6 +58,10 @@ def disk_space(path: Path) -> DiskSpace:
 
 def _statuses(path: Path) -> Iterator[os.stat_result]:
     pending = [str(path)]
+    with contextlib.suppress(OSError):
+        if not S_ISDIR((status := os.lstat(path)).st_mode):
+            yield status
+            return
     while pending:
         with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in entries:

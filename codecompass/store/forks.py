@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
-from codecompass.store.databases import base_path, connect, database_uri, is_refusal
+from codecompass.store.databases import base_path, connect, database_uri, is_refusal, log_size
 from codecompass.store.facts import FactsReader
 from codecompass.store.facts_record import (
     SharedFile,
@@ -32,9 +32,9 @@ from codecompass.store.facts_record import (
     record_as_shared,
 )
 from codecompass.store.index import IndexMeta, read_meta
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile
+from codecompass.store.integrity import IntactFacts, IntactText, TextFile, add_checksum
 from codecompass.store.layout import ProjectLayout
-from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
+from codecompass.store.lock import FORK, LockHeld, lock_for_reading, writer_lock
 from codecompass.store.overlay import HAS_BASE, SHARED_TABLES, attach_base, copy_merged
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 from codecompass.store.settling import settle_unwritten
@@ -78,7 +78,9 @@ def must_fork(layout: ProjectLayout, epoch: str) -> bool:
 
     The caller holds the writer lock. Raises OSError.
     """
-    return is_shared(layout, epoch) or _is_overgrown(layout.facts(epoch), OUTGROWN_SHARE)
+    facts = layout.facts(epoch)
+    # What is still in the log counts only once it is moved.
+    return is_shared(layout, epoch) or (not log_size(facts) and _is_overgrown(facts, OUTGROWN_SHARE))
 
 
 def fork(
@@ -142,6 +144,9 @@ def _link_facts(source: ForkSource, facts: Path, checkpoint: Callable[[], None],
     original = source.layout.facts(source.epoch)
     record = read_record(original)
     if record is None or not record.is_shared:
+        if not is_own:
+            # Reading all of it takes a tenth of a second, and nobody should wait for that.
+            add_checksum(source.layout, source.epoch, pace=lambda _n_bytes: None)
         with nullcontext() if is_own else _patient_writer_lock(source.layout, checkpoint):
             IntactFacts(source.layout).require(source.epoch, is_writer=True)
             if not settle_unwritten(source.layout, source.epoch):
@@ -166,7 +171,7 @@ def _patient_writer_lock(layout: ProjectLayout, checkpoint: Callable[[], None]) 
     ends = time.monotonic() + SOURCE_PATIENCE_SECONDS
     while True:
         try:
-            lock = writer_lock(layout, f"fork pid {os.getpid()}")
+            lock = writer_lock(layout, f"{FORK} pid {os.getpid()}")
             lock.__enter__()
             break
         except LockHeld:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.disk_space import disk_space
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
 from codecompass.store.parking import kept_epochs
@@ -31,7 +31,8 @@ _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "
 
 
 class Orphan(Struct, frozen=True):
-    """A directory in the store that belongs to no registered project. Size in bytes; `used_at` in seconds since 1970."""
+    """A directory in the store that belongs to no registered project. `n_bytes` would be free without it; `used_at` is in seconds
+    since 1970."""
 
     path: Path
     n_bytes: int
@@ -40,7 +41,8 @@ class Orphan(Struct, frozen=True):
 
 
 def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
-    """Removes the index of a project, with those of its commits, and returns the bytes freed. Its sources are not touched.
+    """Removes the index of a project, with those of its commits, and returns the bytes freed, without those that other indexes
+    share. Its sources are not touched.
 
     Readers that have it open can read on; with `spare_readers` nothing is removed where there are any. `confirm` is called
     last, while no process can open or write the index: nothing is removed unless it returns True.
@@ -55,7 +57,7 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
         with contextlib.ExitStack() as locks:
             for each in held:
                 locks.enter_context(writer_lock(each, f"removal pid {os.getpid()}"))
-            n_bytes = disk_usage(layout.root)
+            n_bytes = disk_space(layout.root).own
             with contextlib.ExitStack() as readers:
                 for each in held if spare_readers else ():
                     readers.enter_context(removal_lock(each))
@@ -77,7 +79,7 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
     """Returns the directories in the store that belong to no project of `known`, by name, without those in use."""
     with contextlib.suppress(OSError):
         return tuple(
-            Orphan(path, disk_usage(path), _kind(path), _used_at(path))
+            Orphan(path, disk_space(path).own, _kind(path), _used_at(path))
             for path in sorted((home.root / "projects").iterdir())
             if path.is_dir() and path.name not in known and not _is_in_use(ProjectLayout(path))
         )

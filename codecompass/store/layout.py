@@ -9,13 +9,16 @@
         CURRENT                           the epoch that readers use, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
+        epochs/<epoch>/base.db            of a fork: a link to the facts of another epoch
+        epochs/<epoch>/parked             of an epoch that is kept beside the current one
         epochs/<epoch>/text/<generation>/ the text index of one generation
         vectors.db                        vectors of texts, where search by meaning is on
         vectors.lock                      flock of the one process that makes vectors
         refs/<commit>/                    the index of a commit that need not be checked out, with the same files as a project's
         trash/                            directories are renamed to here, then deleted
 
-An epoch is an index that was built from nothing; within it each generation is an update of the one before.
+An epoch is an index that was built from nothing or begun as a fork of another; within it each generation is an update of the one
+before.
 """
 
 import os

@@ -28,6 +28,12 @@ REMOVAL_DEADLINE_SECONDS: Final = 1 * SECONDS
 """A deletion holds the readers' lock while it renames one directory; readers wait for that, up to this long."""
 
 
+FORK: Final = "fork"
+"""With what the owner's text begins where another index is being made a fork of this one: that takes milliseconds."""
+
+FORK_DEADLINE_SECONDS: Final = 0.5 * SECONDS
+
+
 class LockHeld(Exception):
     """Another process, or another job of this one, holds the lock. `owner` is what it wrote, possibly empty."""
 
@@ -38,11 +44,19 @@ class LockHeld(Exception):
 
 @contextmanager
 def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
-    """Holds the writer lock for the duration. Never waits: raises LockHeld at once where it is taken.
+    """Holds the writer lock for the duration. Raises LockHeld at once where it is taken, unless by a fork, which is waited for.
 
     Raises PermissionDenied where the project's directory cannot be written.
     """
-    descriptor = _lock_for_writing(layout)
+    ends = time.monotonic() + FORK_DEADLINE_SECONDS
+    while True:
+        try:
+            descriptor = _lock_for_writing(layout)
+            break
+        except LockHeld as error:
+            if not error.owner.startswith(FORK) or time.monotonic() > ends:
+                raise
+            time.sleep(REMOVAL_PAUSE_SECONDS)
     try:
         # A full disk has no room for the name, but the holder of the lock may be about to free some.
         with suppress(OSError):

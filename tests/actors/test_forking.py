@@ -18,13 +18,15 @@ from codecompass.actors.worker_pool import BatchResult, WorkerPool, open_worker_
 from codecompass.store.disk_space import disk_usage
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.index import WorkspaceIndex
+from codecompass.store.known_content import KnownContent
 from codecompass.store.parking import MAX_PARKED, parked_epochs
-from codecompass.worker.messages import Batch
+from codecompass.store.writer import IndexWriter
+from codecompass.worker.messages import Batch, FileSymbols, FileText
 from tests.support.dump import dump, hits
 from tests.support.histories import NAMES, clone, commits_of, make_history, real_histories
 from tests.support.workspace import LIMITS, TestWorkspace
 
-ALWAYS = msgspec.structs.replace(LIMITS, fork_from_files=1, park_from_files=1)
+ALWAYS = msgspec.structs.replace(LIMITS, fork_from_files=1, park_from_files=1, known_from_files=1)
 """However few files there are, and however few differ."""
 
 
@@ -169,6 +171,40 @@ async def test_a_branch_that_was_checked_out_before_is_not_read_again(first, poo
 
         assert (report.ref, report.counts.files_written, report.counts.symbols_written) == (branch, 0, 0)
         await assert_as_fresh(first, tmp_path, pool)
+
+
+async def test_a_file_that_moves_and_one_that_comes_back_are_not_parsed(first, pool, tmp_path, monkeypatch):
+    first.write({"lib/a.c": "int alpha(void) { return 1; }\n", "lib/b.c": '#include "a.h"\n', "lib/a.h": "int alpha(void);\n"})
+    first.commit()
+    await switch(first, "main", pool)
+    parsed: set[str] = set()
+    write = IndexWriter.write_symbols
+
+    def noted(writer: IndexWriter, file: FileSymbols) -> None:
+        parsed.add(file.path)
+        write(writer, file)
+
+    contents = KnownContent.symbols
+    known: set[str] = set()
+
+    def found(self: KnownContent, text: FileText) -> FileSymbols | None:
+        symbols = contents(self, text)
+        if symbols is not None:
+            known.add(text.path)
+        return symbols
+
+    monkeypatch.setattr(IndexWriter, "write_symbols", noted)
+    monkeypatch.setattr(KnownContent, "symbols", found)
+    (first.root / "src").mkdir()
+    first.git("mv", "lib/a.c", "src/moved.c")
+    first.git("mv", "p0/m0.py", "p0/moved.py")
+    first.commit()
+
+    await switch(first, "main", pool)
+
+    assert known == {"src/moved.c"}, "a Python file's names begin with its path"
+    assert parsed == {"src/moved.c", "p0/moved.py"}
+    await assert_as_fresh(first, tmp_path, pool)
 
 
 async def test_many_branches_in_turn_keep_a_bounded_number_of_epochs(first, pool):

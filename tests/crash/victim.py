@@ -43,7 +43,7 @@ async def main(root: str, home: str, force: str, step: str, delay_ms: str) -> No
     # Every run publishes text first where it is the first, and symbols in slices: more moments to be killed at.
     limits = msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0)
     if force == "fork":
-        limits = msgspec.structs.replace(limits, fork_from_files=1, park_from_files=1)
+        limits = msgspec.structs.replace(limits, fork_from_files=1, park_from_files=1, known_from_files=1)
     workspace = TestWorkspace(Path(root), Path(home))
     await workspace.sync(limits=limits, force=force == "force", on_progress=progressed, on_step=began)
     os.write(1, b"done\n")

@@ -12,6 +12,7 @@ HISTORIES_VARIABLE = "CODECOMPASS_HISTORIES"
 
 NAMES = ("alpha", "beta", "gamma", "delta", "store", "index", "reader", "writer")
 DIRECTORIES = ("", "app/", "app/core/", "lib/", "lib/deep/er/", "tests/")
+EXTENSIONS = ("py", "py", "js", "go", "c", "rb", "md", "bin")
 
 
 def make_history(workspace: TestWorkspace, seed: int, n_commits: int) -> list[str]:
@@ -63,7 +64,7 @@ def change(workspace: TestWorkspace, rng: random.Random, files: list[str], numbe
 
 def new_path(rng: random.Random, extension: str = "") -> str:
     """Returns a path of a file that may or may not exist."""
-    return f"{rng.choice(DIRECTORIES)}{rng.choice(NAMES)}.{extension or rng.choice(('py', 'py', 'js', 'go', 'md', 'bin'))}"
+    return f"{rng.choice(DIRECTORIES)}{rng.choice(NAMES)}.{extension or rng.choice(EXTENSIONS)}"
 
 
 def content(rng: random.Random, path: str, number: int) -> str:
@@ -77,6 +78,11 @@ def content(rng: random.Random, path: str, number: int) -> str:
     if path.endswith(".go"):
         package = f'import "example.org/{names[1]}/lib"\n'
         return f"package {names[0]}\n\n{package}\nfunc {names[2].title()}() int {{ return {number} }}\n"
+    if path.endswith(".c"):
+        return f'#include "{names[0]}.c"\n\nstatic int {names[1]}(int x) {{ return {names[2]}(x + {number}); }}\n'
+    if path.endswith(".rb"):
+        scope = names[1].title()
+        return f"require_relative '{names[0]}'\n\nmodule {scope}\n  def self.{names[2]}\n    {number}\n  end\nend\n"
     if path.endswith(".bin"):
         return f"\0\0{names[0]}{number}"
     return f"# {names[0]}\n\n{names[1]} and {names[2]} {number}\n"

@@ -63,7 +63,8 @@ _STATE_WORDS: Final = {
 
 @make_command(
     "list",
-    text="List all projects with their state, size on disk and last use. An asterisk marks the default project; "
+    text="List all projects with their state, size on disk and last use. SHARED is what other indexes use too and what removing "
+    "one of them does not free. An asterisk marks the default project; "
     "live are those that a server has open.",
     examples=(
         Example("codecompass projects list", "all projects"),
@@ -75,7 +76,7 @@ def list_projects(invocation: Invocation) -> None:
     """Prints the list."""
     from codecompass.cli.project_state import project_state
     from codecompass.protocol.encode import encode
-    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.disk_space import disk_space
     from codecompass.store.lock import is_read
 
     with invocation.registry() as registry:
@@ -86,6 +87,7 @@ def list_projects(invocation: Invocation) -> None:
     for project in projects:
         state = project_state(invocation.home, project)
         meta = state.meta
+        space = disk_space(invocation.home.project(project.project_id).root)
         entries.append(
             ProjectEntry(
                 project_id=project.project_id,
@@ -97,7 +99,8 @@ def list_projects(invocation: Invocation) -> None:
                 auto_discovered=project.is_auto_discovered,
                 file_count=0 if meta is None else meta.file_count,
                 symbol_count=0 if meta is None else meta.symbol_count,
-                disk_bytes=disk_usage(invocation.home.project(project.project_id).root),
+                disk_bytes=space.total,
+                shared_bytes=space.shared,
                 last_indexed_at="" if meta is None else iso_time(meta.published_at),
                 last_used_at=iso_time(project.last_used_at),
                 created_at=iso_time(project.created_at),
@@ -110,7 +113,7 @@ def list_projects(invocation: Invocation) -> None:
         invocation.terminal.note("no projects yet. Change into one and run: codecompass index")
         return
     header = [Cell(text, ("dim",)) for text in ("NAME", "STATE")]
-    header += [Cell(text, ("dim",), is_right=True) for text in ("FILES", "SYMBOLS", "DISK")]
+    header += [Cell(text, ("dim",), is_right=True) for text in ("FILES", "SYMBOLS", "DISK", "SHARED")]
     header += [Cell(text, ("dim",)) for text in ("USED", "DIRECTORY")]
     rows = [header]
     for entry, project in zip(entries, projects, strict=True):
@@ -124,6 +127,7 @@ def list_projects(invocation: Invocation) -> None:
                 Cell(f"{entry.file_count:,}", is_right=True),
                 Cell(f"{entry.symbol_count:,}", is_right=True),
                 Cell(amounts.size(entry.disk_bytes), is_right=True),
+                Cell(amounts.size(entry.shared_bytes) if entry.shared_bytes else "", ("dim",), is_right=True),
                 Cell(amounts.ago(project.last_used_at), ("dim",)),
                 Cell(printable(entry.repo_root)),
             ]
@@ -209,7 +213,7 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
     """Cleans up."""
     from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.protocol.encode import encode
-    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.disk_space import disk_space
     from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 
     terminal, home = invocation.terminal, invocation.home
@@ -222,7 +226,7 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
                 continue
             layout = home.project(project.project_id)
             if dry_run:
-                freed += disk_usage(layout.root)
+                freed += disk_space(layout.root).own
             else:
                 try:
                     freed += remove_project(layout)

@@ -1,0 +1,123 @@
+"""What other epochs hold of a content, as a parse of it would give it: a file that was moved, merged or taken back is not parsed.
+
+Rows of the same path are taken as they are. From another path only where nothing depends on the path but where imports lead, and
+that is always resolved anew: in some languages a definition's qualified name begins with the path.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import CodeCompassError
+from codecompass.languages.records import Import, Symbol
+from codecompass.store.facts import facts_guard
+from codecompass.store.forks import ForkSource
+from codecompass.store.index import connect_to_facts
+from codecompass.worker.messages import FileSymbols, FileText
+
+MAX_SOURCES: Final = 8
+
+MOVABLE_LANGUAGES: Final = frozenset(
+    {"bash", "c", "cpp", "csharp", "elixir", "go", "haskell", "java", "kotlin", "php", "ruby", "scala", "sql"}
+)
+"""Languages whose qualified names do not depend on the path."""
+
+_FIXED_NAMES: Final = frozenset({"doc.go", "package-info.java"})
+"""Files that give more than their content says, by their names."""
+
+
+class _Place(Struct, frozen=True):
+    connection: sqlite3.Connection
+    file_id: int
+    path: str
+    language: str
+    content_hash: bytes
+
+
+class KnownContent:
+    """The contents of some epochs by git's ids. Close it before a writer ends: it keeps logs from being moved."""
+
+    def __init__(self, sources: Iterable[ForkSource], wanted: Collection[bytes]) -> None:
+        """Reads where the contents of `wanted` are, about 1 us for each file of an epoch. What cannot be read holds nothing."""
+        self._connections: list[sqlite3.Connection] = []
+        self._places: dict[bytes, list[_Place]] = {}
+        for _, source in zip(range(MAX_SOURCES), sources, strict=False):
+            with suppress(sqlite3.Error, CodeCompassError, OSError):
+                connection = connect_to_facts(source.layout.facts(source.epoch)).connection
+                self._connections.append(connection)
+                connection.execute("BEGIN")
+                rows = connection.execute(
+                    "SELECT blob_id, id, path, language, content_hash FROM files "
+                    "WHERE status = 'indexed' AND is_parsed AND reason = '' AND symbol_count > 0"
+                )
+                for blob_id, *place in rows:
+                    if blob_id in wanted:
+                        self._places.setdefault(blob_id, []).append(_Place(connection, *place))
+
+    def has(self, path: str, blob_id: bytes) -> bool:
+        """Returns whether the symbols of this content at this path are likely to be known."""
+        return any(_fits(place, path) for place in self._places.get(blob_id, ()))
+
+    def symbols(self, text: FileText) -> FileSymbols | None:
+        """Returns what a parse of the file would give, None where that is not known. Raises IndexDamaged."""
+        places = [place for place in self._places.get(text.blob_id, ()) if _is_same(place, text)]
+        if not places:
+            return None
+        place = min(places, key=lambda place: place.path != text.path)
+        with facts_guard():
+            return _read(place, text)
+
+    def close(self) -> None:
+        """Closes all databases."""
+        while self._connections:
+            self._connections.pop().close()
+
+
+def _fits(place: _Place, path: str) -> bool:
+    if place.path == path:
+        return True
+    old, new = PurePosixPath(place.path), PurePosixPath(path)
+    return place.language in MOVABLE_LANGUAGES and old.suffix == new.suffix and not {old.name, new.name} & _FIXED_NAMES
+
+
+def _is_same(place: _Place, text: FileText) -> bool:
+    return place.content_hash == text.content_hash and place.language == text.language and _fits(place, text.path)
+
+
+def _read(place: _Place, text: FileText) -> FileSymbols:
+    execute = place.connection.execute
+    rows = execute(
+        "SELECT id, parent_id, name, kind, qualified_name, line_start, line_end, signature, visibility, doc FROM symbols "
+        "WHERE file_id = ? ORDER BY id",
+        (place.file_id,),
+    ).fetchall()
+    numbers = {row[0]: number for number, row in enumerate(rows)}
+    symbols = tuple(
+        Symbol(
+            name=name,
+            kind=kind,
+            qualified_name=qualified_name,
+            line_start=line_start,
+            line_end=line_end,
+            signature=signature,
+            visibility=visibility,
+            parent=numbers.get(parent_id, -1),
+            doc=doc,
+        )
+        for _, parent_id, name, kind, qualified_name, line_start, line_end, signature, visibility, doc in rows
+    )
+    imports = execute(
+        "SELECT line_start, line_end, spec, name, alias, kind, id FROM imports WHERE file_id = ? ORDER BY id", (place.file_id,)
+    ).fetchall()
+    uses = execute("SELECT names FROM uses WHERE file_id = ?", (place.file_id,)).fetchone()
+    return FileSymbols(
+        text.path,
+        text.content_hash,
+        symbols,
+        tuple(Import(*row[:-1]) for row in imports),
+        b"" if uses is None else uses[0],
+    )
