@@ -16,7 +16,7 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.identity import ObjectFormat
-from codecompass.scan.checkout import Checkout, look
+from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import find_repository, object_format
@@ -34,6 +34,9 @@ SCAN_PATIENCE_SECONDS: Final = 30 * SECONDS
 
 CHECKOUT_POLL_SECONDS: Final = 5 * MILLISECONDS
 """How often a job checks whether git has ended what it does; two stat() calls."""
+
+MAX_INDEX_WRITES: Final = 20
+"""How often git may write its index, within as many fiftieths of a second, until a job begins again."""
 
 T = TypeVar("T")
 
@@ -112,11 +115,13 @@ class TreeScan:
 
         Waits up to LOCK_PATIENCE_SECONDS for git.
         """
+        # By the event loop's clock as well: by one that was set back a lock would be new for ever.
+        gives_up_at = trio.current_time() + LOCK_PATIENCE_SECONDS
         while True:
             seen = await self._look()
             if seen.lock_age is not None:
                 self.scan_everything()
-            if not seen.may_be_under_way:
+            if not seen.may_be_under_way or trio.current_time() > gives_up_at:
                 return seen
             await trio.sleep(CHECKOUT_POLL_SECONDS)
 
@@ -126,12 +131,16 @@ class TreeScan:
         None where they may be of two: then none of them may be published.
         """
         after = await self._look()
-        pause = after.head_may_follow
-        while pause > 0:
-            await trio.sleep(pause)
-            before_pause, after = after, await self._look()
-            # The same index as before the pause: HEAD has moved by now, whatever the clock says of its age.
-            pause = 0.0 if after.index == before_pause.index else after.head_may_follow
+        for _ in range(MAX_INDEX_WRITES):
+            index, waits = after.index, after.head_may_follow
+            if waits <= 0:
+                break
+            await trio.sleep(waits)
+            after = await self._look()
+            if after.index == index:
+                break  # HEAD has had its time, whatever the clock says
+        else:
+            return None
         if after.is_same(before):
             return after
         # Somebody has committed, written the index as `git add` does, or holds its lock. Files that nobody has written since the

@@ -189,6 +189,20 @@ def test_a_look_sees_head_index_and_lock(two):
     assert not after.may_be_under_way
 
 
+@pytest.mark.parametrize("ahead", [86_400, -86_400])
+async def test_a_clock_that_was_set_keeps_no_job_waiting(two, ahead):
+    """The index, and a lock that was left behind, are of tomorrow, or of yesterday."""
+    lock = two.root / ".git" / "index.lock"
+    lock.touch()
+    for path in (lock, two.root / ".git" / "index"):
+        os.utime(path, (time.time() + ahead, time.time() + ahead))
+
+    with trio.fail_after(60):
+        await two.sync()
+
+    assert described(two)[0] == "one"
+
+
 def test_head_may_follow_a_fresh_index_whatever_the_clock_says():
     head = Head("main", "1" * 40)
 
