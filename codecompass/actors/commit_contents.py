@@ -28,7 +28,7 @@ class CommitContents:
         repository: Repository,
         commit: str,
         tasks: Sequence[FileTask],
-        object_ids: Mapping[str, str],
+        object_ids: Mapping[str, bytes],
         blocking: BlockingCalls,
         max_file_bytes: int,
     ) -> None:
@@ -52,7 +52,7 @@ class CommitContents:
             return [replace(task, content=self._held.pop(task.path)) for task in batch]
 
     async def _read(self, group: Sequence[FileTask]) -> None:
-        ids = [self._object_ids[task.path] for task in group]
+        ids = [self._object_ids[task.path].hex() for task in group]
 
         def read(call: Call) -> list[Blob]:
             return list(read_blobs(self._repository, ids, self._max_file_bytes, is_cancelled=call.is_over))

@@ -8,7 +8,7 @@ lock of the commit's own directory; cancelled or killed, it leaves nothing that 
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import trio
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.commit_contents import CommitContents
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline
+from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
@@ -25,19 +25,24 @@ from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.commit_names import NamedCommit
-from codecompass.scan.commit_tree import CommitTree, read_commit_tree
+from codecompass.scan.commit_tree import CommitFile, CommitTree, read_commit_tree
 from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
     GIT_DEADLINE_SECONDS,
     GitError,
     Repository,
     find_repository,
+    object_format,
 )
+from codecompass.scan.walk import ScannedFile
 from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.index import IndexMeta
-from codecompass.store.layout import ProjectLayout
+from codecompass.store.known_content import KnownContent
+from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
-from codecompass.store.manifest import Changes, ManifestEntry
+from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
+from codecompass.store.nearest import nearest_source, sources_of
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
@@ -113,16 +118,15 @@ class CommitJob:
             return self._report(built, WriteCounts(), n_files=0, started=started)
         self._meter.advance(stage="discovery")
         repository, tree = await self._read_tree()
-        async with self._writing() as writer:
-            changes = await trio.to_thread.run_sync(_changes, writer.manifest, tree)
+        ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
+        self._files.object_format = object_format(repository)
+        source = await trio.to_thread.run_sync(self._nearest, ids)
+        async with self._writing(source) as writer:
+            changes = await trio.to_thread.run_sync(_changes, writer.manifest, tree, ids)
             self._meter.advance(stage="parsing", files_scanned=len(tree.files), files_total=len(changes.tasks))
-            await trio.to_thread.run_sync(self._files.apply, writer, changes)
-            ids = {file.path: file.object_id for file in tree.files}
-            contents = CommitContents(
-                repository, self._commit.commit, changes.tasks, ids, self._blocking, self._limits.rules.max_file_bytes
-            )
+            await trio.to_thread.run_sync(self._take_over, writer, changes, tree)
             try:
-                await self._files.process(writer, changes.tasks, parse=True, fill=contents.fill)
+                await self._read(writer, changes.tasks, repository, ids, source)
             except GitError as error:
                 raise unreadable(self._commit, error) from error
             self._meter.advance(stage="finalizing")
@@ -146,9 +150,53 @@ class CommitJob:
         except GitError as error:
             raise unreadable(self._commit, error) from error
 
+    def _nearest(self, ids: Mapping[str, bytes]) -> ForkSource | None:
+        """Returns the index of the home that is nearest to the commit, the working tree's first; None where none is near."""
+        if len(ids) < self._limits.fork_from_files:
+            return None
+        home = HomeLayout(self._project.root.parents[1])
+        found = nearest_source(home, ids, rules_fingerprint=self._limits.fingerprint, first=(self._project,))
+        return None if found is None else found.source
+
+    def _take_over(self, writer: IndexWriter, changes: Changes, tree: CommitTree) -> None:
+        """Writes what needs no content: files that are gone or skipped, and those that the beginning has as they are."""
+        self._files.apply(writer, changes)
+        asked = {task.path for task in changes.tasks}
+        known = [ScannedFile(file.path, file.size, 0, 0, 0) for file in tree.files if file.path not in asked]
+        self._files.touch(writer, known)
+
+    async def _read(
+        self,
+        writer: IndexWriter,
+        tasks: Sequence[FileTask],
+        repository: Repository,
+        ids: Mapping[str, bytes],
+        source: ForkSource | None,
+    ) -> None:
+        """Writes the files of `tasks`. What another epoch holds is not parsed. Raises GitError."""
+
+        def fill(asked: Sequence[FileTask]) -> Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]:
+            max_bytes = self._limits.rules.max_file_bytes
+            return CommitContents(repository, self._commit.commit, asked, ids, self._blocking, max_bytes).fill
+
+        def open_contents() -> KnownContent:
+            wanted = {ids[task.path] for task in tasks}
+            own = () if source is None else (source,)
+            others = (each for layout in commit_layouts(self._project) for each in sources_of(layout))
+            return KnownContent((*own, *sources_of(self._project), *others), wanted)
+
+        rest = await self._files.process_known(writer, tasks, ids, open_contents, fill=fill)
+        await self._files.process(writer, rest, parse=True, fill=fill(rest))
+        left = unparsed(writer)
+        await self._files.process(writer, left, parse=True, fill=fill(left))
+
     @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[IndexWriter]:
-        writer = await trio.to_thread.run_sync(self._open_writer)
+    async def _writing(self, source: ForkSource | None) -> AsyncIterator[IndexWriter]:
+        try:
+            writer = await trio.to_thread.run_sync(self._open_writer, source)
+        except NotForkable:
+            # It was removed or replaced since it was found.
+            writer = await trio.to_thread.run_sync(self._open_writer, None)
         try:
             yield writer
         finally:
@@ -156,10 +204,12 @@ class CommitJob:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(writer.abandon)
 
-    def _open_writer(self) -> IndexWriter:
-        """Opens the writer of the commit's index, a new one: the one place that decides what it begins with."""
+    def _open_writer(self, source: ForkSource | None) -> IndexWriter:
+        """Opens the writer of the commit's index, which begins as a fork of `source`. Raises NotForkable."""
         with write_guard(self._layout):
-            return IndexWriter(self._layout, fresh=True, on_step=self._on_step)
+            return IndexWriter(
+                self._layout, fresh=True, source=source, on_step=self._on_step, checkpoint=trio.from_thread.check_cancelled
+            )
 
     def _publish(self, writer: IndexWriter) -> IndexMeta:
         return writer.publish(
@@ -190,11 +240,19 @@ class CommitJob:
         )
 
 
-def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree) -> Changes:
-    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit."""
+def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
+    is_content = entry.is_parsed and entry.blob_id == blob_id and entry.size == file.size
+    return is_content and not (entry.status == "skipped" and entry.reason in STAT_REASONS)
+
+
+def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mapping[str, bytes]) -> Changes:
+    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit. `ids` are git's of
+    the contents by path: an entry with the same one stays as it is."""
     tasks = []
     for file in tree.files:
         entry = manifest.get(file.path)
+        if entry is not None and _holds(entry, file, ids[file.path]):
+            continue
         known = b"" if entry is None or entry.status != "indexed" else entry.content_hash
         needs_symbols = entry is not None and not entry.is_parsed
         tasks.append(FileTask(file.path, known, needs_symbols=needs_symbols, size=file.size))

@@ -7,7 +7,7 @@ Both queues are bounded, so the slowest part sets the pace.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +53,7 @@ class FilePipeline:
         self.blobs = GitBlobs()
         """What git says of the files that are not read whole."""
         self.object_format: ObjectFormat = "sha1"
-        self.contents: KnownContent | None = None
+        self._contents: KnownContent | None = None
         """Where the symbols of files are looked up that are not parsed."""
 
     def apply(self, writer: IndexWriter, changes: Changes) -> None:
@@ -109,6 +109,32 @@ class FilePipeline:
                 with receive:
                     await self._write_all(writer, receive, parse=parse, publish_slice=publish_slice)
 
+    async def process_known(
+        self,
+        writer: IndexWriter,
+        tasks: Sequence[FileTask],
+        ids: Mapping[str, bytes],
+        open_contents: Callable[[], KnownContent],
+        *,
+        fill: Callable[[Sequence[FileTask]], Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]] | None = None,
+    ) -> list[FileTask]:
+        """Writes those of `tasks` without parsing them whose content other epochs hold, and returns the others.
+
+        `ids` are git's of the contents by path. Files that turn out not to be known have their text written; their symbols are
+        still missing (see `unparsed`). `fill` makes what `process` takes, for the tasks that are processed.
+        """
+        contents = await trio.to_thread.run_sync(open_contents)
+        try:
+            known = [task for task in tasks if contents.has(task.path, ids.get(task.path, b""))]
+            self._contents = contents
+            await self.process(writer, known, parse=False, fill=None if fill is None else fill(known))
+        finally:
+            self._contents = None
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(contents.close)
+        paths = {task.path for task in known}
+        return [task for task in tasks if task.path not in paths]
+
     async def _write_all(
         self,
         writer: IndexWriter,
@@ -149,8 +175,8 @@ class FilePipeline:
                 writer.write_text(FileText(path, "skipped", "unreadable"))
 
     def _write_known(self, writer: IndexWriter, file: FileText) -> None:
-        if self.contents is not None and file.status == "indexed" and file.has_symbols and not file.will_parse:
-            symbols = self.contents.symbols(file)
+        if self._contents is not None and file.status == "indexed" and file.has_symbols and not file.will_parse:
+            symbols = self._contents.symbols(file)
             if symbols is not None:
                 writer.write_symbols(symbols)
 

@@ -37,10 +37,12 @@ from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.index import IndexMeta
+from codecompass.store.known_content import KnownContent
 from codecompass.store.known_files import without_known
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
+from codecompass.store.nearest import sources_of
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.writer import IndexWriter
 from codecompass.units import SECONDS
@@ -244,18 +246,13 @@ class IndexJob:
 
     async def _write_known(self, writer: IndexWriter, changes: Changes, begin: "_Beginning") -> Changes:
         """Writes the files whose content another epoch has; returns the other changes, and what turned out not to be known."""
-        contents = await self._starting_point.contents(self._known, changes.tasks, begin.source)
-        try:
-            tasks = [task for task in changes.tasks if contents.has(task.path, self._known.ids.get(task.path, b""))]
-            self._files.contents = contents
-            await self._files.process(writer, tasks, parse=False)
-        finally:
-            self._files.contents = None
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(contents.close)
-        paths = {task.path for task in tasks}
-        rest = [task for task in changes.tasks if task.path not in paths]
-        return replace(changes, tasks=(*rest, *(unparsed(writer) if tasks else ())))
+        known = self._known.ids
+        wanted = {known[task.path] for task in changes.tasks if known.get(task.path)}
+        sources = () if begin.source is None else (begin.source,)
+        rest = await self._files.process_known(
+            writer, changes.tasks, known, lambda: KnownContent((*sources, *sources_of(self._layout)) if wanted else (), wanted)
+        )
+        return replace(changes, tasks=(*rest, *(unparsed(writer) if len(rest) < len(changes.tasks) else ())))
 
     async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:

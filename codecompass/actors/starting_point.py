@@ -6,7 +6,7 @@
 Everything else continues the current epoch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import structlog
 import trio
@@ -17,14 +17,12 @@ from codecompass.actors.tree_scan import ScannedTree, TreeScan
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScanResult
 from codecompass.store.forks import ForkSource
-from codecompass.store.known_content import KnownContent
 from codecompass.store.known_files import blobs_of
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.manifest import Changes
-from codecompass.store.nearest import nearest_source, other_indexes, sources_of
+from codecompass.store.nearest import nearest_source, other_indexes
 from codecompass.store.parking import note_use
 from codecompass.store.writer import IndexWriter
-from codecompass.worker.messages import FileTask
 
 
 class KnownTree(Struct, frozen=True):
@@ -68,16 +66,6 @@ class StartingPoint:
             and isinstance(tree.found, ScanResult)
             and writer.meta.completeness == "complete"
         )
-
-    async def contents(self, known: KnownTree, tasks: Sequence[FileTask], source: ForkSource | None) -> KnownContent:
-        """Returns what the epochs of this project and `source` hold of the contents of `tasks`."""
-
-        def open_all() -> KnownContent:
-            wanted = {known.ids[task.path] for task in tasks if known.ids.get(task.path)}
-            others = () if source is None else (source,)
-            return KnownContent((*others, *sources_of(self._layout)) if wanted else (), wanted)
-
-        return await trio.to_thread.run_sync(open_all)
 
     async def nearest(self, tree: ScannedTree, known: KnownTree) -> ForkSource | None:
         """Returns what to fork; None where building from nothing is better."""

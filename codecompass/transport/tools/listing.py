@@ -1,6 +1,6 @@
 """Which tools there are, which of them a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from codecompass.errors import InvalidInput
@@ -44,25 +44,27 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 """In the order in which they are listed: what agents need most comes first."""
 
-_ONLY_IN_ALL: Final = (index_repository.TOOL, diff_context.TOOL)
-"""Tools that the default listing has no room for."""
+_ONLY_IN_ALL: Final = (index_repository.TOOL, list_refs.TOOL, diff_context.TOOL)
+"""Tools that the default listing has no room for in its 12 kB. They can be called all the same."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
-    "ten": tuple(
-        tool.name for tool in TOOLS if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL, list_refs.TOOL)
-    ),
+    "ten": tuple(tool.name for tool in TOOLS if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL)),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """What `serve-mcp --tools` takes besides the names of tools."""
 
-NO_REF_LISTED: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
-"""Tools that are about the working tree, the repository or the server. They take `ref` all the same."""
+_ABOUT_THE_TREE: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
+"""Tools that are about the working tree, the repository or the server: no listing shows their `ref`."""
 
-NOT_IN_CORE: Final = frozenset({
-    "changed_since", "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
-    "ranking_explain_level", "strategy", "timeout_ms", "why_not",
+_REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_outline", "get_code_context"})
+"""Tools whose `ref` has room in the groups but `all`. The others take it all the same."""
+
+_NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
+NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
+    "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
+    "ranking_explain_level", "ref", "strategy", "timeout_ms", "why_not",
 })  # fmt: skip
 """Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
 
@@ -74,8 +76,18 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
-    left_out: frozenset[str] = NOT_IN_CORE if groups == {"core"} else frozenset()
-    return tuple(_describe(tool, answers, left_out, is_core=groups == {"core"}) for tool in TOOLS if tool.name in names)
+    return tuple(
+        _describe(tool, answers, _left_out(tool, groups), set(groups) == {"core"}) for tool in TOOLS if tool.name in names
+    )
+
+
+def _left_out(tool: Tool, groups: Collection[str]) -> frozenset[str]:
+    """Returns the arguments of a tool that a listing of these groups does not show."""
+    if set(groups) == {"core"}:
+        return NOT_IN_CORE
+    is_short = bool(groups) and "all" not in groups
+    has_no_ref = tool.name in _ABOUT_THE_TREE or (is_short and tool.name not in _REF_IN_DEFAULT)
+    return (_NOT_IN_DEFAULT if is_short else frozenset()) | ({"ref"} if has_no_ref else frozenset())
 
 
 def listed_names(listing: str) -> frozenset[str]:
@@ -99,11 +111,9 @@ def listed_names(listing: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], *, is_core: bool) -> ToolDescription:
+def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], is_core: bool) -> ToolDescription:
     schema = tool.arguments
     properties = cast("Mapping[str, object]", schema["properties"])
-    if tool.name in NO_REF_LISTED:
-        left_out |= {"ref"}
     listed = {name: argument for name, argument in properties.items() if name not in left_out}
     return ToolDescription(
         name=tool.name,
