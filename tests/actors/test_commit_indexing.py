@@ -20,6 +20,9 @@ from tests.support.dump import dump, hits
 from tests.support.random_tree import RandomTree
 from tests.support.workspace import LIMITS, TestWorkspace
 
+FORKING = msgspec.structs.replace(LIMITS, fork_from_files=1, known_from_files=1)
+"""However few files there are."""
+
 
 def named(workspace, name):
     return resolve_commit(find_repository(str(workspace.root)), name)
@@ -50,8 +53,9 @@ def content(index):
     return found
 
 
+@pytest.mark.parametrize("limits", [LIMITS, FORKING], ids=["from nothing", "from the nearest"])
 @pytest.mark.parametrize("seed", range(3))
-async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, repository, seed):
+async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, repository, seed, limits):
     """Table by table and hit by hit, over a random history in several languages; the project's id goes into both."""
     tree = RandomTree(repository, random.Random(seed), git=True)
     for _ in range(4):
@@ -61,8 +65,10 @@ async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, r
         repository.git("commit", "-q", "--allow-empty", "-m", "step")
     commits = repository.git("rev-list", "-n", "4", "HEAD").split()
 
+    n_taken_over = 0
     for commit in commits:
-        await build(repository, commit)
+        report = await build(repository, commit, limits=limits)
+        n_taken_over += max(0, report.file_count - report.files_changed)
         found = index_of(repository, commit)
         # In the same place, as the ids of symbols are made with it.
         repository.git("stash", "--include-untracked", "--quiet")
@@ -73,6 +79,7 @@ async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, r
         assert content(found) == content(repository.index), f"seed {seed}, commit {commit}"
         for word in ("alpha", "thing", "config", "fmt"):
             assert hits(found, word) == hits(repository.index, word)
+    assert (n_taken_over > 0) is (limits is FORKING)
 
 
 async def test_a_commit_is_built_once_and_found_afterwards(repository):
