@@ -106,6 +106,11 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     )
 
 
+def asked_ref(request: AnyRequest) -> str | None:
+    """Returns the name of the commit that a question is about, None for the working tree: of a comparison, its head."""
+    return request.head or request.ref if isinstance(request, DiffContext) else request.ref
+
+
 def require_ref(wanted: str | None, current: str) -> None:
     """Raises RefNotIndexed where an order about the working tree names another branch than the one that is checked out."""
     if wanted is not None and wanted != current:

@@ -4,15 +4,16 @@ Nothing here looks at the working tree: a commit is never stale, and every line 
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import query, query_settings, timeout_seconds
+from codecompass.actors.answering import asked_ref, query, query_settings, timeout_seconds
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
+from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.index_answers import IndexOnDisk, View, deadline
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_model import JobState
@@ -28,6 +29,7 @@ from codecompass.log import get_logger
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
+from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, index_status
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.files import Stamp
@@ -43,6 +45,8 @@ from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.watching.watcher import TreeWatcher
+
+T = TypeVar("T")
 
 
 class CommitWorkbench:
@@ -92,13 +96,22 @@ class CommitWorkbench:
 
     async def answer(self, query: Query, view: View) -> Reply:
         """Answers a question from the commit's index."""
-        return await trio.to_thread.run_sync(panics_as_errors(self._answer), query, view, limiter=self._limits.queries)
 
-    def _answer(self, asked: Query, view: View) -> Reply:
+        async def run(work: Callable[[IsCancelled], T]) -> T:
+            root = self._project.root
+            return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
+
+        workers = nullcontext(self._pool)
+        root, limits = self._project.root, self._index_limits
+        options = await with_differences(self._options, query.request, root, limits, lambda: workers, run, self._commit)
+        answer = panics_as_errors(self._answer)
+        return await trio.to_thread.run_sync(answer, query, view, options, limiter=self._limits.queries)
+
+    def _answer(self, asked: Query, view: View, options: QueryOptions) -> Reply:
         state = AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
-            ref=asked.request.ref or self._commit.name,
+            ref=asked_ref(asked.request) or self._commit.name,
             commit=self._commit.commit,
             indexing_status=view.indexing if view.index.meta is None else "ready",
             schema_status=view.index.schema_status,
@@ -110,7 +123,7 @@ class CommitWorkbench:
             return self._status(asked.request, state, view)
         with self._index.snapshot() as snapshot:
             is_expired = deadline(timeout_seconds(asked.request, self._timeout))
-            reply = query(snapshot, asked.request, state, self._options, is_expired)
+            reply = query(snapshot, asked.request, state, options, is_expired)
         note_use(self._layout)
         return reply
 

@@ -3,9 +3,12 @@ the worker processes read them. Used by the server and by the command line, each
 """
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from codecompass.actors.file_pipeline import BATCH_BYTES, BATCH_FILES
 from codecompass.actors.index_limits import IndexLimits
@@ -15,9 +18,11 @@ from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
 from codecompass.query.changed_files import ChangedFiles, changed_files
 from codecompass.query.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
 from codecompass.query.filters import chosen_paths
+from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import relative_to_root
+from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_changes import Changes, Chosen, everything, find_changes
-from codecompass.scan.git_repository import GitCancelled, GitError
+from codecompass.scan.git_repository import GitCancelled, GitError, Repository
 from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
 from codecompass.worker.messages import Answer, Batch, FileTask
@@ -28,24 +33,64 @@ COMPARISON_PATIENCE_SECONDS: Final = 60.0
 """How long a comparison may give no sign: git reads contents for renames and lines meanwhile."""
 
 
+T = TypeVar("T")
+
+
+class Blocking(Protocol):
+    """How the caller runs what blocks on git and the disk."""
+
+    async def __call__(self, work: Callable[[IsCancelled], T]) -> T:
+        """Runs `work` in a thread, or here."""
+
+
+async def with_differences(
+    options: QueryOptions,
+    request: object,
+    root: Path,
+    limits: IndexLimits,
+    pool: Callable[[], AbstractAsyncContextManager[WorkerPool]],
+    run: Blocking,
+    commit: NamedCommit | None = None,
+) -> QueryOptions:
+    """Returns the options with what differs, where the question is about that.
+
+    `commit` is what the index is of, None for the working tree: it is the head of the comparison. Raises InvalidInput and
+    RefNotIndexed for a name that is none, InvalidInput for a path filter that is none and where git cannot compare.
+    """
+    if isinstance(request, DiffContext):
+        async with pool() as workers:
+            return replace(options, difference=await read_difference(root, request, limits, workers, run, commit))
+    if isinstance(request, SearchCode | LocateSymbol) and request.changed_since is not None:
+        since = request.changed_since
+        changed = await run(lambda is_cancelled: read_changed_since(root, since, limits, is_cancelled, commit))
+        return replace(options, changed=changed)
+    return options
+
+
 async def read_difference(
     root: Path,
     request: DiffContext,
     limits: IndexLimits,
     pool: WorkerPool,
-    run: Callable[[Callable[[IsCancelled], Changes]], Awaitable[Changes]],
+    run: Blocking,
+    commit: NamedCommit | None = None,
 ) -> TreeDifference:
-    """Returns what differs between the sides that are asked for, with both versions parsed. `run` runs what blocks.
-
-    Raises InvalidInput for a name that is none, a path filter that is none, and where git cannot compare.
-    """
-    changes = await run(lambda is_cancelled: _changes(str(root), request, limits, is_cancelled))
+    """Returns what differs between the sides that are asked for, with both versions parsed. Raises as `with_differences` does."""
+    changes = await run(lambda is_cancelled: _changes(str(root), request, limits, is_cancelled, commit))
     old = await _read(changes, limits, pool, is_old=True)
     new = await _read(changes, limits, pool, is_old=False)
-    return tree_difference(changes, old, new, is_working_tree=not changes.head.commit)
+    return tree_difference(changes, old, new, is_indexed=commit is not None or not changes.head.commit)
 
 
-def _changes(root: str, request: DiffContext, limits: IndexLimits, is_cancelled: IsCancelled) -> Changes:
+def _head(repository: Repository, name: str | None, commit: NamedCommit | None) -> Side:
+    if commit is not None:
+        return Side(name=commit.name, commit=commit.commit, tree=commit.tree)
+    return Side(name=WORKING_TREE) if name is None else named_side(repository, name, field="head")
+
+
+def _changes(
+    root: str, request: DiffContext, limits: IndexLimits, is_cancelled: IsCancelled, commit: NamedCommit | None
+) -> Changes:
     chosen: Chosen = everything
     if request.path is not None:
         path = relative_to_root(request.path, root)
@@ -56,7 +101,7 @@ def _changes(root: str, request: DiffContext, limits: IndexLimits, is_cancelled:
 
     try:
         repository = repository_of(root, field="diff_context")
-        head = Side(name=WORKING_TREE) if request.head is None else named_side(repository, request.head, field="head")
+        head = _head(repository, request.head, commit)
         base = default_base(repository, head) if request.base is None else named_side(repository, request.base, field="base")
         return find_changes(
             repository, root, base, head, limits.rules, chosen=chosen, with_contents=True, is_cancelled=is_cancelled
@@ -65,23 +110,25 @@ def _changes(root: str, request: DiffContext, limits: IndexLimits, is_cancelled:
         raise _cannot_compare(error, "base") from error
 
 
-def read_changed_since(root: Path, name: str, limits: IndexLimits, is_cancelled: IsCancelled | None = None) -> ChangedFiles:
-    """Returns the files of the working tree that differ from a commit. Blocks on git and the disk.
+def read_changed_since(
+    root: Path,
+    name: str,
+    limits: IndexLimits,
+    is_cancelled: IsCancelled | None = None,
+    commit: NamedCommit | None = None,
+) -> ChangedFiles:
+    """Returns the files of the working tree, or of `commit`, that differ from another commit. Blocks on git and the disk.
 
     Raises InvalidInput for a name that is none, and where git cannot compare.
     """
     try:
         repository = repository_of(str(root), field="changed_since")
         base = named_side(repository, name, field="changed_since")
-        head = Side(name=WORKING_TREE)
-        return changed_files(find_changes(repository, str(root), base, head, limits.rules, is_cancelled=is_cancelled))
+        return changed_files(
+            find_changes(repository, str(root), base, _head(repository, None, commit), limits.rules, is_cancelled=is_cancelled)
+        )
     except (GitError, GitCancelled, ScanCancelled, OSError) as error:
         raise _cannot_compare(error, "changed_since") from error
-
-
-def changed_since(request: object) -> str | None:
-    """Returns the ref that a request names as `changed_since`."""
-    return request.changed_since if isinstance(request, SearchCode | LocateSymbol) else None
 
 
 def _cannot_compare(error: Exception, field: str) -> InvalidInput:

@@ -4,7 +4,8 @@ an answer that is not fresh with the files that have changed.
 
 import time
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Final
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 from msgspec import Struct
@@ -13,12 +14,7 @@ from msgspec.structs import replace
 from codecompass.actors.answering import query, query_settings, require_ref, timeout_seconds
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import panics_as_errors
-from codecompass.actors.differences import (
-    COMPARISON_PATIENCE_SECONDS,
-    changed_since,
-    read_changed_since,
-    read_difference,
-)
+from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
@@ -26,11 +22,10 @@ from codecompass.actors.worker_pool import WorkerPool
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import DiffContext, FreshnessPolicy, IndexStatus
+from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, index_status, jobs_state
-from codecompass.scan.git_changes import Changes
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import stale_error
@@ -42,6 +37,8 @@ from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.vector_upkeep import VectorUpkeep
+
+T = TypeVar("T")
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
@@ -90,8 +87,8 @@ class IndexAnswers:
         settings: Settings,
         form: AnswerForm,
         limiter: trio.CapacityLimiter,
+        pool: WorkerPool,
         vectors: "VectorUpkeep | None" = None,
-        pool: WorkerPool | None = None,
     ) -> None:
         self._vectors = vectors
         self._pool = pool
@@ -128,23 +125,12 @@ class IndexAnswers:
 
     async def _with_differences(self, asked: Query, options: QueryOptions) -> QueryOptions:
         """Returns the options with what the tree differs in, where the question is about that."""
-        request = asked.request
-        since = changed_since(request)
+
+        async def run(work: Callable[[IsCancelled], T]) -> T:
+            return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
+
         limits = self._comparison.limits
-        if since is not None:
-            changed = await self._comparison.run_on_tree(
-                lambda call: read_changed_since(self._project.root, since, limits, call.is_over),
-                patience=COMPARISON_PATIENCE_SECONDS,
-            )
-            return replace(options, changed=changed)
-        if isinstance(request, DiffContext):
-            assert self._pool is not None
-
-            async def run(work: Callable[[Callable[[], bool]], Changes]) -> Changes:
-                return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
-
-            return replace(options, difference=await read_difference(self._project.root, request, limits, self._pool, run))
-        return options
+        return await with_differences(options, asked.request, self._project.root, limits, lambda: nullcontext(self._pool), run)
 
     async def _answer_status(self, asked: Query, view: View) -> Reply:
         jobs = await self._registry.run(_jobs_of, self._project.project_id)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.answering import (
+    asked_ref,
     freshness_policy,
     is_touch_due,
     needs_symbols,
@@ -25,7 +26,7 @@ from codecompass.actors.answering import (
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.commits import commit_index
-from codecompass.cli.differences import with_differences
+from codecompass.cli.differences import differing
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
@@ -93,7 +94,8 @@ def answer(
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
         project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
-        commit = None if request.ref is None else named_commit(project.root, request.ref)
+        ref = asked_ref(request)
+        commit = None if ref is None else named_commit(project.root, ref)
         if commit is not None:
             return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
@@ -127,7 +129,7 @@ def answer(
             tunables = query_settings(settings, "json" if options.as_json else "text")
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
-            tunables = with_differences(tunables, request, project.root, settings)
+            tunables = differing(tunables, request, project.root, settings)
             question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
@@ -154,6 +156,7 @@ def _answer_about(
         warnings=warnings,
     )
     tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
+    tunables = differing(tunables, request, project.root, settings, commit)
     try:
         with index.snapshot() as snapshot:
             question = Question(snapshot, state, tunables, _deadline(request, settings))

@@ -1,20 +1,22 @@
 """Differences on the command line: reads them before a question is asked, and shows them to people."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec.structs import replace
 
 from codecompass.cli.terminal import Style, Terminal, cut, printable
-from codecompass.protocol.requests import AnyRequest, DiffContext, LocateSymbol, SearchCode
+from codecompass.protocol.requests import AnyRequest, DiffContext
 from codecompass.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
-    from codecompass.query.file_versions import TreeDifference
     from codecompass.query.options import QueryOptions
+    from codecompass.scan.commit_names import NamedCommit
+
+T = TypeVar("T")
 
 MAX_LINE_COLUMNS: Final = 200
 """Columns of a line of code where stdout is no terminal."""
@@ -30,37 +32,27 @@ _STYLES: Final[dict[str, Style]] = {
 }
 
 
-def with_differences(options: "QueryOptions", request: AnyRequest, root: Path, settings: Settings) -> "QueryOptions":
-    """Returns the options with what the tree differs in, where the question is about that. Runs git and worker processes.
+def differing(
+    options: "QueryOptions", request: AnyRequest, root: Path, settings: Settings, commit: "NamedCommit | None" = None
+) -> "QueryOptions":
+    """Returns the options with what differs from the working tree, or from `commit`, where the question is about that.
 
-    Raises InvalidInput where a ref is none or git cannot compare.
+    Runs git and worker processes. Raises what `with_differences` raises.
     """
-    if isinstance(request, DiffContext):
-        return replace(options, difference=_read(root, request, settings))
-    if isinstance(request, SearchCode | LocateSymbol) and request.changed_since is not None:
-        from codecompass.actors.differences import read_changed_since
-        from codecompass.actors.index_limits import index_limits
-
-        return replace(options, changed=read_changed_since(root, request.changed_since, index_limits(settings.index)))
-    return options
-
-
-def _read(root: Path, request: DiffContext, settings: Settings) -> "TreeDifference":
+    if not isinstance(request, DiffContext) and getattr(request, "changed_since", None) is None:
+        return options
     import trio
 
-    from codecompass.actors.differences import IsCancelled, read_difference
+    from codecompass.actors.differences import IsCancelled, with_differences
     from codecompass.actors.index_limits import index_limits
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
-    from codecompass.scan.git_changes import Changes
 
-    async def blocking(work: "Callable[[IsCancelled], Changes]") -> Changes:
+    async def here(work: "Callable[[IsCancelled], T]") -> T:
         return work(lambda: False)
 
-    async def read() -> "TreeDifference":
-        async with open_worker_pool(settings.index.workers or default_pool_size()) as pool:
-            return await read_difference(root, request, index_limits(settings.index), pool, blocking)
-
-    return trio.run(read)
+    n_workers = settings.index.workers or default_pool_size()
+    limits = index_limits(settings.index)
+    return trio.run(with_differences, options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
 
 
 def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:

@@ -69,7 +69,7 @@ def diff_context(
     found = definition_changes(difference.files)
     users = UsersOfChanges(snapshot, difference, is_expired)
     warnings = difference.changes.warnings
-    if not difference.is_working_tree:
+    if not difference.is_indexed:
         warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
     if request.symbol is not None:
         change, versions = compared_definition(snapshot, request.symbol, difference, found, is_expired)

@@ -39,11 +39,11 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
 
 
 class TreeDifference(Struct, frozen=True, kw_only=True):
-    """All changed files, by path. `is_working_tree`: the head is what the index is of."""
+    """All changed files, by path. `is_indexed`: the head is what the index is of."""
 
     changes: Changes
     files: tuple[ChangedFile, ...]
-    is_working_tree: bool
+    is_indexed: bool
 
     def at(self, path: str) -> ChangedFile | None:
         """Returns the file that has this path on the side of the head."""
@@ -68,7 +68,7 @@ def version_tasks(changes: Changes, *, is_old: bool) -> tuple[FileTask, ...]:
     return tuple(tasks.values())
 
 
-def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, is_working_tree: bool) -> TreeDifference:
+def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, is_indexed: bool) -> TreeDifference:
     """Returns the difference with what the worker processes have read of both sides."""
     before, after = _Versions(changes, old), _Versions(changes, new)
     files = tuple(
@@ -77,7 +77,7 @@ def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, i
         else ChangedFile(change=each, old=before.at(each.old_path, each.old_blob), new=after.at(each.path, each.new_blob))
         for each in changes.files
     )
-    return TreeDifference(changes=changes, files=files, is_working_tree=is_working_tree)
+    return TreeDifference(changes=changes, files=files, is_indexed=is_indexed)
 
 
 class _Versions:

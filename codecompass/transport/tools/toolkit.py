@@ -5,7 +5,7 @@ report the job that it waits for, pass its reply on.
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import require_ref
+from codecompass.actors.answering import asked_ref, require_ref
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import collapse_groups
 from codecompass.actors.job_model import JobView
@@ -79,7 +79,7 @@ class Call:
 
         Ask it before the next checkpoint. Raises what `route` and `CommitWorkspaces.resolve` raise.
         """
-        ref = self.request.ref
+        ref = asked_ref(self.request)
         self._is_about_ref = ref is not None
         routed = await self.route()
         if ref is not None:
