@@ -106,9 +106,14 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     )
 
 
-def asked_ref(request: AnyRequest) -> str | None:
-    """Returns the name of the commit that a question is about, None for the working tree: of a comparison, its head."""
-    return request.head or request.ref if isinstance(request, DiffContext) else request.ref
+def asked_ref(request: AnyRequest) -> tuple[str, str] | None:
+    """Returns the name of the commit that a question is about, and the argument that gives it: of a comparison its head.
+
+    None for the working tree.
+    """
+    if isinstance(request, DiffContext) and request.head is not None:
+        return request.head, "head"
+    return None if request.ref is None else (request.ref, "ref")
 
 
 def require_ref(wanted: str | None, current: str) -> None:

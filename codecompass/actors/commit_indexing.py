@@ -152,7 +152,7 @@ class CommitJob:
 
     def _nearest(self, ids: Mapping[str, bytes]) -> ForkSource | None:
         """Returns the index of the home that is nearest to the commit, the working tree's first; None where none is near."""
-        if len(ids) < self._limits.fork_from_files:
+        if self._force or len(ids) < self._limits.fork_from_files:
             return None
         home = HomeLayout(self._project.root.parents[1])
         found = nearest_source(home, ids, rules_fingerprint=self._limits.fingerprint, first=(self._project,))
@@ -185,7 +185,9 @@ class CommitJob:
             others = (each for layout in commit_layouts(self._project) for each in sources_of(layout))
             return KnownContent((*own, *sources_of(self._project), *others), wanted)
 
-        rest = await self._files.process_known(writer, tasks, ids, open_contents, fill=fill)
+        rest: Sequence[FileTask] = tasks
+        if not self._force:
+            rest = await self._files.process_known(writer, tasks, ids, open_contents, fill=fill)
         await self._files.process(writer, rest, parse=True, fill=fill(rest))
         left = unparsed(writer)
         await self._files.process(writer, left, parse=True, fill=fill(left))

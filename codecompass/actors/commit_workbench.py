@@ -108,10 +108,11 @@ class CommitWorkbench:
         return await trio.to_thread.run_sync(answer, query, view, options, limiter=self._limits.queries)
 
     def _answer(self, asked: Query, view: View, options: QueryOptions) -> Reply:
+        name, _field = asked_ref(asked.request) or (self._commit.name, "")
         state = AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
-            ref=asked_ref(asked.request) or self._commit.name,
+            ref=name,
             commit=self._commit.commit,
             indexing_status=view.indexing if view.index.meta is None else "ready",
             schema_status=view.index.schema_status,

@@ -17,11 +17,11 @@ NO_REPOSITORY: Final = (
 )
 
 
-def named_commit(root: Path, ref: str) -> NamedCommit | None:
+def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
     """Returns the commit that `ref` names in the repository around `root`; None for the name of a tree without git.
 
-    Blocking. Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where there is no repository or git
-    fails.
+    Blocking; `field` is the argument's name. Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where
+    there is no repository or git fails.
     """
     repository = find_repository(os.path.realpath(root))
     if repository is None:
@@ -29,10 +29,10 @@ def named_commit(root: Path, ref: str) -> NamedCommit | None:
             return None
         raise RefNotIndexed(NO_REPOSITORY, ref=ref)
     try:
-        return resolve_commit(repository, ref)
+        return resolve_commit(repository, ref, field=field)
     except GitError as error:
         raise RefNotIndexed(
-            f"ref: git cannot be asked what {ref!r} is: {error}. Leave ref out to ask about the working tree.", ref=ref
+            f"{field}: git cannot be asked what {ref!r} is: {error}. Leave {field} out to ask about the working tree.", ref=ref
         ) from error
 
 

@@ -56,13 +56,17 @@ class _Switched(Exception):
 
 
 class _Beginning(Struct, frozen=True, kw_only=True):
-    """What a writer begins with. `parks` keeps the epoch that is replaced; `may_switch` allows to begin otherwise after all."""
+    """What a writer begins with. `parks` keeps the epoch that is replaced; `may_switch` allows to begin otherwise after all.
+
+    `is_rebuild`: nothing is taken from any index, as the one that is there may be damaged or is not wanted.
+    """
 
     is_fresh: bool
     is_first: bool = False
     source: ForkSource | None = None
     parks: bool = False
     may_switch: bool = True
+    is_rebuild: bool = False
 
 
 class IndexJob:
@@ -172,7 +176,7 @@ class IndexJob:
         self._files.object_format = await self._tree.object_format()
         may_fork = is_fresh and not self._force and await self._starting_point.can_be_fork()
         tree = None if self._tree.knows_changes and not is_fresh else await self._scan(warms_up=is_fresh and not may_fork)
-        begin = _Beginning(is_fresh=is_fresh, is_first=is_first)
+        begin = _Beginning(is_fresh=is_fresh, is_first=is_first, is_rebuild=self._force)
         if tree is not None and is_fresh:
             self._known = await self._starting_point.read_known(tree)
             if may_fork:
@@ -184,7 +188,7 @@ class IndexJob:
                 raise
             self._log.warning("index_damaged_rebuilding", cause=error.message)
             tree = tree or await self._scan()
-            return await self._build(tree, _Beginning(is_fresh=True), started=started)
+            return await self._build(tree, _Beginning(is_fresh=True, is_rebuild=True), started=started)
 
     async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
         try:
@@ -234,7 +238,7 @@ class IndexJob:
         await trio.to_thread.run_sync(self._files.apply, writer, changes)
         is_resumed = not begin.is_fresh and writer.meta.completeness == "partial"
         is_first = begin.is_first and begin.source is None
-        if self._known and not is_first and not is_resumed:
+        if self._known and not is_first and not is_resumed and not begin.is_rebuild:
             changes = await self._write_known(writer, changes, begin)
         await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
         self._meter.advance(stage="finalizing")

@@ -94,8 +94,8 @@ def answer(
         choice = choose(registry, workspace=options.workspace, name=options.project_id)
         project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
-        ref = asked_ref(request)
-        commit = None if ref is None else named_commit(project.root, ref)
+        named = asked_ref(request)
+        commit = None if named is None else named_commit(project.root, *named)
         if commit is not None:
             return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)

@@ -47,12 +47,12 @@ class CommitWorkspaces:
         self._making_room = trio.Lock()
         self._log = structlog.get_logger(__name__)
 
-    async def resolve(self, root: Path, ref: str) -> NamedCommit | None:
+    async def resolve(self, root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
         """Returns the commit that `ref` names in the repository around `root`; None for the name of a tree without git.
 
         Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where there is no repository or git fails.
         """
-        return await self._blocking.run(lambda _call: named_commit(root, ref), root, patience=GIT_DEADLINE_SECONDS)
+        return await self._blocking.run(lambda _call: named_commit(root, ref, field), root, patience=GIT_DEADLINE_SECONDS)
 
     async def refs_of(self, project: Project) -> RepositoryRefs:
         """Returns the branches and tags of a project's repository. Raises RefNotIndexed where git fails."""

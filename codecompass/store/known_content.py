@@ -10,13 +10,14 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
 from codecompass.languages.records import Import, Symbol
-from codecompass.store.facts import facts_guard
 from codecompass.store.forks import ForkSource
 from codecompass.store.index import connect_to_facts
+from codecompass.store.integrity import IntactFacts
 from codecompass.worker.messages import FileSymbols, FileText
 
 MAX_SOURCES: Final = 8
@@ -47,6 +48,7 @@ class KnownContent:
         self._places: dict[bytes, list[_Place]] = {}
         for _, source in zip(range(MAX_SOURCES), sources, strict=False):
             with suppress(sqlite3.Error, CodeCompassError, OSError):
+                IntactFacts(source.layout).require(source.epoch, is_writer=True)
                 connection = connect_to_facts(source.layout.facts(source.epoch)).connection
                 self._connections.append(connection)
                 connection.execute("BEGIN")
@@ -63,13 +65,16 @@ class KnownContent:
         return any(_fits(place, path) for place in self._places.get(blob_id, ()))
 
     def symbols(self, text: FileText) -> FileSymbols | None:
-        """Returns what a parse of the file would give, None where that is not known. Raises IndexDamaged."""
+        """Returns what a parse of the file would give, None where that is not known or cannot be read."""
         places = [place for place in self._places.get(text.blob_id, ()) if _is_same(place, text)]
         if not places:
             return None
         place = min(places, key=lambda place: place.path != text.path)
-        with facts_guard():
+        try:
             return _read(place, text)
+        except (sqlite3.DatabaseError, UnicodeError, msgspec.MsgspecError):
+            self._places.pop(text.blob_id)
+            return None
 
     def close(self) -> None:
         """Closes all databases."""

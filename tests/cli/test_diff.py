@@ -60,10 +60,11 @@ def test_search_and_locate_take_a_ref(cli, edited):
 
 
 @pytest.mark.parametrize(
-    "words", [("diff", "nowhere"), ("diff", "--head", "a..b"), ("search", "x", "--changed-since", "nowhere")]
+    ("words", "code"),
+    [(("diff", "nowhere"), 3), (("diff", "--head", "a..b"), 2), (("search", "x", "--changed-since", "nowhere"), 3)],
 )
-def test_a_ref_that_is_none_is_wrong_usage_with_what_to_do(cli, edited, words):
+def test_a_ref_that_is_none_is_refused_with_what_to_do(cli, edited, words, code):
     done = cli(*words)
 
-    assert done.code == 2
+    assert done.code == code
     assert "codecompass branches" in done.err

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import IndexInProgress
+from codecompass.store.disk_space import disk_usage
 from codecompass.store.housekeeping import (
     busy_projects,
-    disk_usage,
     orphans,
     remove_everything,
     remove_orphan,

@@ -15,10 +15,12 @@ from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.forks import ForkSource
 from codecompass.store.index import connect_to_facts
+from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.overlay import SHARED_TABLES
 from codecompass.store.publication import write_guard
 from codecompass.store.writer import IndexWriter
+from codecompass.worker.messages import FileText
 from tests.support.dump import dump, hits
 from tests.support.workspace import LIMITS, TestWorkspace
 
@@ -281,3 +283,23 @@ async def test_a_file_with_other_links_is_never_written(first, second):
 
     shared = os.stat(base_path(second.layout.facts(epoch_of(second.layout))))
     assert (shared.st_ino, shared.st_mtime_ns, shared.st_size) == (status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+async def test_what_is_known_of_a_damaged_epoch_is_not_taken(first, tmp_path):
+    epoch = epoch_of(first.layout)
+    with first.index.snapshot() as snapshot:
+        row = snapshot.facts.file("web/lib.js")
+    text = FileText("web/lib.js", "indexed", language=row.language, content_hash=row.content_hash, blob_id=row.blob_id)
+    wanted = {row.blob_id}
+
+    contents = KnownContent([ForkSource(first.layout, epoch)], wanted)
+    found = contents.symbols(text)
+    contents.close()
+    assert [symbol.name for symbol in found.symbols] == ["x"]
+
+    facts = first.layout.facts(epoch)
+    facts.write_bytes(facts.read_bytes().replace(b"export function x", b"export function y"))
+    contents = KnownContent([ForkSource(first.layout, epoch)], wanted)
+    assert not contents.has("web/lib.js", row.blob_id)
+    assert contents.symbols(text) is None
+    contents.close()

@@ -84,7 +84,7 @@ class Call:
         routed = await self.route()
         if ref is not None:
             commits = self.services.commits
-            commit = self.commit = await commits.resolve(routed.project.root, ref)
+            commit = self.commit = await commits.resolve(routed.project.root, *ref)
             self._is_about_ref = commit is not None
             if commit is not None:
                 await commits.make_room(routed.project, commit)
