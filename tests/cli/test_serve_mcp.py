@@ -105,7 +105,7 @@ async def test_it_answers_before_it_opens_anything_and_tells_what_cannot_be_open
         tools = (await line.result("tools/list"))["tools"]
         answer = await line.tool("search_code", {"query": "order"})
 
-    assert len(tools) == 13
+    assert len(tools) == 12
     assert answer["isError"]
     assert json.loads(answer["content"][0]["text"])["error"]["code"] == "permission_denied"
     assert line.process.returncode == 0

@@ -74,7 +74,7 @@ async def test_curl_is_answered_as_the_contract_shows_it(home, project):
     hit = json.loads(typed["result"]["content"][0]["text"])["results"][0]
     assert (hit["path"], hit["line_start"]) == ("auth.py", 1)
     assert json.loads(untyped["result"]["content"][0]["text"])["results"][0] == hit
-    assert len(listed["result"]["tools"]) == 13
+    assert len(listed["result"]["tools"]) == 12
 
 
 def test_a_port_in_use_is_said_in_one_line(home):
