@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from codecompass.languages.ecmascript_calls import TESTS, call, callback, class_expression, default_export
-from codecompass.languages.ecmascript_modules import import_alias, imports, module_of, note_exports, re_exports
+from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
     FUNCTIONS,
@@ -31,7 +31,8 @@ from codecompass.languages.ecmascript_values import (
     returned,
     variables,
 )
-from codecompass.languages.language import DESCEND, Context, Descend, Found, Language, Node, Rule, RuleFunction
+from codecompass.languages.language import DESCEND, Context, Descend, Found, Language, Node, Rule, RuleFunction, by_path
+from codecompass.languages.path_modules import ecmascript_module
 from codecompass.languages.records import SymbolKind
 
 _TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
@@ -335,7 +336,7 @@ JAVASCRIPT = Language(
     rules=SCRIPT_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,
-    module=module_of,
+    module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
 )
@@ -350,7 +351,7 @@ TYPESCRIPT = Language(
     comment_starts=(b"//", b"/*"),
     prepare=prepare,
     tests=TESTS,
-    module=module_of,
+    module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
 )
@@ -363,7 +364,7 @@ TSX = Language(
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,
-    module=module_of,
+    module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
 )

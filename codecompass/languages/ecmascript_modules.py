@@ -13,22 +13,6 @@ from codecompass.languages.records import Import
 EXPORTED: Final = "exported"
 """First part of the note that a name is exported by a statement other than its definition."""
 
-_ENDINGS: Final = (".d.ts", ".d.mts", ".d.cts", ".tsx", ".ts", ".mts", ".cts", ".jsx", ".js", ".mjs", ".cjs", ".es6")
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the path without `src/`, extension and a last `index`: `packages/ui/src/menu/index.ts` is `packages.ui.menu`."""
-    for ending in _ENDINGS:
-        if path.endswith(ending):
-            path = path[: -len(ending)]
-            break
-    parts = path.split("/")
-    if "src" in parts[:-1]:
-        parts.remove("src")
-    if parts[-1] == "index" and len(parts) > 1:
-        parts.pop()
-    return tuple(parts)
-
 
 def text_of_string(node: Node, context: Context) -> str:
     """Returns the text of a string without its quotes."""

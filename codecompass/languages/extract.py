@@ -26,17 +26,13 @@ from codecompass.languages.language import (
     Node,
     head_without_comments,
 )
-from codecompass.languages.records import DOC_LIMIT, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
+from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 
 MAX_SYMBOLS_PER_FILE: Final = 50_000
 """A file with more definitions is generated data; the first ones are kept."""
 
 MAX_NAME_LENGTH: Final = 512
 """Characters. Longer names are parse errors."""
-
-MAX_QUALIFIED_NAME: Final = 1_000
-"""Characters. A symbol with a longer qualified name is qualified by its name alone: 50,000 names in deep scopes or below a path
-of 4 kB would take gigabytes."""
 
 MAX_IMPORTS_PER_FILE: Final = 5_000
 """Each is resolved in the server's process, in up to a millisecond. Only generated files have more; the first ones count."""

@@ -124,6 +124,11 @@ MAX_COMMENTS: Final = 1_000
 """Comment nodes (often lines) read above one definition. Each step to a previous sibling takes time in the number of siblings."""
 
 
+def by_path(module: Callable[[str], tuple[str, ...]]) -> Callable[[str, Node, bytes], tuple[str, ...]]:
+    """Returns the `Language.module` of a language in which the path alone says what module a file is."""
+    return lambda path, _root, _source: module(path)
+
+
 def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     """Returns nothing: for languages whose qualified names do not depend on the path or a package clause."""
     return ()

@@ -19,9 +19,11 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    by_path,
     head_without_comments,
 )
 from codecompass.languages.lua_syntax import NAME, annotation, comment_above, literal_of, parts_of, require_call
+from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, offsets
 
@@ -29,19 +31,6 @@ MARKERS: Final = (b"function", b"require", b"dofile")
 
 PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"})
 PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
-SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the name by which the file is required: `lua/a/b.lua` and `x/lua/a/b/init.lua` are `a.b`."""
-    parts = path.rsplit(".", 1)[0].split("/")
-    if "lua" in parts[:-1]:
-        parts = parts[len(parts) - parts[::-1].index("lua") :]
-    elif len(parts) > 1 and parts[0] in SOURCE_DIRECTORIES:
-        parts = parts[1:]
-    if parts[-1] == "init" and len(parts) > 1:
-        parts = parts[:-1]
-    return tuple(parts)
 
 
 def note_module(root: Node, context: Context) -> None:
@@ -308,7 +297,7 @@ LUA = Language(
     nested_markers=MARKERS,
     comment_starts=(b"--",),
     tests=TESTS,
-    module=module_of,
+    module=by_path(lua_module),
     before_walk=note_module,
     doc=comment_above,
 )

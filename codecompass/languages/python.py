@@ -15,12 +15,13 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    by_path,
     head_without_comments,
     leading_comment,
 )
+from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
-SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 DECORATABLE: Final = frozenset({"function_definition", "class_definition"})
 PATTERNS: Final = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
 BLOCKS: Final = frozenset(
@@ -28,16 +29,6 @@ BLOCKS: Final = frozenset(
     | {"with_statement", "for_statement", "while_statement", "block"}
 )
 ENUM_BASE: Final = re.compile(r"\b\w*(?:Enum|Flag|Choices)\b")
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the dotted module of a path: `src/pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
-    parts = path.rsplit(".", 1)[0].split("/")
-    if len(parts) > 1 and parts[0] in SOURCE_DIRECTORIES:
-        parts = parts[1:]
-    if parts[-1] == "__init__" and len(parts) > 1:
-        parts = parts[:-1]
-    return tuple(parts)
 
 
 def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
@@ -216,7 +207,7 @@ PYTHON = Language(
     },
     nested_markers=(b"def ", b"class ", b"import "),
     comment_starts=(b"#",),
-    module=module_of,
+    module=by_path(python_module),
     visibility=visibility_of,
     doc=docstring,
 )

@@ -36,6 +36,11 @@ SkipReason = Literal[
 ]
 
 
+MAX_QUALIFIED_NAME: Final = 1_000
+"""Characters. A symbol with a longer qualified name is qualified by its name alone: 50,000 names in deep scopes or below a path
+of 4 kB would take gigabytes."""
+
+
 class Symbol(Struct, frozen=True, array_like=True):
     """A definition.
 

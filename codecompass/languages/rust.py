@@ -8,7 +8,19 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, RuleFunction
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    RuleFunction,
+    by_path,
+)
+from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 _WRAPPER = re.compile(
@@ -52,20 +64,6 @@ def _blank_arms(text: bytearray, start: int, end: int) -> None:
         for part in (opening, closing):
             text[part.start() : part.end()] = b" " * (part.end() - part.start())
         opening = _ARM.search(text, closing.end(), end)
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the module path of a file: `src/auth/jwt.rs` is `auth::jwt`, `net/src/io/mod.rs` is `net::io`.
-
-    The crate's name is the directory above `src`; a crate at the root has none.
-    """
-    parts = path.removesuffix(".rs").split("/")
-    if "src" in parts[:-1]:
-        at = len(parts) - 2 - parts[-2::-1].index("src")
-        parts = [part.replace("-", "_") for part in parts[max(at - 1, 0) : at]] + parts[at + 1 :]
-    if parts[-1] in ("mod", "lib", "main") and (len(parts) > 1 or "/" in path):
-        parts = parts[:-1]
-    return tuple(part for part in parts if part)
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
@@ -328,7 +326,7 @@ RUST = Language(
     prepare=prepare,
     nested_markers=(b"fn ", b"use ", b"struct ", b"enum ", b"impl ", b"impl<", b"trait ", b"macro_rules"),
     comment_starts=(b"//", b"/*"),
-    module=module_of,
+    module=by_path(rust_module),
     visibility=visibility_of,
     doc=doc_comment,
 )

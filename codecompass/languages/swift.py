@@ -7,7 +7,19 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.c_conditionals import resolve_conditionals
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    by_path,
+)
+from codecompass.languages.path_modules import swift_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
@@ -64,17 +76,6 @@ _VISIBILITIES: Final[dict[str, Visibility]] = {
 }
 _LOCAL_MARKERS: Final = (b"func ", b"class ", b"struct ", b"enum ", b"actor ")
 """Markers of definitions inside function bodies."""
-
-_SOURCE_ROOTS: Final = frozenset({"Sources", "Tests"})
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the module: by convention the directory below `Sources` or `Tests`."""
-    parts = path.split("/")
-    for index, part in enumerate(parts[:-2]):
-        if part in _SOURCE_ROOTS:
-            return (parts[index + 1],)
-    return ()
 
 
 def _start(node: Node) -> Node:
@@ -307,7 +308,7 @@ SWIFT = Language(
         "ERROR": DESCEND,
     },
     prepare=prepare,
-    module=module_of,
+    module=by_path(swift_module),
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
 )

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.block_tests import MAX_TITLE
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, by_path
+from codecompass.languages.path_modules import zig_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
@@ -42,16 +43,9 @@ _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 """Markers of containers inside expressions."""
 
 _FUNCTIONS: Final = frozenset({"fn", "method", "test"})
-_SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 _IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
 """Nodes whose text is not code."""
-
-
-def module_of(path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns the path without its extension and source directory: a file is a struct with its name."""
-    parts = path.rsplit(".", 1)[0].split("/")
-    return tuple(parts[1:] if len(parts) > 1 and parts[0] in _SOURCE_DIRECTORIES else parts)
 
 
 def _first_word(node: Node, context: Context) -> int:
@@ -336,7 +330,7 @@ ZIG = Language(
     },
     prepare=prepare,
     recover=recover,
-    module=module_of,
+    module=by_path(zig_module),
     before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
 )

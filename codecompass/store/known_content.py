@@ -1,7 +1,7 @@
 """What other epochs hold of a content, as a parse of it would give it: a file that was moved, merged or taken back is not parsed.
 
-Rows of the same path are taken as they are. From another path only where nothing depends on the path but where imports lead, and
-that is always resolved anew: in some languages a definition's qualified name begins with the path.
+Rows of the same path are taken as they are. From another path only where nothing depends on the path but where imports lead,
+which is always resolved anew, and the module before qualified names, which is replaced.
 """
 
 import sqlite3
@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
-from codecompass.languages.records import Import, Symbol
+from codecompass.languages.path_modules import PATH_MODULES, moved_name
+from codecompass.languages.records import MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.store.forks import ForkSource
 from codecompass.store.index import connect_to_facts
 from codecompass.store.integrity import IntactFacts
@@ -86,14 +87,22 @@ def _fits(place: _Place, path: str) -> bool:
     if place.path == path:
         return True
     old, new = PurePosixPath(place.path), PurePosixPath(path)
-    return place.language in MOVABLE_LANGUAGES and old.suffix == new.suffix and not {old.name, new.name} & _FIXED_NAMES
+    is_movable = place.language in MOVABLE_LANGUAGES or place.language in PATH_MODULES
+    # All of the endings: `.d.ts` is another kind of file than `.ts`.
+    return is_movable and old.suffixes == new.suffixes and not {old.name, new.name} & _FIXED_NAMES
 
 
 def _is_same(place: _Place, text: FileText) -> bool:
     return place.content_hash == text.content_hash and place.language == text.language and _fits(place, text.path)
 
 
-def _read(place: _Place, text: FileText) -> FileSymbols:
+def _moved(place: _Place, path: str, qualified_name: str) -> str | None:
+    if place.language not in PATH_MODULES:
+        return qualified_name
+    return moved_name(place.language, place.path, path, qualified_name)
+
+
+def _read(place: _Place, text: FileText) -> FileSymbols | None:
     execute = place.connection.execute
     rows = execute(
         "SELECT id, parent_id, name, kind, qualified_name, line_start, line_end, signature, visibility, doc FROM symbols "
@@ -101,11 +110,14 @@ def _read(place: _Place, text: FileText) -> FileSymbols:
         (place.file_id,),
     ).fetchall()
     numbers = {row[0]: number for number, row in enumerate(rows)}
+    moved = [_moved(place, text.path, row[4]) for row in rows]
+    if any(name is None or len(name) > MAX_QUALIFIED_NAME for name in moved):
+        return None
     symbols = tuple(
         Symbol(
             name=name,
             kind=kind,
-            qualified_name=qualified_name,
+            qualified_name=qualified_name or "",
             line_start=line_start,
             line_end=line_end,
             signature=signature,
@@ -113,7 +125,9 @@ def _read(place: _Place, text: FileText) -> FileSymbols:
             parent=numbers.get(parent_id, -1),
             doc=doc,
         )
-        for _, parent_id, name, kind, qualified_name, line_start, line_end, signature, visibility, doc in rows
+        for (_, parent_id, name, kind, _, line_start, line_end, signature, visibility, doc), qualified_name in zip(
+            rows, moved, strict=True
+        )
     )
     imports = execute(
         "SELECT line_start, line_end, spec, name, alias, kind, id FROM imports WHERE file_id = ? ORDER BY id", (place.file_id,)

@@ -12,7 +12,7 @@ HISTORIES_VARIABLE = "CODECOMPASS_HISTORIES"
 
 NAMES = ("alpha", "beta", "gamma", "delta", "store", "index", "reader", "writer")
 DIRECTORIES = ("", "app/", "app/core/", "lib/", "lib/deep/er/", "tests/")
-EXTENSIONS = ("py", "py", "js", "go", "c", "rb", "md", "bin")
+EXTENSIONS = ("py", "py", "js", "ts", "rs", "lua", "go", "c", "rb", "md", "bin")
 
 
 def make_history(workspace: TestWorkspace, seed: int, n_commits: int) -> list[str]:
@@ -75,6 +75,18 @@ def content(rng: random.Random, path: str, number: int) -> str:
         return f"{imports}\n\nclass {names[0].title()}:\n    def {names[1]}(self):\n        return {names[2]}({number})\n"
     if path.endswith(".js"):
         return f"import {{ {names[0]} }} from './{names[1]}';\nexport function {names[2]}() {{ return {names[0]}({number}); }}\n"
+    if path.endswith(".ts"):
+        title = f"describe('{names[0]}', () => {{ it('has {names[1]}', () => {{}}); }});"
+        owner = f"export class {names[0].title()} {{ {names[1]}(): number {{ return {number}; }} }}"
+        return f"{owner}\nexport default {names[2]};\n{title}\n"
+    if path.endswith(".rs"):
+        owner, method = names[0].title(), f"pub fn {names[1]}() -> i32 {{ {number} }}"
+        inner = f"mod inner {{ fn {names[2]}() {{}} }}"
+        return f"use crate::{names[2]};\n\npub struct {owner};\n\nimpl {owner} {{ {method} }}\n\n{inner}\n"
+    if path.endswith(".lua"):
+        return (
+            f"local M = {{}}\n\nfunction M.{names[0]}()\n  return {number}\nend\n\nlocal function {names[1]}() end\n\nreturn M\n"
+        )
     if path.endswith(".go"):
         package = f'import "example.org/{names[1]}/lib"\n'
         return f"package {names[0]}\n\n{package}\nfunc {names[2].title()}() int {{ return {number} }}\n"

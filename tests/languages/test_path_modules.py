@@ -1,0 +1,32 @@
+"""The module that a file is by its path, and what a move of the file makes of its names."""
+
+import pytest
+
+from codecompass.languages import load
+from codecompass.languages.path_modules import PATH_MODULES, SEPARATORS, moved_name
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new", "name", "moved"),
+    [
+        ("python", "src/a/b.py", "lib/c.py", "a.b.Client.send", "c.Client.send"),
+        ("python", "a/__init__.py", "a.py", "a.f", "a.f"),
+        ("rust", "net/src/io/mod.rs", "net/src/tcp.rs", "net::io::Stream::read", "net::tcp::Stream::read"),
+        ("lua", "lua/a/init.lua", "lua/b.lua", "a.setup", "b.setup"),
+        ("typescript", "src/menu/index.ts", "packages/ui/menu.ts", "menu.Menu.open", "packages.ui.menu.Menu.open"),
+        ("swift", "Sources/Core/A.swift", "Sources/Core/B.swift", "Core.open", "Core.open"),
+        ("python", "a/b.py", "c.py", "other.f", None),
+        ("swift", "A.swift", "Sources/Core/A.swift", "open", None),
+    ],
+)
+def test_a_name_in_a_file_that_moves(language, old, new, name, moved):
+    assert moved_name(language, old, new, name) == moved
+
+
+@pytest.mark.parametrize("language", sorted(PATH_MODULES))
+def test_the_languages_are_those_whose_module_is_a_matter_of_the_path(language):
+    description = load(language)
+
+    assert description.separator == SEPARATORS.get(language, ".")
+    assert description.member_separator in (None, description.separator)
+    assert description.module("src/some/file.x", None, b"") == PATH_MODULES[language]("src/some/file.x")
