@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.errors import InvalidInput
+from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_changes
 from codecompass.scan.git_changes import Changes, FileChange, Hunk, find_changes
 from codecompass.scan.git_repository import GitError, Repository, repository_at
@@ -381,7 +381,7 @@ def test_a_shallow_clone_is_compared_as_far_as_it_goes(tmp_path: Path):
 
     assert base_of(shallow).commit == revision(shallow, "HEAD")
     assert base_of(shallow, "HEAD").name == "the empty tree"
-    with pytest.raises(InvalidInput, match="shallow"):
+    with pytest.raises(RefNotIndexed, match="shallow"):
         named_side(opened(shallow), "HEAD~1", field="base")
 
 
