@@ -87,13 +87,7 @@ def is_filtered(attributes: Mapping[str, str]) -> bool:
 def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
     """Raises GitError where git would open something that is no file of a sensible size to read the attributes of `paths`,
     which are relative to the top of the work tree."""
-    directories = {""}
-    for path in paths:
-        above = path.rpartition("/")[0]
-        while above and above not in directories:
-            directories.add(above)
-            above = above.rpartition("/")[0]
-    names = [".gitmodules", *(f"{directory}/.gitattributes".lstrip("/") for directory in directories)]
+    names = [".gitmodules", *attribute_files(paths)]
     for name in names:
         try:
             status = os.stat(f"{repository.top}/{name}")
@@ -103,3 +97,14 @@ def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> No
             shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             bound = MAX_ATTRIBUTES_BYTES // MIB
             raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")
+
+
+def attribute_files(paths: Iterable[str]) -> list[str]:
+    """Returns the files of a work tree whose attributes count for `paths`, relative to its top, whether or not they are there."""
+    directories = {""}
+    for path in paths:
+        above = path.rpartition("/")[0]
+        while above and above not in directories:
+            directories.add(above)
+            above = above.rpartition("/")[0]
+    return [f"{directory}/.gitattributes".lstrip("/") for directory in directories]
