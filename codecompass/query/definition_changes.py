@@ -4,15 +4,16 @@ Which definitions are the same is said by `definition_matching`. What differs is
 (`definition_tree`), so one that only stands elsewhere in its file has not changed, and a class not because of its methods.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.query.definition_matching import Matched, Pair, matched, moved_definitions
+from codecompass.query.definition_matching import Matched, MatchingWork, Pair, matched, moved_definitions
 from codecompass.query.definition_tree import Definition, Node, nodes_of
 from codecompass.query.file_versions import ChangedFile, FileVersion
-from codecompass.query.version_differences import Part, Piece, aligned, parts_that_differ, pieces_of
+from codecompass.query.options import no_deadline
+from codecompass.query.version_differences import ChangedLines, Part, Piece, aligned, alignment_lines, parts_that_differ
 
 Change = Literal["added", "removed", "changed", "renamed", "moved"]
 
@@ -21,6 +22,11 @@ MAX_ALIGNED_LINES: Final = 200
 
 MAX_DEFINITIONS: Final = 5_000
 """Of one version of a file; the definitions of one with more are not compared."""
+
+NOT_ALL_MATCHED: Final = (
+    "too many definitions differ to compare each with each in time: some that were renamed or moved are listed as removed and "
+    "added, or without their lines. Pass path"
+)
 
 
 class DefinitionChange(Struct, frozen=True, kw_only=True):
@@ -53,25 +59,39 @@ class FileDefinitions(Struct, frozen=True, kw_only=True):
     pieces: tuple[Piece, ...]
 
 
-def definition_changes(files: Sequence[ChangedFile]) -> list[FileDefinitions]:
-    """Returns for each file what differs in it. A definition that was moved is with the file that it is in now."""
-    compared = [_ComparedFile(file) for file in files]
-    moved = moved_definitions([each.matched for each in compared])
-    return [each.result(moved) for each in compared]
+class ComparedDefinitions(Struct, frozen=True):
+    """What differs in each file, in their order. `warnings` say what was left out."""
+
+    files: tuple[FileDefinitions, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def definition_changes(files: Sequence[ChangedFile], is_expired: Callable[[], bool] = no_deadline) -> ComparedDefinitions:
+    """Returns for each file what differs in it. A definition that was moved is with the file that it is in now.
+
+    Where the time is up, or too much would have to be compared, the rest is matched by name alone.
+    """
+    work = MatchingWork(is_expired)
+    compared = [_ComparedFile(file, work) for file in files]
+    moved = moved_definitions([each.matched for each in compared], work)
+    found = tuple(each.result(moved) for each in compared)
+    return ComparedDefinitions(found, (NOT_ALL_MATCHED,) if work.is_cut else ())
 
 
 class _ComparedFile:
     """The definitions of one file, matched."""
 
-    def __init__(self, file: ChangedFile) -> None:
+    def __init__(self, file: ChangedFile, work: MatchingWork) -> None:
         self.file = file
+        self._work = work
+        self._lines = ChangedLines(file.change.hunks, file.old, file.new)
         self.matched = Matched([], [], [])
         # Where one version cannot be parsed, nothing is known of what became of the definitions of the other.
         versions = [version for version in (file.old, file.new) if version is not None]
         is_known = all(version.has_symbols and len(version.symbols) <= MAX_DEFINITIONS for version in versions)
         pending = [(nodes_of(file.old), nodes_of(file.new))] if is_known else []
         while pending:
-            found = matched(*pending.pop())
+            found = matched(*pending.pop(), work)
             self.matched.pairs.extend(found.pairs)
             self.matched.removed.extend(found.removed)
             self.matched.added.extend(found.added)
@@ -83,7 +103,7 @@ class _ComparedFile:
         for node in self.matched.added:
             before = moved.get(id(node))
             if before is not None:
-                changes.append(_moved(before, node))
+                changes.append(_moved(before, node, self._work))
             else:
                 changes.append(_whole("added", node))
         changes += [_whole("removed", node) for node in self.matched.removed if id(node) not in moved]
@@ -101,13 +121,8 @@ class _ComparedFile:
             parts=parts,
             old=pair.old.definition,
             new=pair.new.definition,
-            pieces=tuple(self._pieces(set(pair.old.own), set(pair.new.own))),
+            pieces=tuple(self._lines.among(pair.old.own, pair.new.own)),
         )
-
-    def _pieces(self, old: set[int], new: set[int]) -> Iterator[Piece]:
-        """Yields what differs within these lines, without pieces that are blank lines alone."""
-        for hunk in self.file.change.hunks:
-            yield from pieces_of(hunk, self.file.old, self.file.new, old, new)
 
     def _outside(self) -> tuple[Piece, ...]:
         """Returns what differs in no definition: neither in one that is reported nor in one that only stands elsewhere now."""
@@ -117,7 +132,7 @@ class _ComparedFile:
         inside_new |= {number for node in self.matched.added for number in node.span}
         old = set(range(1, _n_lines(self.file.old) + 1)) - inside_old
         new = set(range(1, _n_lines(self.file.new) + 1)) - inside_new
-        return tuple(self._pieces(old, new))
+        return tuple(self._lines.among(sorted(old), sorted(new)))
 
 
 def _n_lines(version: FileVersion | None) -> int:
@@ -137,10 +152,10 @@ def _whole(change: Change, node: Node) -> DefinitionChange:
     )
 
 
-def _moved(old: Node, new: Node) -> DefinitionChange:
+def _moved(old: Node, new: Node, work: MatchingWork) -> DefinitionChange:
     before, after = old.lines(old.span), new.lines(new.span)
     pieces: tuple[Piece, ...] = ()
-    if len(before) <= MAX_ALIGNED_LINES and len(after) <= MAX_ALIGNED_LINES:
+    if max(len(before), len(after)) <= MAX_ALIGNED_LINES and work.takes(alignment_lines(before, after)):
         pieces = tuple(aligned(old.definition.head_start, before, new.definition.head_start, after))
     parts = parts_that_differ(old, new) if [line.strip() for line in old.text()] != [line.strip() for line in new.text()] else ()
     return DefinitionChange(change="moved", parts=parts, old=old.definition, new=new.definition, pieces=pieces)

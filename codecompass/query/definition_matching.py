@@ -1,16 +1,16 @@
 """Which definitions of two versions are the same: by name, renamed in their place, moved to another file.
 
-Definitions are matched level by level: by name and kind first, then the ones that are left by how alike they are.
+Definitions are matched level by level: by name and kind first, then those that are left and are the same but for their names,
+then by how alike they are. Only the last compares each with each: how much of that is done for one question is bounded.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from codecompass.query.definition_tree import Node
+from codecompass.query.options import no_deadline
 
 RENAMED_FROM: Final = 0.6
 """How alike two definitions of one level must be, by their characters, for one to be the other under a new name."""
@@ -22,8 +22,29 @@ MEMBER_MOVED_FROM: Final = 0.8
 MAX_PAIRS: Final = 2_500
 """Pairs of definitions of one level that are compared to find renames."""
 
+MAX_COMPARED_LINES: Final = 1_000_000
+"""Lines of definitions that are compared with others for one question; a million take about half a second of CPU."""
+
 MAX_NAMESAKES: Final = 20
 """Definitions of one name that a new one is compared with to find where it came from."""
+
+
+class MatchingWork:
+    """What may be spent on comparing definitions with each other for one question, and what was."""
+
+    def __init__(self, is_expired: Callable[[], bool] = no_deadline, max_lines: int = MAX_COMPARED_LINES) -> None:
+        self._is_expired = is_expired
+        self._max_lines = max_lines
+        self.n_lines = 0
+        self.is_cut = False
+
+    def takes(self, n_lines: int) -> bool:
+        """Returns whether so many lines may be compared, and counts them; if not, something stays undone."""
+        if self.n_lines + n_lines > self._max_lines or self._is_expired():
+            self.is_cut = True
+            return False
+        self.n_lines += n_lines
+        return True
 
 
 class Pair(Struct, frozen=True):
@@ -41,7 +62,7 @@ class Matched(Struct, frozen=True):
     added: list[Node]
 
 
-def matched(old: list[Node], new: list[Node]) -> Matched:
+def matched(old: list[Node], new: list[Node], work: MatchingWork) -> Matched:
     """Returns which definitions of one level are the same."""
     pairs: list[Pair] = []
     for key in (_by_name_and_kind, _by_name):
@@ -53,7 +74,8 @@ def matched(old: list[Node], new: list[Node]) -> Matched:
             if before and after:
                 pairs += _in_turn(before, after)
         old, new = _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs])
-    pairs += _renamed(old, new)
+    pairs += _same_but_for_names(old, new)
+    pairs += _renamed(_left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]), work)
     return Matched(pairs, _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]))
 
 
@@ -88,25 +110,45 @@ def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _renamed(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Returns pairs of definitions that are the same but for their names, the most alike first."""
-    if not old or not new or len(old) * len(new) > MAX_PAIRS:
+def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    """Returns pairs of definitions whose lines are the same but for their names, in their order."""
+    if not old or not new:
         return []
-    bags = {id(node): _bag(node) for node in (*old, *new)}
+    waiting: dict[object, list[Node]] = {}
+    for node in new:
+        if node.bag:
+            waiting.setdefault((node.group, frozenset(node.bag.items())), []).append(node)
+    queues = {key: iter(nodes) for key, nodes in waiting.items()}
+    pairs: list[Pair] = []
+    for node in old:
+        same = next(queues.get((node.group, frozenset(node.bag.items())), iter(())), None)
+        if same is not None:
+            pairs.append(Pair(node, same))
+    return pairs
+
+
+def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> list[Pair]:
+    """Returns pairs of definitions that are much the same but for their names, the most alike first."""
+    # A single line says too little to be told apart from others.
+    old, new = ([node for node in nodes if node.bag.total() > 1] for nodes in (old, new))
+    if not old or not new:
+        return []
+    if len(old) * len(new) > MAX_PAIRS:
+        work.is_cut = True
+        return []
+    n_lines = min(len(new) * sum(len(node.bag) for node in old), len(old) * sum(len(node.bag) for node in new))
+    if not work.takes(n_lines):
+        return []
     scored = sorted(
-        (
-            (-_likeness(bags[id(before)], bags[id(after)]), n_before, n_after)
-            for n_before, before in enumerate(old)
-            for n_after, after in enumerate(new)
-            if before.group == after.group and _may_be_renamed(before, after)
-        ),
+        (-likeness, n_before, n_after)
+        for n_before, before in enumerate(old)
+        for n_after, after in enumerate(new)
+        if before.group == after.group and (likeness := _likeness(before, after, RENAMED_FROM))
     )
     pairs: list[Pair] = []
     taken_old: set[int] = set()
     taken_new: set[int] = set()
-    for score, n_before, n_after in scored:
-        if -score < RENAMED_FROM:
-            break
+    for _, n_before, n_after in scored:
         if n_before not in taken_old and n_after not in taken_new:
             taken_old.add(n_before)
             taken_new.add(n_after)
@@ -114,26 +156,18 @@ def _renamed(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _may_be_renamed(old: Node, new: Node) -> bool:
-    """Whether two definitions have enough to them to be told apart from others: a single line must be the same."""
-    if min(len(old.text()), len(new.text())) > 1:
-        return True
-    return _bag(old) == _bag(new)
+def _likeness(one: Node, other: Node, least: float) -> float:
+    """Returns how much of the characters of the larger definition is in both, 0 to 1; 0 for less than `least`."""
+    smaller, larger = sorted((one.n_characters, other.n_characters))
+    # No more can be in both than the smaller has.
+    if not larger or smaller / larger < least:
+        return 0.0
+    few, many = (one.bag, other.bag) if len(one.bag) <= len(other.bag) else (other.bag, one.bag)
+    likeness = sum(len(line) * min(count, many[line]) for line, count in few.items() if line in many) / larger
+    return likeness if likeness >= least else 0.0
 
 
-def _bag(node: Node) -> Counter[str]:
-    """Returns the lines of a definition without its own name and their indentation."""
-    name = re.compile(rf"(?<!\w){re.escape(node.symbol.name)}(?!\w)")
-    return Counter(name.sub("\0", line.strip()) for line in node.text())
-
-
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Returns how much of the characters of the larger text is in both, 0 to 1."""
-    larger = max(sum(len(line) * count for line, count in bag.items()) for bag in (one, other))
-    return sum(len(line) * count for line, count in (one & other).items()) / larger if larger else 0.0
-
-
-def moved_definitions(matches: Sequence[Matched]) -> dict[int, Node]:
+def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[int, Node]:
     """Returns which definitions that are gone from one file came to another: each by the identity of the other."""
     waiting: dict[tuple[str, str], list[Node]] = {}
     for match in matches:
@@ -145,6 +179,8 @@ def moved_definitions(matches: Sequence[Matched]) -> dict[int, Node]:
     for match in matches:
         for node in match.added:
             candidates = waiting.get((node.symbol.name, node.group), [])[:MAX_NAMESAKES]
+            if not candidates or not work.takes(sum(min(len(before.bag), len(node.bag)) + 1 for before in candidates)):
+                continue
             scored = [(_move_score(before, node), -number) for number, before in enumerate(candidates)]
             score, number = max(scored, default=(0.0, 0))
             if score > 0.0:
@@ -157,7 +193,6 @@ def moved_definitions(matches: Sequence[Matched]) -> dict[int, Node]:
 
 def _move_score(old: Node, new: Node) -> float:
     """Returns how alike two definitions of one name are, 0 where that is too little for the one to be the other."""
-    score = _likeness(_bag(old), _bag(new))
     is_member = bool(old.definition.scope or new.definition.scope)
     has_same_owner = old.definition.scope == new.definition.scope
-    return score if score >= (MEMBER_MOVED_FROM if is_member and not has_same_owner else MOVED_FROM) else 0.0
+    return _likeness(old, new, MEMBER_MOVED_FROM if is_member and not has_same_owner else MOVED_FROM)

@@ -4,7 +4,10 @@ A definition has its own lines: those of its range, with annotations and comment
 definitions in it.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +22,7 @@ _GROUPS: Final[Mapping[SymbolKind, str]] = {
 }  # fmt: skip
 _ANNOTATION: Final = ("@", "#[", "#![", "[", "template")
 _CLOSING: Final = (")", "]", "}")
+_WORD: Final = re.compile(r"\w+")
 
 
 class Definition(Struct, frozen=True, kw_only=True):
@@ -75,6 +79,23 @@ class Node:
 
     def text(self) -> list[str]:
         return [line for line in self.lines(self.span) if line.strip()]
+
+    @cached_property
+    def bag(self) -> Counter[str]:
+        """Its lines that are not blank, without its own name and their indentation, and how often there is each."""
+        if not _WORD.fullmatch(self.symbol.name):
+            name = re.compile(rf"(?<!\w){re.escape(self.symbol.name)}(?!\w)")
+            return Counter(name.sub("\0", line.strip()) for line in self.text())
+        # One pattern for all names: most of the time would go into compiling one for each.
+        return Counter(
+            _WORD.sub(lambda word: "\0" if word[0] == self.symbol.name else word[0], bare) if self.symbol.name in bare else bare
+            for bare in map(str.strip, self.text())
+        )
+
+    @cached_property
+    def n_characters(self) -> int:
+        """Of the bag."""
+        return sum(len(line) * count for line, count in self.bag.items())
 
     def descendants(self) -> Iterator["Node"]:
         pending = list(self.children)

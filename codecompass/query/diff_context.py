@@ -67,9 +67,10 @@ def diff_context(
     Raises InvalidMaxTokens where the budget is below that of an answer without a change, and for `symbol` SymbolNotFound or
     AmbiguousSymbol.
     """
-    found = definition_changes(difference.files)
+    compared = definition_changes(difference.files, is_expired)
+    found = compared.files
     users = UsersOfChanges(snapshot, difference, is_expired)
-    warnings = difference.changes.warnings
+    warnings = (*difference.changes.warnings, *compared.warnings)
     if not difference.is_indexed:
         warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
     if request.symbol is not None:

@@ -4,7 +4,8 @@ and which lines, in runs. Blank lines never count.
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -26,18 +27,44 @@ class Piece(Struct, frozen=True):
     added: tuple[str, ...]
 
 
-def pieces_of(
-    hunk: Hunk, old: FileVersion | None, new: FileVersion | None, old_lines: set[int], new_lines: set[int]
-) -> Iterator[Piece]:
-    """Yields the lines of a hunk that are among these, in runs; none where all are blank."""
-    gone = [number for number in range(hunk.old, hunk.old + hunk.n_old) if number in old_lines]
-    came = [number for number in range(hunk.new, hunk.new + hunk.n_new) if number in new_lines]
-    before, after = list(_runs(gone, old)), list(_runs(came, new))
-    for at in range(max(len(before), len(after))):
-        first_old, removed = before[at] if at < len(before) else (hunk.old, ())
-        first_new, added = after[at] if at < len(after) else (hunk.new, ())
-        if any(line.strip() for line in (*removed, *added)):
-            yield Piece(first_old, removed, first_new, added)
+class ChangedLines:
+    """The lines of a file that differ. Those of one definition are found without a look at the others."""
+
+    def __init__(self, hunks: Sequence[Hunk], old: FileVersion | None, new: FileVersion | None) -> None:
+        self._hunks = hunks
+        self._old, self._new = old, new
+        self._of_old = {line: at for at, hunk in enumerate(hunks) for line in range(hunk.old, hunk.old + hunk.n_old)}
+        self._of_new = {line: at for at, hunk in enumerate(hunks) for line in range(hunk.new, hunk.new + hunk.n_new)}
+
+    def among(self, old_lines: Sequence[int], new_lines: Sequence[int]) -> Iterator[Piece]:
+        """Yields what differs in these lines (ascending), in runs by hunk; none where all are blank."""
+        gone, came = _by_hunk(old_lines, self._of_old), _by_hunk(new_lines, self._of_new)
+        for at in sorted(gone.keys() | came.keys()):
+            yield from self._pieces(self._hunks[at], gone.get(at, []), came.get(at, []))
+
+    def _pieces(self, hunk: Hunk, gone: Sequence[int], came: Sequence[int]) -> Iterator[Piece]:
+        before, after = list(_runs(gone, self._old)), list(_runs(came, self._new))
+        for at in range(max(len(before), len(after))):
+            first_old, removed = before[at] if at < len(before) else (hunk.old, ())
+            first_new, added = after[at] if at < len(after) else (hunk.new, ())
+            if any(line.strip() for line in (*removed, *added)):
+                yield Piece(first_old, removed, first_new, added)
+
+
+def _by_hunk(lines: Iterable[int], hunks: Mapping[int, int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for line in lines:
+        at = hunks.get(line)
+        if at is not None:
+            found.setdefault(at, []).append(line)
+    return found
+
+
+def alignment_lines(old: Iterable[str], new: Iterable[str]) -> int:
+    """Returns how much work `aligned` may be, in lines that are compared: much for lines that repeat in both."""
+    before, after = Counter(line.strip() for line in old), Counter(line.strip() for line in new)
+    n_matches = sum(count * after[line] for line, count in before.items())
+    return 1 + n_matches * min(before.total(), after.total()) // 20
 
 
 def _runs(numbers: Sequence[int], version: FileVersion | None) -> Iterator[tuple[int, tuple[str, ...]]]:
