@@ -200,7 +200,7 @@ def compare(root: Path, commit: str, difference: TreeDifference, tally: Tally) -
             tally.hunks += len(hunks)
             if hunks != [(hunk.old, hunk.n_old, hunk.new, hunk.n_new) for hunk in each.hunks]:
                 tally.wrong.append(f"{where} {path}: other lines than git")
-    compare_symbols(definition_changes(difference.files), where, tally)
+    compare_symbols(definition_changes(difference.files).files, where, tally)
 
 
 async def look_at(root: Path, commit: str, pool: WorkerPool, tally: Tally) -> None:

@@ -9,7 +9,8 @@ from codecompass.errors import AmbiguousSymbol
 from codecompass.languages.records import Symbol
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
-from codecompass.query.definition_changes import Definition, DefinitionChange, FileDefinitions, Node, nodes_of
+from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
+from codecompass.query.definition_tree import Definition, Node, nodes_of
 from codecompass.query.exact_names import is_handle, symbol_of_handle
 from codecompass.query.file_versions import FileVersion, TreeDifference
 from codecompass.query.name_lookup import resolve_symbol

@@ -22,7 +22,7 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text import render
 from codecompass.query.compared_definition import compared_definition
-from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes
+from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, definition_changes
 from codecompass.query.diff_budget import fitted, ordered, with_lines
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.file_versions import TreeDifference
@@ -30,6 +30,7 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.token_budget import estimate_tokens
 from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
+from codecompass.query.version_differences import Piece
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.walk import printable
@@ -66,9 +67,10 @@ def diff_context(
     Raises InvalidMaxTokens where the budget is below that of an answer without a change, and for `symbol` SymbolNotFound or
     AmbiguousSymbol.
     """
-    found = definition_changes(difference.files)
+    compared = definition_changes(difference.files, is_expired)
+    found = compared.files
     users = UsersOfChanges(snapshot, difference, is_expired)
-    warnings = difference.changes.warnings
+    warnings = (*difference.changes.warnings, *compared.warnings)
     if not difference.is_indexed:
         warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
     if request.symbol is not None:

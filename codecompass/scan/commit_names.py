@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput, RefNotIndexed
-from codecompass.scan.git_repository import GitError, Repository, run_git
+from codecompass.scan.git_repository import GitError, GitFailed, Repository, run_git
 
 MAX_NAME_LENGTH: Final = 255
 """Characters of a name; git has no limit of its own, a file name has this one."""
@@ -17,7 +17,8 @@ _REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[
 """What no name of one commit has: blanks and control characters, what begins an option or excludes, ranges, paths in a commit
 (`a:b`), searches (`:/text`), patterns, all parents."""
 
-_NO_SUCH_OBJECT: Final = re.compile(r"failed with status (?:1|128|129):")
+_NO_SUCH_OBJECT: Final = (1, 128, 129)
+"""Statuses with which git says that."""
 
 
 class NamedCommit(Struct, frozen=True):
@@ -49,8 +50,8 @@ def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> 
             *("rev-list", "--no-walk", "--max-count=1", "--format=%H %T", "--end-of-options"),
             *(f"{name}^{{commit}}", "--"),
         )
-    except GitError as error:
-        if not _NO_SUCH_OBJECT.search(str(error)):
+    except GitFailed as error:
+        if error.status not in _NO_SUCH_OBJECT:
             raise
         raise _unknown(repository, name, field) from error
     lines = output.decode("ascii", "replace").splitlines()

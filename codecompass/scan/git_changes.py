@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from codecompass.scan import builtin
 from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.git_conversions import require_plain_attributes
 from codecompass.scan.git_repository import GitError, GitOutputTooLarge, Repository, run_git
 from codecompass.scan.git_revisions import Side
-from codecompass.scan.git_working_tree import Apart, require_plain_attributes, write_working_tree
+from codecompass.scan.git_working_tree import Apart, write_working_tree
 from codecompass.scan.rules import ScanRules
 from codecompass.units import MIB, SECONDS
 

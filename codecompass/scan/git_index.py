@@ -14,6 +14,7 @@ from typing import Final
 
 from codecompass.identity import ObjectFormat
 from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_regular_file
+from codecompass.scan.git_conversions import MAX_ATTRIBUTES_BYTES, attribute_files, require_plain_attributes
 from codecompass.scan.git_repository import (
     MAX_INDEX_BYTES,
     GitError,
@@ -23,13 +24,10 @@ from codecompass.scan.git_repository import (
     repository_at,
     run_git,
 )
-from codecompass.units import MIB, NANOSECONDS_PER_SECOND
+from codecompass.units import NANOSECONDS_PER_SECOND
 
 MAX_REPOSITORIES: Final = 50
 """Nested repositories whose indexes are read; the files of others are unknown."""
-
-MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
-"""A larger file of attributes counts as one that names filters."""
 
 _FILTERS: Final = (b"filter", b"working-tree-encoding")
 """Attributes by which the file can have another content than the blob, and the same size."""
@@ -220,8 +218,11 @@ def _is_split(content: bytes, at: int, end: int) -> bool:
 def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: Callable[[], bool] | None) -> frozenset[bytes]:
     """Returns the files that a filter may change. Raises GitError."""
     configuration = run_git(repository, repository.top, "config", "-z", "--list", is_cancelled=is_cancelled)
-    if not any(_names_filters(path) for path in _attribute_files(repository, names, configuration)):
+    # One path of each directory is enough.
+    paths = [f"{os.fsdecode(directory)}/" for directory in {os.path.dirname(name) for name in names}]
+    if not any(_names_filters(path) for path in _attribute_files(repository, paths, configuration)):
         return frozenset()
+    require_plain_attributes(repository, paths)
     asked = b"".join(name + b"\0" for name in names)
     attributes = [name.decode() for name in _FILTERS]
     answer = run_git(
@@ -236,15 +237,8 @@ def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: 
     return frozenset(name for name, value in values if value not in (b"unspecified", b"unset"))
 
 
-def _attribute_files(repository: Repository, names: Iterable[bytes], configuration: bytes) -> Iterable[str]:
-    directories = {os.path.dirname(name) for name in names}
-    for directory in tuple(directories):
-        parent = os.path.dirname(directory)
-        while parent not in directories:
-            directories.add(parent)
-            parent = os.path.dirname(parent)
-    directories.add(b"")
-    yield from (os.path.join(repository.top, os.fsdecode(directory), ".gitattributes") for directory in directories)
+def _attribute_files(repository: Repository, paths: Iterable[str], configuration: bytes) -> Iterable[str]:
+    yield from (os.path.join(repository.top, name) for name in attribute_files(paths))
     yield os.path.join(repository.common_directory, "info", "attributes")
     yield "/etc/gitattributes"
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
@@ -256,6 +250,7 @@ def _attribute_files(repository: Repository, names: Iterable[bytes], configurati
 
 
 def _names_filters(path: str) -> bool:
+    """Whether a file of attributes may name a filter: one that is too large counts as one that does."""
     try:
         content = read_regular_file(path, MAX_ATTRIBUTES_BYTES + 1, follows_link=True)
     except (FileNotFoundError, NotADirectoryError):

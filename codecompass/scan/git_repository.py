@@ -75,6 +75,14 @@ class GitError(Exception):
     """Git could not be started, failed, or took too long. The text is for people."""
 
 
+class GitFailed(GitError):
+    """Git ended with `status`, which is not 0. For most commands 1 and 128 say that what was named is not there."""
+
+    def __init__(self, command: str, status: int, message: str) -> None:
+        super().__init__(f"git {command} failed with status {status}: {message}")
+        self.status = status
+
+
 class GitOutputTooLarge(GitError):
     """Git wrote more than was asked for."""
 
@@ -237,7 +245,8 @@ def run_git(
     """Runs one git command in `directory`, and returns what it wrote. Nothing of the network, of hooks or of the user's terminal.
 
     Raises:
-        GitError: git is missing, failed, took too long, wrote too much (GitOutputTooLarge), or is not started on this repository.
+        GitError: git is missing, failed (GitFailed), took too long, wrote too much (GitOutputTooLarge), or is not started on this
+            repository.
         GitCancelled: `is_cancelled` returned true.
     """
     unsafe = unsafe_file(repository.git_directory, repository.common_directory)
@@ -278,7 +287,7 @@ def run_git(
             raise
     if process.returncode != 0:
         message = errors.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise GitError(f"git {arguments[0]} failed with status {process.returncode}: {message}")
+        raise GitFailed(arguments[0], process.returncode, message)
     return output
 
 

@@ -6,13 +6,12 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.scan.commit_names import resolve_commit
-from codecompass.scan.git_repository import GitError, Repository, find_repository, is_bare, run_git
+from codecompass.scan.git_repository import GitError, GitFailed, Repository, find_repository, is_bare, run_git
+from codecompass.scan.repository_refs import default_branch
 
 WORKING_TREE: Final = "the working tree"
-
-_REMOTE_DEFAULT: Final = "refs/remotes/origin/HEAD"
-_DEFAULT_BRANCHES: Final = (_REMOTE_DEFAULT, "refs/heads/main", "refs/heads/master")
-"""Where a default branch is looked for, the surest first; then what `init.defaultBranch` names."""
+_NOT_THERE: Final = (1, 128)
+"""Statuses with which git says that it has no such thing."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -56,11 +55,11 @@ def default_base(repository: Repository, head: Side) -> Side:
     tip = head.commit or _commit(repository, "HEAD")
     if tip is None:
         return _empty(repository, "there is no commit yet")
-    default = _default_branch(repository)
+    default = default_branch(repository)
     if default is None:
         return _parent(repository, tip, "there is no default branch (origin/HEAD, main or master)")
-    name, commit = default
-    common = _line(repository, "merge-base", commit, tip)
+    name = default.name
+    common = _line(repository, "merge-base", default.commit, tip)
     if common is None:
         return _parent(repository, tip, f"HEAD and {name} have no commit in common here")
     if common != tip:
@@ -91,36 +90,6 @@ def _empty(repository: Repository, because: str) -> Side:
     return Side(name="the empty tree", tree=tree, reason=f"nothing: {because}")
 
 
-def _default_branch(repository: Repository) -> tuple[str, str] | None:
-    """Returns the name and the commit of the default branch."""
-    found = _branches(repository, _DEFAULT_BRANCHES)
-    for reference in _DEFAULT_BRANCHES:
-        if reference in found:
-            return found[reference]
-    configured = _line(repository, "config", "--get", "init.defaultBranch")
-    if configured is None:
-        return None
-    reference = f"refs/heads/{configured}"
-    return _branches(repository, (reference,)).get(reference)
-
-
-def _branches(repository: Repository, references: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    # A pattern of for-each-ref may be a prefix: only exact names count.
-    output = run_git(
-        repository,
-        repository.top,
-        "for-each-ref",
-        "--format=%(refname)%00%(symref:short)%00%(refname:short)%00%(objectname)",
-        *references,
-    )
-    found = {}
-    for line in output.decode("utf-8", "surrogateescape").splitlines():
-        reference, target, short, commit = line.split("\0")
-        if reference in references:
-            found[reference] = (target or short, commit)
-    return found
-
-
 def _commit(repository: Repository, name: str) -> str | None:
     return _line(repository, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
 
@@ -129,8 +98,8 @@ def _line(repository: Repository, *arguments: str) -> str | None:
     """Returns the first line that git prints, None where it says that there is nothing."""
     try:
         output = run_git(repository, repository.top, *arguments)
-    except GitError as error:
-        if "status 1:" not in str(error) and "status 128" not in str(error):
+    except GitFailed as error:
+        if error.status not in _NOT_THERE:
             raise
         return None
     return output.decode("utf-8", "surrogateescape").partition("\n")[0].strip() or None

@@ -7,10 +7,8 @@ from the other side is put into an object directory and an index of our own. The
 
 import hashlib
 import os
-import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Final
 
@@ -19,10 +17,12 @@ from msgspec import Struct
 
 from codecompass.scan import builtin
 from codecompass.scan.files import open_below
-from codecompass.scan.git_repository import GitCancelled, GitError, Repository, read_head, run_git
+from codecompass.scan.git_conversions import Conversions, is_filtered
+from codecompass.scan.git_listing import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
+from codecompass.scan.git_repository import GitCancelled, Repository, read_head, run_git
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
-from codecompass.units import KIB, MIB, NANOSECONDS_PER_SECOND
+from codecompass.units import KIB, MIB
 
 MAX_TAKEN_BYTES: Final = 64 * MIB
 """Contents of changed files that are taken in; further ones are listed without their lines."""
@@ -30,15 +30,6 @@ MAX_TAKEN_BYTES: Final = 64 * MIB
 MAX_TAKEN_FILES: Final = 10_000
 
 _READ_BYTES: Final = 256 * KIB
-_SKIP_WORKTREE: Final = 0x40000000
-_ASSUME_UNCHANGED: Final = 0x8000
-_LINK: Final = "120000"
-_SUBMODULE: Final = "160000"
-_INDEX_ENTRY: Final = re.compile(
-    rb"(\d{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0"
-    rb"  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
-)
-_ATTRIBUTES: Final = ("text", "crlf", "filter", "ident", "working-tree-encoding")
 
 
 class Apart(Struct, frozen=True):
@@ -56,23 +47,6 @@ class WorkingTree(Struct, frozen=True, kw_only=True):
     repository: Repository
     tree: str
     apart: tuple[Apart, ...] = ()
-
-
-class _Entry(Struct, frozen=True):
-    """A path in git's index."""
-
-    mode: str
-    object_id: str
-    stage: int
-    mtime_ns: int
-    inode: int
-    size: int
-    flags: int
-
-
-class _File(Struct, frozen=True):
-    mode: str
-    object_id: str
 
 
 def write_working_tree(
@@ -129,18 +103,18 @@ class _Reader:
         self._is_cancelled = is_cancelled
         self._algorithm = "sha256" if len(base_tree) == 64 else "sha1"
         self._prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
-        self._settings = self._read_settings()
-        self._base = self._read_base(base_tree)
-        self._index_mtime_ns = 0
-        self._index = self._read_index()
+        self._conversions = Conversions(repository)
+        self._base = read_tree(repository, root, base_tree, is_cancelled=is_cancelled)
+        self._stamps = read_index(repository, root, is_cancelled=is_cancelled)
+        self._index = self._stamps.files
         self._directories: dict[str, bool] = {}
         self._free = MAX_TAKEN_BYTES
         self._n_taken = 0
         self.apart: list[Apart] = []
 
-    def changed(self) -> dict[str, _File | None]:
+    def changed(self) -> dict[str, ListedFile | None]:
         """Returns the paths whose content or mode is another than in the base, None for those that are gone."""
-        found: dict[str, _File | None] = {}
+        found: dict[str, ListedFile | None] = {}
         unsure: list[str] = []
         for path, entry in self._index.items():
             known = self._known(path, entry)
@@ -149,7 +123,7 @@ class _Reader:
             elif known != self._base.get(path):
                 found[path] = known
         untracked = self._untracked()
-        attributes = self._attributes([*unsure, *untracked])
+        attributes = self._conversions.attributes([*unsure, *untracked])
         for path in unsure + untracked:
             if self._is_cancelled is not None and self._is_cancelled():
                 raise GitCancelled
@@ -160,11 +134,10 @@ class _Reader:
         found |= dict.fromkeys(path for path in self._base if path not in there)
         return found
 
-    def _known(self, path: str, entry: _Entry) -> "_File | str | None":
+    def _known(self, path: str, entry: IndexedFile) -> ListedFile | str | None:
         """Returns what a tracked path holds as far as its stamp tells: None where it is gone, `unsure` where it must be read."""
-        at_index = _File(entry.mode, entry.object_id)
-        if entry.flags & (_SKIP_WORKTREE | _ASSUME_UNCHANGED) and not entry.stage:
-            return at_index
+        if entry.is_taken_on_trust:
+            return entry.listed
         if not self._is_below_directories(path):
             return None
         try:
@@ -174,28 +147,20 @@ class _Reader:
         except OSError:
             self.apart.append(Apart(path, "unreadable", is_new=False))
             return self._base.get(path)
-        if entry.mode == _SUBMODULE:
+        if entry.mode == SUBMODULE:
             commit = read_head(f"{self._repository.top}/{path}").commit if S_ISDIR(status.st_mode) else None
             is_own = commit is not None and os.path.lexists(f"{self._repository.top}/{path}/.git")
-            return _File(_SUBMODULE, commit) if is_own and commit is not None else at_index
+            return ListedFile(SUBMODULE, commit) if is_own and commit is not None else entry.listed
         if not (S_ISREG(status.st_mode) or S_ISLNK(status.st_mode)):
             return None
-        is_same = (
-            not entry.stage
-            and entry.mtime_ns == status.st_mtime_ns
-            and entry.size == status.st_size & 0xFFFFFFFF
-            and entry.inode == status.st_ino & 0xFFFFFFFF
-            and entry.mtime_ns < self._index_mtime_ns
-            and (entry.mode == _LINK) == S_ISLNK(status.st_mode)
-        )
-        if not is_same:
+        if not self._stamps.has_stamp(entry, status):
             return "unsure"
-        return _File(self._mode(status, entry), entry.object_id)
+        return ListedFile(self._mode(status, entry), entry.object_id)
 
-    def _mode(self, status: os.stat_result, entry: "_Entry | None") -> str:
+    def _mode(self, status: os.stat_result, entry: IndexedFile | None) -> str:
         if S_ISLNK(status.st_mode):
-            return _LINK
-        if self._settings.get("core.filemode") == "false":
+            return LINK
+        if not self._conversions.has_modes:
             return entry.mode if entry is not None and entry.mode.startswith("100") else "100644"
         return "100755" if status.st_mode & 0o100 else "100644"
 
@@ -228,11 +193,11 @@ class _Reader:
         paths = (self._prefix + path for path in (*(file.path for file in found.files), *links))
         return sorted(path for path in paths if path not in self._index and not path.startswith(foreign))
 
-    def _read(self, path: str, attributes: Mapping[str, str]) -> _File | None:
+    def _read(self, path: str, attributes: Mapping[str, str]) -> ListedFile | None:
         """Returns what a file holds, and puts it among our objects where the base has something else; None for what is apart."""
         entry, before = self._index.get(path), self._base.get(path)
 
-        def leave(reason: str) -> _File | None:
+        def leave(reason: str) -> ListedFile | None:
             self.apart.append(Apart(path, reason, is_new=before is None))
             return None
 
@@ -253,19 +218,19 @@ class _Reader:
             return leave("unreadable")
         known = {file.object_id for file in (before, entry) if file is not None}
         object_id = self._object_id(content)
-        if object_id not in known and mode != _LINK:
-            if attributes.get("filter") or attributes.get("ident") or attributes.get("working-tree-encoding"):
+        if object_id not in known and mode != LINK:
+            if is_filtered(attributes):
                 return leave("filtered")
-            plain = self._with_plain_line_ends(path, content, attributes)
+            plain = self._conversions.with_plain_line_ends(content, attributes, "" if entry is None else entry.object_id)
             if plain is not content:
                 content, object_id = plain, self._object_id(plain)
         if before is None or before.object_id != object_id:
             self._free -= len(content)
             self._n_taken += 1
             self._store(object_id, content)
-        return _File(mode, object_id)
+        return ListedFile(mode, object_id)
 
-    def _of_large(self, path: str, mode: str) -> _File | None:
+    def _of_large(self, path: str, mode: str) -> ListedFile | None:
         """Returns what a file holds that is too large to be compared, where git knows that content; else None."""
         known = {file.object_id for file in (self._base.get(path), self._index.get(path)) if file is not None}
         if not known:
@@ -275,7 +240,7 @@ class _Reader:
             digest = hashlib.new(self._algorithm, b"blob %d\0" % os.fstat(descriptor).st_size)
             while piece := file.read(_READ_BYTES):
                 digest.update(piece)
-        return _File(mode, digest.hexdigest()) if digest.hexdigest() in known else None
+        return ListedFile(mode, digest.hexdigest()) if digest.hexdigest() in known else None
 
     def _content(self, path: str) -> bytes:
         descriptor = open_below(self._repository.top, path)
@@ -291,24 +256,6 @@ class _Reader:
             raise OSError("grew while it was read")
         return b"".join(pieces)
 
-    def _with_plain_line_ends(self, path: str, content: bytes, attributes: Mapping[str, str]) -> bytes:
-        """Returns the content as git would store it, where git turns CRLF into LF."""
-        text = attributes.get("text") or attributes.get("crlf")
-        is_automatic = text in ("auto", "input") or (not text and self._settings.get("core.autocrlf") in ("true", "input"))
-        if b"\r\n" not in content or not (text == "set" or is_automatic):
-            return content
-        if is_automatic and text != "set":
-            entry = self._index.get(path)
-            if b"\0" in content or (entry is not None and self._has_carriage_returns(entry.object_id)):
-                return content
-        return content.replace(b"\r\n", b"\n")
-
-    def _has_carriage_returns(self, object_id: str) -> bool:
-        try:
-            return b"\r\n" in run_git(self._repository, self._repository.top, "cat-file", "blob", object_id)
-        except GitError:
-            return False
-
     def _object_id(self, content: bytes) -> str:
         return hashlib.new(self._algorithm, b"blob %d\0" % len(content) + content).hexdigest()
 
@@ -317,82 +264,3 @@ class _Reader:
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, object_id[2:]), "wb") as file:
             file.write(zlib.compress(b"blob %d\0" % len(content) + content, 0))
-
-    def _attributes(self, paths: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Returns what the repository says about the conversion of these files. `unspecified` and `unset` are left out."""
-        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
-        if not asked:
-            return {}
-        require_plain_attributes(self._repository, asked.decode("utf-8", "surrogateescape").split("\0")[:-1])
-        output = run_git(
-            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
-        )
-        found: dict[str, dict[str, str]] = {}
-        words = output.decode("utf-8", "surrogateescape").split("\0")
-        for path, name, value in zip(words[::3], words[1::3], words[2::3], strict=False):
-            if value != "unspecified":
-                found.setdefault(path, {})[name] = "" if value == "unset" and name not in ("text", "crlf") else value
-        return found
-
-    def _read_settings(self) -> dict[str, str]:
-        try:
-            output = run_git(
-                self._repository, self._repository.top, "config", "-z", "--get-regexp", r"^core\.(filemode|autocrlf)$"
-            )
-        except GitError:
-            return {}
-        lines = output.decode("utf-8", "replace").split("\0")
-        return {key.lower(): value.lower() for key, _, value in (line.partition("\n") for line in lines) if key}
-
-    def _read_base(self, tree: str) -> dict[str, _File]:
-        listing = ("ls-tree", "-r", "-z", "--full-name", tree)
-        output = run_git(self._repository, self._root, *listing, is_cancelled=self._is_cancelled)
-        found = {}
-        for line in output.split(b"\0")[:-1]:
-            head, _, path = line.partition(b"\t")
-            mode, _, object_id = head.decode("ascii").split(" ")
-            found[path.decode("utf-8", "surrogateescape")] = _File(mode, object_id)
-        return found
-
-    def _read_index(self) -> dict[str, _Entry]:
-        with suppress(OSError):
-            self._index_mtime_ns = os.stat(os.path.join(self._repository.git_directory, "index")).st_mtime_ns
-        output = run_git(
-            self._repository, self._root, "ls-files", "-s", "-z", "--debug", "--full-name", is_cancelled=self._is_cancelled
-        )
-        found: dict[str, _Entry] = {}
-        for mode, object_id, stage, path, seconds, nanoseconds, inode, size, flags in _INDEX_ENTRY.findall(output):
-            found[path.decode("utf-8", "surrogateescape")] = _Entry(
-                mode.decode(),
-                object_id.decode(),
-                int(stage),
-                int(seconds) * NANOSECONDS_PER_SECOND + int(nanoseconds),
-                int(inode),
-                int(size),
-                int(flags, 16),
-            )
-        return found
-
-
-MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
-
-
-def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
-    """Raises GitError where git would open something that is no file of a sensible size to read the attributes of `paths`,
-    which are relative to the top of the work tree."""
-    directories = {""}
-    for path in paths:
-        above = path.rpartition("/")[0]
-        while above and above not in directories:
-            directories.add(above)
-            above = above.rpartition("/")[0]
-    names = [".gitmodules", *(f"{directory}/.gitattributes".lstrip("/") for directory in directories)]
-    for name in names:
-        try:
-            status = os.stat(f"{repository.top}/{name}")
-        except (OSError, ValueError):
-            continue
-        if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
-            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            bound = MAX_ATTRIBUTES_BYTES // MIB
-            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")

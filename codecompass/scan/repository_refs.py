@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.scan.git_repository import Repository, run_git
+from codecompass.scan.git_repository import GitFailed, Repository, run_git
 
 RefKind = Literal["branch", "remote", "tag"]
 
@@ -13,7 +13,10 @@ _KINDS: Final[dict[str, RefKind]] = {"refs/heads/": "branch", "refs/remotes/": "
 _FORMAT: Final = "%00".join(
     f"%({field})" for field in ("refname", "objecttype", "objectname", "*objecttype", "*objectname", "creatordate:unix", "symref")
 )
-_USUAL_DEFAULTS: Final = ("main", "master", "trunk", "develop")
+_LOCAL: Final = "refs/heads/"
+_ORIGIN: Final = "refs/remotes/origin/"
+_DEFAULT_BRANCHES: Final = (f"{_ORIGIN}HEAD", f"{_LOCAL}main", f"{_LOCAL}master")
+"""Where the default branch is looked for, the surest first; then what `init.defaultBranch` names."""
 
 
 class RepositoryRef(Struct, frozen=True):
@@ -25,8 +28,18 @@ class RepositoryRef(Struct, frozen=True):
     committed_at: int
 
 
+class DefaultBranch(Struct, frozen=True):
+    """The branch that others leave and come back to. `name` is what git takes (`origin/main`), `branch` the name without that of
+    the remote; `commit` is its newest one here."""
+
+    name: str
+    branch: str
+    commit: str
+
+
 class RepositoryRefs(Struct, frozen=True):
-    """All names of commits, the newest commit first, then by name. `default_branch` is empty where none can be told."""
+    """All names of commits, the newest commit first, then by name. `default_branch` is a name without that of the remote, empty
+    where none can be told."""
 
     refs: tuple[RepositoryRef, ...]
     default_branch: str
@@ -41,27 +54,57 @@ def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None
         is_cancelled=is_cancelled,
     )
     refs = []
-    remote_default = ""
     for line in output.decode("utf-8", "surrogateescape").splitlines():
         full, kind, commit, peeled_kind, peeled, date, target = line.split("\0")
         prefix = next(each for each in _KINDS if full.startswith(each))
         name = full.removeprefix(prefix)
         if target:
-            # A second name of a branch; that of a remote says which is its default one.
-            if name == "origin/HEAD":
-                remote_default = target.removeprefix("refs/remotes/origin/")
-            continue
+            continue  # a second name of a branch
         if "commit" not in (kind, peeled_kind):
             continue  # a tag of a file or a directory is no name of a commit
         commit = peeled if peeled_kind == "commit" else commit
         refs.append(RepositoryRef(name, _KINDS[prefix], commit, int(date or 0)))
     refs.sort(key=lambda ref: (-ref.committed_at, ref.name))
-    return RepositoryRefs(tuple(refs), remote_default or _default_of(refs))
+    default = default_branch(repository, is_cancelled=is_cancelled)
+    return RepositoryRefs(tuple(refs), "" if default is None else default.branch)
 
 
-def _default_of(refs: list[RepositoryRef]) -> str:
-    branches = [ref.name for ref in refs if ref.kind == "branch"]
-    for usual in _USUAL_DEFAULTS:
-        if usual in branches:
-            return usual
-    return branches[0] if len(branches) == 1 else ""
+def default_branch(repository: Repository, *, is_cancelled: Callable[[], bool] | None = None) -> DefaultBranch | None:
+    """Returns the default branch: what `origin/HEAD` stands for, `main`, `master` or what `init.defaultBranch` names, the first
+    of these that there is; None without any.
+
+    Starts one process, three where it is none of the first. Raises GitError, GitCancelled.
+    """
+    found = _branches(repository, _DEFAULT_BRANCHES, is_cancelled)
+    for reference in _DEFAULT_BRANCHES:
+        if reference in found:
+            return found[reference]
+    try:
+        output = run_git(repository, repository.top, "config", "--get", "init.defaultBranch", is_cancelled=is_cancelled)
+    except GitFailed as error:
+        if error.status not in (1, 128):
+            raise
+        return None  # it is not set
+    reference = _LOCAL + output.decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+    return _branches(repository, (reference,), is_cancelled).get(reference)
+
+
+def _branches(
+    repository: Repository, references: tuple[str, ...], is_cancelled: Callable[[], bool] | None
+) -> dict[str, DefaultBranch]:
+    # A pattern of for-each-ref may be a prefix: only exact names count.
+    output = run_git(
+        repository,
+        repository.top,
+        "for-each-ref",
+        "--format=%(refname)%00%(refname:short)%00%(symref)%00%(symref:short)%00%(objectname)",
+        *references,
+        is_cancelled=is_cancelled,
+    )
+    found = {}
+    for line in output.decode("utf-8", "surrogateescape").splitlines():
+        reference, short, target, short_target, commit = line.split("\0")
+        if reference in references:
+            branch = (target or reference).removeprefix(_LOCAL).removeprefix(_ORIGIN)
+            found[reference] = DefaultBranch(short_target or short, branch, commit)
+    return found

@@ -11,6 +11,7 @@ from codecompass.scan import git_changes
 from codecompass.scan.git_changes import Changes, FileChange, Hunk, find_changes
 from codecompass.scan.git_repository import GitError, Repository, repository_at
 from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
+from codecompass.scan.repository_refs import read_refs
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import is_utf8
 
@@ -358,6 +359,8 @@ def test_the_branch_of_origin_counts_first(tmp_path: Path):
     base = base_of(tmp_path / "clone")
 
     assert (base.commit, base.reason) == (revision(origin, "HEAD"), "where it left origin/main")
+    git(tmp_path / "clone", "branch", "-m", "mine")
+    assert read_refs(opened(tmp_path / "clone")).default_branch == "main"
 
 
 def test_without_a_default_branch_or_a_commit_it_is_what_there_is(tmp_path: Path):
@@ -369,8 +372,10 @@ def test_without_a_default_branch_or_a_commit_it_is_what_there_is(tmp_path: Path
     root = repository(tmp_path / "other", tracked=["a"])
     git(root, "branch", "-m", "trunk")
     assert base_of(root).name == "the empty tree"
+    assert read_refs(opened(root)).default_branch == ""
     git(root, "config", "init.defaultBranch", "trunk")
     assert base_of(root).commit == revision(root, "HEAD")
+    assert read_refs(opened(root)).default_branch == "trunk"
 
 
 def test_a_shallow_clone_is_compared_as_far_as_it_goes(tmp_path: Path):

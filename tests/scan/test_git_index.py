@@ -1,6 +1,7 @@
 """Git's index names the content of exactly the files that have it."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -102,6 +103,24 @@ def test_what_git_is_told_not_to_look_at_is_unknown(tmp_path):
     settle(root)
 
     assert known(root).keys() == FILES.keys() - {"a.txt", "src/b.py"}
+
+
+def test_git_is_not_asked_about_attributes_where_a_pipe_would_make_it_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    root = make(tmp_path / "r", FILES)
+    os.mkfifo(root / "src" / ".gitattributes")
+    log, real = tmp_path / "asked", shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {real} "$@"\n')
+    (tmp_path / "bin" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+
+    blobs = read_git_blobs(str(root))
+
+    status = (root / "a.txt").stat()
+    stamp = {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "ctime_ns": status.st_ctime_ns, "inode": status.st_ino}
+    assert blobs.known("a.txt", **stamp) == b""
+    assert "config" in log.read_text()
+    assert "check-attr" not in log.read_text()
 
 
 @pytest.mark.parametrize("where", [".gitattributes", "src/.gitattributes", ".git/info/attributes"])

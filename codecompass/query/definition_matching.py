@@ -1,0 +1,198 @@
+"""Which definitions of two versions are the same: by name, renamed in their place, moved to another file.
+
+Definitions are matched level by level: by name and kind first, then those that are left and are the same but for their names,
+then by how alike they are. Only the last compares each with each: how much of that is done for one question is bounded.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.query.definition_tree import Node
+from codecompass.query.options import no_deadline
+
+RENAMED_FROM: Final = 0.6
+"""How alike two definitions of one level must be, by their characters, for one to be the other under a new name."""
+
+MOVED_FROM: Final = 0.5
+MEMBER_MOVED_FROM: Final = 0.8
+"""The same for definitions of one name in two files; members of types often have one name and little else in common."""
+
+MAX_PAIRS: Final = 2_500
+"""Pairs of definitions of one level that are compared to find renames."""
+
+MAX_COMPARED_LINES: Final = 1_000_000
+"""Lines of definitions that are compared with others for one question; a million take about half a second of CPU."""
+
+MAX_NAMESAKES: Final = 20
+"""Definitions of one name that a new one is compared with to find where it came from."""
+
+
+class MatchingWork:
+    """What may be spent on comparing definitions with each other for one question, and what was."""
+
+    def __init__(self, is_expired: Callable[[], bool] = no_deadline, max_lines: int = MAX_COMPARED_LINES) -> None:
+        self._is_expired = is_expired
+        self._max_lines = max_lines
+        self.n_lines = 0
+        self.is_cut = False
+
+    def takes(self, n_lines: int) -> bool:
+        """Returns whether so many lines may be compared, and counts them; if not, something stays undone."""
+        if self.n_lines + n_lines > self._max_lines or self._is_expired():
+            self.is_cut = True
+            return False
+        self.n_lines += n_lines
+        return True
+
+
+class Pair(Struct, frozen=True):
+    """A definition in both versions."""
+
+    old: Node
+    new: Node
+
+
+class Matched(Struct, frozen=True):
+    """The definitions of one level, or of a file: those in both versions, those of the old one that are gone, the new ones."""
+
+    pairs: list[Pair]
+    removed: list[Node]
+    added: list[Node]
+
+
+def matched(old: list[Node], new: list[Node], work: MatchingWork) -> Matched:
+    """Returns which definitions of one level are the same."""
+    pairs: list[Pair] = []
+    for key in (_by_name_and_kind, _by_name):
+        groups: dict[object, tuple[list[Node], list[Node]]] = {}
+        for side, nodes in enumerate((old, new)):
+            for node in nodes:
+                groups.setdefault(key(node), ([], []))[side].append(node)
+        for before, after in groups.values():
+            if before and after:
+                pairs += _in_turn(before, after)
+        old, new = _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs])
+    pairs += _same_but_for_names(old, new)
+    pairs += _renamed(_left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]), work)
+    return Matched(pairs, _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]))
+
+
+def _by_name_and_kind(node: Node) -> object:
+    return node.symbol.name, node.symbol.kind
+
+
+def _by_name(node: Node) -> object:
+    return node.symbol.name, node.group
+
+
+def _left(nodes: Iterable[Node], taken: Iterable[Node]) -> list[Node]:
+    known = {id(node) for node in taken}
+    return [node for node in nodes if id(node) not in known]
+
+
+def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    """Returns pairs of definitions of one name: those with the same text first, then the same signature, then in order."""
+    pairs: list[Pair] = []
+    before, after = list(old), list(new)
+    for key in (lambda node: tuple(node.text()), lambda node: node.symbol.signature, lambda _node: None):
+        if not before or not after:
+            break
+        waiting: dict[object, list[Node]] = {}
+        for node in reversed(before):
+            waiting.setdefault(key(node), []).append(node)
+        for node in after:
+            same = waiting.get(key(node))
+            if same:
+                pairs.append(Pair(same.pop(), node))
+        before, after = _left(before, [pair.old for pair in pairs]), _left(after, [pair.new for pair in pairs])
+    return pairs
+
+
+def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    """Returns pairs of definitions whose lines are the same but for their names, in their order."""
+    if not old or not new:
+        return []
+    waiting: dict[object, list[Node]] = {}
+    for node in new:
+        if node.bag:
+            waiting.setdefault((node.group, frozenset(node.bag.items())), []).append(node)
+    queues = {key: iter(nodes) for key, nodes in waiting.items()}
+    pairs: list[Pair] = []
+    for node in old:
+        same = next(queues.get((node.group, frozenset(node.bag.items())), iter(())), None)
+        if same is not None:
+            pairs.append(Pair(node, same))
+    return pairs
+
+
+def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> list[Pair]:
+    """Returns pairs of definitions that are much the same but for their names, the most alike first."""
+    # A single line says too little to be told apart from others.
+    old, new = ([node for node in nodes if node.bag.total() > 1] for nodes in (old, new))
+    if not old or not new:
+        return []
+    if len(old) * len(new) > MAX_PAIRS:
+        work.is_cut = True
+        return []
+    n_lines = min(len(new) * sum(len(node.bag) for node in old), len(old) * sum(len(node.bag) for node in new))
+    if not work.takes(n_lines):
+        return []
+    scored = sorted(
+        (-likeness, n_before, n_after)
+        for n_before, before in enumerate(old)
+        for n_after, after in enumerate(new)
+        if before.group == after.group and (likeness := _likeness(before, after, RENAMED_FROM))
+    )
+    pairs: list[Pair] = []
+    taken_old: set[int] = set()
+    taken_new: set[int] = set()
+    for _, n_before, n_after in scored:
+        if n_before not in taken_old and n_after not in taken_new:
+            taken_old.add(n_before)
+            taken_new.add(n_after)
+            pairs.append(Pair(old[n_before], new[n_after]))
+    return pairs
+
+
+def _likeness(one: Node, other: Node, least: float) -> float:
+    """Returns how much of the characters of the larger definition is in both, 0 to 1; 0 for less than `least`."""
+    smaller, larger = sorted((one.n_characters, other.n_characters))
+    # No more can be in both than the smaller has.
+    if not larger or smaller / larger < least:
+        return 0.0
+    few, many = (one.bag, other.bag) if len(one.bag) <= len(other.bag) else (other.bag, one.bag)
+    likeness = sum(len(line) * min(count, many[line]) for line, count in few.items() if line in many) / larger
+    return likeness if likeness >= least else 0.0
+
+
+def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[int, Node]:
+    """Returns which definitions that are gone from one file came to another: each by the identity of the other."""
+    waiting: dict[tuple[str, str], list[Node]] = {}
+    for match in matches:
+        for node in match.removed:
+            waiting.setdefault((node.symbol.name, node.group), []).append(node)
+    found: dict[int, Node] = {}
+    if not waiting:
+        return found
+    for match in matches:
+        for node in match.added:
+            candidates = waiting.get((node.symbol.name, node.group), [])[:MAX_NAMESAKES]
+            if not candidates or not work.takes(sum(min(len(before.bag), len(node.bag)) + 1 for before in candidates)):
+                continue
+            scored = [(_move_score(before, node), -number) for number, before in enumerate(candidates)]
+            score, number = max(scored, default=(0.0, 0))
+            if score > 0.0:
+                before = candidates[-number]
+                waiting[node.symbol.name, node.group].remove(before)
+                found[id(node)] = before
+                found[id(before)] = node
+    return found
+
+
+def _move_score(old: Node, new: Node) -> float:
+    """Returns how alike two definitions of one name are, 0 where that is too little for the one to be the other."""
+    is_member = bool(old.definition.scope or new.definition.scope)
+    has_same_owner = old.definition.scope == new.definition.scope
+    return _likeness(old, new, MEMBER_MOVED_FROM if is_member and not has_same_owner else MOVED_FROM)

@@ -1,0 +1,162 @@
+"""The definitions of one version of a file as a tree, each with the lines that are its own.
+
+A definition has its own lines: those of its range, with annotations and comments directly above it, without the lines of
+definitions in it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.records import Symbol, SymbolKind
+from codecompass.query.file_versions import FileVersion
+from codecompass.query.source_lines import comment_marks
+
+_GROUPS: Final[Mapping[SymbolKind, str]] = {
+    "fn": "callable", "method": "callable", "class": "type", "struct": "type", "enum": "type", "trait": "type",
+    "interface": "type", "type": "type", "const": "value", "var": "value", "field": "value",
+}  # fmt: skip
+_ANNOTATION: Final = ("@", "#[", "#![", "[", "template")
+_CLOSING: Final = (")", "]", "}")
+_WORD: Final = re.compile(r"\w+")
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """A definition in one version of a file. `head_start` is the line of the first annotation or comment directly above it;
+    `scope` are the names of the definitions around it, outermost first."""
+
+    path: str
+    language: str
+    symbol: Symbol
+    scope: tuple[str, ...]
+    head_start: int
+
+    @property
+    def local_name(self) -> str:
+        """The name with those of the definitions around it."""
+        return ".".join((*self.scope, self.symbol.name))
+
+
+class Node:
+    """A definition of one version, with those in it."""
+
+    def __init__(self, definition: Definition, version: FileVersion) -> None:
+        self.definition = definition
+        self.version = version
+        self.children: list[Node] = []
+        self._own: tuple[int, ...] | None = None
+
+    @property
+    def symbol(self) -> Symbol:
+        return self.definition.symbol
+
+    @property
+    def group(self) -> str:
+        return _GROUPS.get(self.symbol.kind, self.symbol.kind)
+
+    def lines(self, numbers: Iterable[int]) -> list[str]:
+        return [self.version.lines[number - 1] for number in numbers if 0 < number <= len(self.version.lines)]
+
+    @property
+    def span(self) -> range:
+        """All its lines, with those above it that belong to it."""
+        return range(self.definition.head_start, self.symbol.line_end + 1)
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """Its lines without those of definitions in it."""
+        if self._own is None:
+            inner = {number for child in self.children for number in child.span}
+            self._own = tuple(number for number in self.span if number not in inner)
+        return self._own
+
+    def own_text(self) -> list[str]:
+        return [line for line in self.lines(self.own) if line.strip()]
+
+    def text(self) -> list[str]:
+        return [line for line in self.lines(self.span) if line.strip()]
+
+    @cached_property
+    def bag(self) -> Counter[str]:
+        """Its lines that are not blank, without its own name and their indentation, and how often there is each."""
+        if not _WORD.fullmatch(self.symbol.name):
+            name = re.compile(rf"(?<!\w){re.escape(self.symbol.name)}(?!\w)")
+            return Counter(name.sub("\0", line.strip()) for line in self.text())
+        # One pattern for all names: most of the time would go into compiling one for each.
+        return Counter(
+            _WORD.sub(lambda word: "\0" if word[0] == self.symbol.name else word[0], bare) if self.symbol.name in bare else bare
+            for bare in map(str.strip, self.text())
+        )
+
+    @cached_property
+    def n_characters(self) -> int:
+        """Of the bag."""
+        return sum(len(line) * count for line, count in self.bag.items())
+
+    def descendants(self) -> Iterator["Node"]:
+        pending = list(self.children)
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += node.children
+
+
+def nodes_of(version: FileVersion | None) -> list[Node]:
+    """Returns the outermost definitions of a file, in the order of their lines."""
+    if version is None:
+        return []
+    made: list[Node | None] = []
+    top: list[Node] = []
+    last_end: dict[int, int] = {}
+    functions: dict[int, Symbol] = {}
+    for symbol in version.symbols:
+        parent = made[symbol.parent] if 0 <= symbol.parent < len(made) else None
+        if symbol.kind == "use" or _is_set_in_a_function(symbol, functions.get(symbol.parent)):
+            made.append(None)
+            continue
+        if _GROUPS.get(symbol.kind) == "callable":
+            functions[symbol.parent] = symbol
+        above = max(last_end.get(symbol.parent, 0), 0 if parent is None else parent.symbol.line_start)
+        scope = () if parent is None else (*parent.definition.scope, parent.symbol.name)
+        definition = Definition(
+            path=version.path,
+            language=version.language,
+            symbol=symbol,
+            scope=scope,
+            head_start=_head_start(version, symbol.line_start, above),
+        )
+        node = Node(definition, version)
+        made.append(node)
+        (top if parent is None else parent.children).append(node)
+        last_end[symbol.parent] = max(last_end.get(symbol.parent, 0), symbol.line_end)
+    return top
+
+
+def _is_set_in_a_function(symbol: Symbol, before: Symbol | None) -> bool:
+    """Whether a definition is a line of the function before it, as a field is that a constructor sets."""
+    return before is not None and before.line_start < symbol.line_start and symbol.line_end <= before.line_end
+
+
+def _head_start(version: FileVersion, line: int, above: int) -> int:
+    """Returns the first line of the annotations and comments directly above a definition; none is at or above `above`."""
+    lines = version.lines
+    if not 0 < line <= len(lines):
+        return line
+    marks = (*comment_marks(version.language), *_ANNOTATION)
+    indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
+    start = line
+    for number in range(line - 1, above, -1):
+        text = lines[number - 1]
+        bare = text.lstrip()
+        if not bare:
+            break
+        is_mark = bare.startswith(marks)
+        if not is_mark and len(text) - len(bare) <= indent and not bare.startswith(_CLOSING):
+            break
+        if is_mark:
+            start = number
+    return start

@@ -1,0 +1,110 @@
+"""What git converts between a file and the blob that it stores: modes, line ends, and what a filter makes of a content.
+
+Nothing is converted by a program: a file that has a filter is told apart.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from stat import S_ISREG
+from typing import Final
+
+from codecompass.scan.git_repository import GitError, Repository, run_git
+from codecompass.units import MIB
+
+MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
+"""Of one file of attributes."""
+
+_ATTRIBUTES: Final = ("text", "crlf", "filter", "ident", "working-tree-encoding")
+
+
+class Conversions:
+    """Of one repository, by its settings and attributes."""
+
+    def __init__(self, repository: Repository) -> None:
+        """Reads the settings; a repository whose settings cannot be read has none."""
+        self._repository = repository
+        self._settings = self._read_settings()
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether the mode of a file says if it can be run; else that in the index does."""
+        return self._settings.get("core.filemode") != "false"
+
+    def attributes(self, paths: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Returns what the repository says about the conversion of these files. `unspecified` and `unset` are left out.
+
+        Raises GitError.
+        """
+        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        if not asked:
+            return {}
+        require_plain_attributes(self._repository, asked.decode("utf-8", "surrogateescape").split("\0")[:-1])
+        output = run_git(
+            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
+        )
+        found: dict[str, dict[str, str]] = {}
+        words = output.decode("utf-8", "surrogateescape").split("\0")
+        for path, name, value in zip(words[::3], words[1::3], words[2::3], strict=False):
+            if value != "unspecified":
+                found.setdefault(path, {})[name] = "" if value == "unset" and name not in ("text", "crlf") else value
+        return found
+
+    def with_plain_line_ends(self, content: bytes, attributes: Mapping[str, str], indexed: str) -> bytes:
+        """Returns the content as git would store it, where git turns CRLF into LF; the same object where it does not.
+
+        `indexed` is the id of the blob that git's index names for the file, empty for none.
+        """
+        text = attributes.get("text") or attributes.get("crlf")
+        is_automatic = text in ("auto", "input") or (not text and self._settings.get("core.autocrlf") in ("true", "input"))
+        if b"\r\n" not in content or not (text == "set" or is_automatic):
+            return content
+        if is_automatic and text != "set" and (b"\0" in content or (indexed and self._has_carriage_returns(indexed))):
+            return content
+        return content.replace(b"\r\n", b"\n")
+
+    def _has_carriage_returns(self, object_id: str) -> bool:
+        try:
+            return b"\r\n" in run_git(self._repository, self._repository.top, "cat-file", "blob", object_id)
+        except GitError:
+            return False
+
+    def _read_settings(self) -> dict[str, str]:
+        try:
+            output = run_git(
+                self._repository, self._repository.top, "config", "-z", "--get-regexp", r"^core\.(filemode|autocrlf)$"
+            )
+        except GitError:
+            return {}
+        lines = output.decode("utf-8", "replace").split("\0")
+        return {key.lower(): value.lower() for key, _, value in (line.partition("\n") for line in lines) if key}
+
+
+def is_filtered(attributes: Mapping[str, str]) -> bool:
+    """Whether a content is another one in the object database than in the file, but for its line ends."""
+    return bool(attributes.get("filter") or attributes.get("ident") or attributes.get("working-tree-encoding"))
+
+
+def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
+    """Raises GitError where git would open something that is no file of a sensible size to read the attributes of `paths`,
+    which are relative to the top of the work tree."""
+    names = [".gitmodules", *attribute_files(paths)]
+    for name in names:
+        try:
+            status = os.stat(f"{repository.top}/{name}")
+        except (OSError, ValueError):
+            continue
+        if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
+            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            bound = MAX_ATTRIBUTES_BYTES // MIB
+            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")
+
+
+def attribute_files(paths: Iterable[str]) -> list[str]:
+    """Returns the files of a work tree whose attributes count for `paths`, relative to its top, whether or not they are there."""
+    directories = {""}
+    for path in paths:
+        above = path.rpartition("/")[0]
+        while above and above not in directories:
+            directories.add(above)
+            above = above.rpartition("/")[0]
+    return [f"{directory}/.gitattributes".lstrip("/") for directory in directories]
