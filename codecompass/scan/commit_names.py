@@ -1,5 +1,6 @@
 """What a name of a commit means in a repository: a branch, a tag, an id or its beginning, `HEAD~3`."""
 
+import difflib
 import re
 from typing import Final
 
@@ -16,6 +17,13 @@ LISTS_REFS: Final = "list_refs lists what there is (on the command line: codecom
 _REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
 """What no name of one commit has: blanks and control characters, what begins an option or excludes, ranges, paths in a commit
 (`a:b`), searches (`:/text`), patterns, all parents."""
+
+COMPARED_REFS: Final = 2_000
+SIMILAR_REFS: Final = 3
+ALIKE: Final = 0.7
+"""Of the newest refs so many are compared with a name that is not there; what is shown has so much in common with it, 0 to 1."""
+
+_WITHOUT_STEPS: Final = re.compile(r"[~^@]")
 
 _NO_SUCH_OBJECT: Final = (1, 128, 129)
 """Statuses with which git says that."""
@@ -74,9 +82,24 @@ def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
             field=field,
             ref=name,
         )
+    similar = _similar(repository, name)
+    meant = f" Similar names: {', '.join(similar)}." if similar else ""
     return RefNotIndexed(
-        f"{field}: this repository has no commit {name!r}: it was not fetched, or lies beyond the end of a shallow clone. "
+        f"{field}: this repository has no commit {name!r}: it was not fetched, or lies beyond the end of a shallow clone.{meant} "
         f"{LISTS_REFS} If a remote has it, have it fetched (git fetch), and call again.",
         field=field,
         ref=name,
+        similar=list(similar) or None,
     )
+
+
+def _similar(repository: Repository, name: str) -> list[str]:
+    """Returns branches and tags that may be meant, the most similar first; none where git cannot be asked."""
+    kinds = ("refs/heads", "refs/remotes", "refs/tags")
+    listing = ("for-each-ref", "--sort=-creatordate", f"--count={COMPARED_REFS}", "--format=%(refname:short)")
+    try:
+        listed = run_git(repository, repository.top, *listing, *kinds).decode("utf-8", "replace").splitlines()
+    except GitError:
+        return []
+    names = [each for each in listed if len(each) <= MAX_NAME_LENGTH]
+    return difflib.get_close_matches(_WITHOUT_STEPS.split(name)[0], names, SIMILAR_REFS, ALIKE)

@@ -90,3 +90,16 @@ def test_a_commit_that_is_not_there_is_told_from_a_name_that_is_none(tmp_path: P
     with pytest.raises(RefNotIndexed, match="list_refs") as caught:
         resolve_commit(opened(tmp_path), name, field="base")
     assert (caught.value.data["field"], caught.value.data["ref"]) == ("base", name)
+
+
+def test_a_name_that_is_nearly_a_branch_or_tag_is_answered_with_those(tmp_path: Path):
+    repository(tmp_path, tracked=["a"])
+    git(tmp_path, "branch", "feature/retry-delays")
+    git(tmp_path, "tag", "v1.10.0")
+
+    with pytest.raises(RefNotIndexed, match="Similar names: feature/retry-delays") as caught:
+        resolve_commit(opened(tmp_path), "feature/retry-delay~2")
+    assert caught.value.data["similar"] == ["feature/retry-delays"]
+    with pytest.raises(RefNotIndexed) as caught:
+        resolve_commit(opened(tmp_path), "nothing-like-it")
+    assert "similar" not in caught.value.data
