@@ -50,7 +50,6 @@ def list_refs(
             file_count=index.file_count,
             symbol_count=index.symbol_count,
             disk_bytes=index.disk_bytes,
-            last_used_at=iso_time(index.used_at),
         )
         for index in commit_indexes(layout)
     )

@@ -175,7 +175,6 @@ class IndexedRef(Struct, frozen=True, kw_only=True):
     file_count: int
     symbol_count: int
     disk_bytes: int
-    last_used_at: str
 
 
 class ListedRef(Struct, frozen=True, kw_only=True):

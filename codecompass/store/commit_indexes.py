@@ -30,12 +30,11 @@ class CommitIndex(Struct, frozen=True, kw_only=True):
     file_count: int
     symbol_count: int
     built_at: float
-    used_at: float
     disk_bytes: int
 
 
 def commit_indexes(layout: ProjectLayout) -> tuple[CommitIndex, ...]:
-    """Returns the indexes of commits that this program can read, the most recently used first."""
+    """Returns the indexes of commits that this program can read, by commit."""
     found = []
     for each in commit_layouts(layout):
         meta = inspect_index(each).meta
@@ -46,11 +45,10 @@ def commit_indexes(layout: ProjectLayout) -> tuple[CommitIndex, ...]:
                     file_count=meta.file_count,
                     symbol_count=meta.symbol_count,
                     built_at=meta.published_at,
-                    used_at=used_at(each),
                     disk_bytes=disk_usage(each.root),
                 )
             )
-    return tuple(sorted(found, key=lambda index: (-index.used_at, index.commit)))
+    return tuple(sorted(found, key=lambda index: index.commit))
 
 
 def least_recently_used(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:

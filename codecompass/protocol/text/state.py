@@ -172,7 +172,7 @@ def ref_lines(reply: ListRefsReply) -> Iterator[str]:
         yield f"default branch: {one_line(reply.default_branch)}"
     for index in reply.indexed:
         names = f" ({', '.join(one_line(name) for name in index.names)})" if index.names else ""
-        facts = f"{count(index.file_count, 'file')}, {count(index.symbol_count, 'symbol')}, last used {index.last_used_at}"
+        facts = f"{count(index.file_count, 'file')}, {count(index.symbol_count, 'symbol')}"
         yield f"indexed {index.commit[:SHOWN_COMMIT]}{names}: {facts}"
     for ref in reply.refs:
         indexed = ", indexed" if ref.is_indexed else ""
