@@ -20,12 +20,15 @@ from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.calls import Outcome
 from codecompass.transport.server import Launch, Server, open_server
+from codecompass.units import GIB
 from tests.support.routing import Client
 
 SETTINGS = Settings(
-    server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000)
+    server=ServerSettings(prewarm=False, max_memory=64 * GIB),
+    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
 )
-"""A generous wait: what a test has written is in the next answer, however busy the machine is."""
+"""A generous wait: what a test has written is in the next answer, however busy the machine is. The memory of this process is that of
+all tests before: it closes no workspace."""
 
 
 class Answer(Struct):
