@@ -27,8 +27,8 @@ SETTINGS = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
     query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
 )
-"""A generous wait: what a test has written is in the next answer, however busy the machine is. The memory of this process is that of
-all tests before: it closes no workspace."""
+"""A generous wait: what a test has written is in the next answer, however busy the machine is. The memory of this process is that
+of all tests before: it closes no workspace."""
 
 
 class Answer(Struct):
