@@ -7,6 +7,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.actors.file_pipeline import grouped
 from codecompass.scan.commit_tree import incomplete
 from codecompass.scan.git_contents import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, Repository
@@ -34,7 +35,7 @@ class CommitContents:
     ) -> None:
         self._repository = repository
         self._commit = commit
-        self._groups: Iterator[list[FileTask]] = _groups(tasks)
+        self._groups: Iterator[list[FileTask]] = grouped(tasks, max_bytes=GROUP_BYTES, max_files=MAX_GROUP_FILES)
         self._object_ids = object_ids
         self._blocking = blocking
         self._max_file_bytes = max_file_bytes
@@ -63,16 +64,3 @@ class CommitContents:
             raise incomplete(self._commit, f"{missing:,} of its files are not here")
         for task, blob in zip(group, blobs, strict=True):
             self._held[task.path] = blob.content or b""
-
-
-def _groups(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
-    group: list[FileTask] = []
-    n_bytes = 0
-    for task in tasks:
-        group.append(task)
-        n_bytes += task.size
-        if n_bytes >= GROUP_BYTES or len(group) >= MAX_GROUP_FILES:
-            yield group
-            group, n_bytes = [], 0
-    if group:
-        yield group

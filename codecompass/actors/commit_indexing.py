@@ -8,7 +8,7 @@ lock of the commit's own directory; cancelled or killed, it leaves nothing that 
 
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import trio
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.commit_contents import CommitContents
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, Fill, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.job_report import JobReport
@@ -175,7 +175,7 @@ class CommitJob:
     ) -> None:
         """Writes the files of `tasks`. What another epoch holds is not parsed. Raises GitError."""
 
-        def fill(asked: Sequence[FileTask]) -> Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]:
+        def fill(asked: Sequence[FileTask]) -> Fill:
             max_bytes = self._limits.rules.max_file_bytes
             return CommitContents(repository, self._commit.commit, asked, ids, self._blocking, max_bytes).fill
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from codecompass.actors.file_pipeline import BATCH_BYTES, BATCH_FILES
+from codecompass.actors.file_pipeline import grouped
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
@@ -25,13 +25,12 @@ from codecompass.scan.git_changes import Changes, Chosen, everything, find_chang
 from codecompass.scan.git_repository import GitCancelled, GitError, Repository
 from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
-from codecompass.worker.messages import Answer, Batch, FileTask
+from codecompass.worker.messages import Answer, Batch
 
 IsCancelled = Callable[[], bool]
 
 COMPARISON_PATIENCE_SECONDS: Final = 60.0
 """How long a comparison may give no sign: git reads contents for renames and lines meanwhile."""
-
 
 T = TypeVar("T")
 
@@ -144,11 +143,11 @@ async def _read(changes: Changes, limits: IndexLimits, pool: WorkerPool, *, is_o
     """Returns what the worker processes say about one side: nothing of a repository is parsed in this process."""
     answers: list[Answer] = []
     killed: list[str] = []
-    for tasks in _batches(version_tasks(changes, is_old=is_old)):
+    for tasks in grouped(version_tasks(changes, is_old=is_old)):
         result = await pool.run(
             Batch(
                 root=os.fsencode("/"),
-                tasks=tasks,
+                tasks=tuple(tasks),
                 parse=True,
                 max_file_bytes=limits.rules.max_file_bytes,
                 max_line_characters=limits.max_line_characters,
@@ -158,15 +157,3 @@ async def _read(changes: Changes, limits: IndexLimits, pool: WorkerPool, *, is_o
         answers += result.answers
         killed += (*result.killed_parsing, *result.killed_reading)
     return ReadVersions(tuple(answers), frozenset(killed))
-
-
-def _batches(tasks: Sequence[FileTask]) -> list[tuple[FileTask, ...]]:
-    batches: list[list[FileTask]] = [[]]
-    n_bytes = 0
-    for task in tasks:
-        if batches[-1] and (n_bytes + task.size > BATCH_BYTES or len(batches[-1]) >= BATCH_FILES):
-            batches.append([])
-            n_bytes = 0
-        batches[-1].append(task)
-        n_bytes += task.size
-    return [tuple(batch) for batch in batches if batch]

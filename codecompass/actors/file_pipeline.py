@@ -7,7 +7,7 @@ Both queues are bounded, so the slowest part sets the pace.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,10 @@ BATCH_FILES: Final = 100
 
 WRITE_QUEUE: Final = 4
 """Batches that wait for the writer; beyond that the workers wait."""
+
+
+Fill = Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]
+"""Gives tasks their contents, where those are not in the working tree."""
 
 
 class FilePipeline:
@@ -82,7 +86,7 @@ class FilePipeline:
         *,
         parse: bool,
         publish_slice: Callable[[], Awaitable[object]] | None = None,
-        fill: Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]] | None = None,
+        fill: Fill | None = None,
     ) -> None:
         """Sends `tasks` through the workers and writes what comes back, the text alone without `parse`.
 
@@ -92,7 +96,7 @@ class FilePipeline:
         if not tasks:
             return
         self._meter.begin_pass(len(tasks))
-        batches = iter(_batches(tasks))
+        batches = grouped(tasks)
         send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
 
         async def work(results: trio.MemorySendChannel[BatchResult]) -> None:
@@ -116,7 +120,7 @@ class FilePipeline:
         ids: Mapping[str, bytes],
         open_contents: Callable[[], KnownContent],
         *,
-        fill: Callable[[Sequence[FileTask]], Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]] | None = None,
+        fill: Callable[[Sequence[FileTask]], Fill] | None = None,
     ) -> list[FileTask]:
         """Writes those of `tasks` without parsing them whose content other epochs hold, and returns the others.
 
@@ -224,14 +228,15 @@ def unparsed(writer: IndexWriter) -> list[FileTask]:
     ]
 
 
-def _batches(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
-    batch: list[FileTask] = []
+def grouped(tasks: Iterable[FileTask], *, max_bytes: int = BATCH_BYTES, max_files: int = BATCH_FILES) -> Iterator[list[FileTask]]:
+    """Yields the tasks in groups in their order: each ends with the task that reaches one of the bounds."""
+    group: list[FileTask] = []
     size = 0
     for task in tasks:
-        batch.append(task)
+        group.append(task)
         size += task.size
-        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+        if size >= max_bytes or len(group) >= max_files:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

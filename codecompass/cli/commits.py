@@ -15,7 +15,7 @@ from codecompass.cli.terminal import printable
 from codecompass.errors import IndexInProgress
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
-from codecompass.store.commit_indexes import least_recently_used, note_use, remove_commit, remove_leftovers
+from codecompass.store.commit_indexes import note_use, remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import new_job_id
 from codecompass.store.lock import is_locked
@@ -50,9 +50,8 @@ def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, 
 
 def _make_room(invocation: Invocation, project: Project, commit: NamedCommit, max_refs: int) -> None:
     layout = invocation.home.project(project.project_id)
-    known = [each for each in least_recently_used(layout) if each.root.name != commit.commit]
-    surplus = len(known) - max_refs + 1
-    for each in known:
+    others, surplus = surplus_commits(layout, commit.commit, max_refs)
+    for each in others:
         if surplus > 0:
             surplus -= remove_commit(each) > 0
     remove_leftovers(layout)

@@ -21,7 +21,7 @@ from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS
 from codecompass.scan.repository_refs import RepositoryRefs
-from codecompass.store.commit_indexes import least_recently_used, remove_commit, remove_leftovers
+from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
 
@@ -73,13 +73,10 @@ class CommitWorkspaces:
         """
         layout = self._home.project(project.project_id)
         async with self._making_room:
-            known = await trio.to_thread.run_sync(least_recently_used, layout)
-            if any(each.root.name == commit.commit for each in known):
+            others, surplus = await trio.to_thread.run_sync(surplus_commits, layout, commit.commit, self._max_refs)
+            if not surplus:
                 return
-            surplus = len(known) - self._max_refs + 1
-            if surplus <= 0:
-                return
-            for each in known:
+            for each in others:
                 if surplus > 0 and await self._actors.evict_commit(project.project_id, each.root.name):
                     freed = await trio.to_thread.run_sync(remove_commit, each)
                     surplus -= freed > 0

@@ -29,7 +29,6 @@ class CommitIndex(Struct, frozen=True, kw_only=True):
     commit: str
     file_count: int
     symbol_count: int
-    built_at: float
     disk_bytes: int
 
 
@@ -44,7 +43,6 @@ def commit_indexes(layout: ProjectLayout) -> tuple[CommitIndex, ...]:
                     commit=each.root.name,
                     file_count=meta.file_count,
                     symbol_count=meta.symbol_count,
-                    built_at=meta.published_at,
                     disk_bytes=disk_usage(each.root),
                 )
             )
@@ -54,6 +52,13 @@ def commit_indexes(layout: ProjectLayout) -> tuple[CommitIndex, ...]:
 def least_recently_used(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
     """Returns the layouts of all commits of a project, the least recently used first."""
     return tuple(sorted(commit_layouts(layout), key=lambda each: (used_at(each), each.root.name)))
+
+
+def surplus_commits(layout: ProjectLayout, commit: str, max_refs: int) -> tuple[tuple[ProjectLayout, ...], int]:
+    """Returns the other commits of a project, the least recently used first, and how many of them have to go so that at most
+    `max_refs` are kept with that of `commit`."""
+    others = tuple(each for each in least_recently_used(layout) if each.root.name != commit)
+    return others, max(0, len(others) + 1 - max_refs)
 
 
 def note_use(layout: ProjectLayout) -> None:

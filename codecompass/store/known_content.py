@@ -23,11 +23,6 @@ from codecompass.worker.messages import FileSymbols, FileText
 
 MAX_SOURCES: Final = 8
 
-MOVABLE_LANGUAGES: Final = frozenset(
-    {"bash", "c", "cpp", "csharp", "elixir", "go", "haskell", "java", "kotlin", "php", "ruby", "scala", "sql"}
-)
-"""Languages whose qualified names do not depend on the path."""
-
 _FIXED_NAMES: Final = frozenset({"doc.go", "package-info.java"})
 """Files that give more than their content says, by their names."""
 
@@ -87,9 +82,8 @@ def _fits(place: _Place, path: str) -> bool:
     if place.path == path:
         return True
     old, new = PurePosixPath(place.path), PurePosixPath(path)
-    is_movable = place.language in MOVABLE_LANGUAGES or place.language in PATH_MODULES
     # All of the endings: `.d.ts` is another kind of file than `.ts`.
-    return is_movable and old.suffixes == new.suffixes and not {old.name, new.name} & _FIXED_NAMES
+    return old.suffixes == new.suffixes and not {old.name, new.name} & _FIXED_NAMES
 
 
 def _is_same(place: _Place, text: FileText) -> bool:

@@ -51,9 +51,9 @@ class IndexWriter:
         """Starts a new epoch beside the current one if `fresh`, else continues the current one. Call it in a `write_guard`.
 
         A new epoch is empty, or begins with everything that `source` holds; with `parks` the one that it replaces is kept.
-        `checkpoint` is called while another process keeps
-        the source, and may raise. Raises PermissionDenied where the store cannot be written (disk full, read-only), IndexDamaged
-        where the current epoch cannot be read, NotForkable where `source` cannot be taken; the published index stays as it is.
+        `checkpoint` is called while another process keeps the source, and may raise. Raises PermissionDenied where the store
+        cannot be written (disk full, read-only), IndexDamaged where the current epoch cannot be read, NotForkable where `source`
+        cannot be taken; the published index stays as it is.
         """
         self._project_id = layout.project_id
         self._layout = layout

@@ -1,8 +1,10 @@
 """The module that a file is by its path, and what a move of the file makes of its names."""
 
 import pytest
+from tree_sitter import Parser
+from tree_sitter_language_pack import get_language
 
-from codecompass.languages import load
+from codecompass.languages import SYMBOL_LANGUAGES, load
 from codecompass.languages.path_modules import PATH_MODULES, SEPARATORS, moved_name
 
 
@@ -30,3 +32,11 @@ def test_the_languages_are_those_whose_module_is_a_matter_of_the_path(language):
     assert description.separator == SEPARATORS.get(language, ".")
     assert description.member_separator in (None, description.separator)
     assert description.module("src/some/file.x", None, b"") == PATH_MODULES[language]("src/some/file.x")
+
+
+@pytest.mark.parametrize("language", sorted(set(SYMBOL_LANGUAGES) - PATH_MODULES.keys()))
+def test_in_all_other_languages_the_path_says_nothing(language):
+    description = load(language)
+    root = Parser(get_language(description.grammar)).parse(b"").root_node
+
+    assert description.module("src/a/b.x", root, b"") == description.module("c.x", root, b"")
