@@ -99,12 +99,12 @@ class QueryBuilder:
     def __init__(self, schema: tantivy.Schema) -> None:
         self._schema = schema
 
-    def ranked(self, record: str, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
-        """Returns the query for records with some of the words; `where` does not change the score."""
-        clauses = [
-            (tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0))
-            for query in [self._record(record), *self._filters(where)]
-        ]
+    def ranked(self, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
+        """Returns the query for records with some of the words; `where` does not change the score.
+
+        It does not ask for a kind of record: each field of words belongs to one kind only (see `schema.text_schema`).
+        """
+        clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         optional = []
         for word in words:
             fields = [
