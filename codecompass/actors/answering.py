@@ -54,7 +54,9 @@ def query(
         case GetSymbolHierarchy():
             return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
         case FindReferences():
-            return core.find_references(snapshot, request, state, is_expired)
+            if settings.imported is not None:
+                return core.find_package_references(snapshot, request, state, settings.imported, is_expired)
+            return core.find_references(snapshot, request, state, is_expired, settings)
         case GetCallGraph():
             return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():

@@ -115,7 +115,9 @@ class IndexAnswers:
         compared = None
         if view.freshness != "fresh" and _needs_comparison(view):
             compared = await self._comparison.compare()
-        options = replace(self._query_settings, is_for_merging=True) if asked.is_for_merging else self._query_settings
+        options = self._query_settings
+        if asked.is_for_merging:
+            options = replace(options, is_for_merging=True, imported=asked.imported)
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
         options = await self._with_differences(asked, options)
