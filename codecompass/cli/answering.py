@@ -177,11 +177,16 @@ def print_answer(
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
 
     reply = answer(invocation, request_type, arguments, marked).reply
+    print_reply(invocation, reply)
+    return reply
+
+
+def print_reply(invocation: Invocation, reply: Reply) -> None:
+    """Prints a reply, as JSON or as the text that agents get."""
     if invocation.options.as_json:
         invocation.terminal.json(encode(reply))
     else:
         invocation.terminal.line(render(reply))
-    return reply
 
 
 def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift:

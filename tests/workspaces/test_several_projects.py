@@ -74,6 +74,15 @@ async def test_some_projects_are_named_in_any_way(machine, three, form):
     assert answer.metadata["n_projects"] == 2
 
 
+async def test_a_hit_is_followed_by_the_name_of_its_project(machine, three):
+    async with cold(machine) as desk:
+        outline = await desk.call("get_file_outline", workspace="api", path="src/retry.py")
+        missing = await desk.call("get_file_outline", workspace="nothing", path="src/retry.py")
+
+    assert [each["name"] for each in outline.json["symbols"]] == ["retry_delay"]
+    assert missing.code == "workspace_not_registered"
+
+
 async def test_a_name_that_no_project_has_is_refused_with_those_there_are(machine, three):
     async with cold(machine) as desk:
         answer = await search(desk, "retry", ["api", "wep"])
