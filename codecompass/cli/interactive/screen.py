@@ -74,6 +74,7 @@ class Screen:
         self._list_rows = 1
         self._awaited: Callable[[Result], None] | None = None
         self._is_editing = False
+        self._output = Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"), enable_bell=False)
         self._buffer = Buffer(multiline=False, on_text_changed=self._typed)
         self._app: Application[Leave] = Application(
             layout=Layout(self._container()),
@@ -81,7 +82,7 @@ class Screen:
             key_bindings=self._keys(),
             full_screen=True,
             color_depth=ColorDepth.DEPTH_4_BIT if wants_color(environment) else ColorDepth.DEPTH_1_BIT,
-            output=Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"), enable_bell=False),
+            output=self._output,
             before_render=self._scroll,
         )
         self._app.ttimeoutlen = self._app.timeoutlen = ESCAPE_SECONDS
@@ -146,7 +147,7 @@ class Screen:
         )
 
     def _size(self) -> tuple[int, int]:
-        size = self._app.output.get_size()
+        size = self._output.get_size()
         return size.columns, size.rows
 
     def _scroll(self, _: object) -> None:
