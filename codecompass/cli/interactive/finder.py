@@ -33,11 +33,10 @@ class Question(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What became of a question: what was found, with the preview of the first hit, or why nothing could be."""
+    """What became of a question: what was found, or why nothing could be."""
 
     question: Question
     found: Found | None = None
-    first: Preview | None = None
     error: str = ""
 
 
@@ -123,9 +122,7 @@ class Finder:
 
     def _answer(self, index: LiveIndex, question: Question) -> Answer:
         try:
-            found = index.search(question.query, question.mode, lambda: self._is_dropped(question))
-            first = _preview(index, found.results[0]) if found.results and not self._is_dropped(question) else None
-            return Answer(question, found, first)
+            return Answer(question, index.search(question.query, question.mode, lambda: self._is_dropped(question)))
         except Exception as error:  # noqa: BLE001 - the boundary of a question: its failure is an answer
             return Answer(question, error=message_of(error))
 

@@ -1,6 +1,6 @@
 """The code around a hit, with its syntax coloured: lines of styled text in which nothing commands a terminal.
 
-The lines come from the index, so that a preview is of the generation that was searched. Pygments reads at most 300 lines, cut
+The lines come from the index, so that a preview is of the generation that was searched. Pygments reads at most 161 lines, cut
 to a bounded length, and what is inside of something that began above them may be coloured as if it were not.
 """
 

@@ -162,7 +162,7 @@ class Screen:
         return view.hit_rows(session.results, session.selected, self._top, width, height, session.tree.changed)
 
     def _draw_preview(self, width: int, height: int) -> list[view.Line]:
-        return view.preview_lines(self._session.preview, self._session.hit, width, height)
+        return view.preview_lines(self._session.preview, width, height)
 
     def _draw_status(self, width: int) -> view.Line:
         session = self._session

@@ -38,6 +38,7 @@ class Session:
         self._finder, self._upkeep = finder, upkeep
         self._question: Question | None = None
         self._previews: OrderedDict[tuple[str, int], Preview | None] = OrderedDict()
+        self._last_preview: Preview | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -68,8 +69,8 @@ class Session:
 
     @property
     def preview(self) -> Preview | None:
-        """The code around the selected hit, None until it is there."""
-        return None if self.hit is None else self._previews.get(_key(self.hit))
+        """The code around the selected hit; until that is there, what was shown before, which is better than a flicker."""
+        return None if self.hit is None else self._previews.get(_key(self.hit), self._last_preview)
 
     @property
     def error(self) -> str:
@@ -142,8 +143,6 @@ class Session:
         results = () if answer.found is None else answer.found.results
         # After a change of the tree the same query is asked again: the reader stays at the same hit.
         self.selected = next((number for number, each in enumerate(results) if before and _is_same(each, before)), 0)
-        if results and answer.first is not None:
-            self._keep_preview(results[0], answer.first)
         self._want_preview()
         self._ask_again_if_replaced()
 
@@ -169,7 +168,7 @@ class Session:
             self._finder.show(hit)
 
     def _keep_preview(self, result: Result, preview: Preview | None) -> None:
-        self._previews[_key(result)] = preview
+        self._previews[_key(result)] = self._last_preview = preview
         while len(self._previews) > MAX_PREVIEWS:
             self._previews.popitem(last=False)
 

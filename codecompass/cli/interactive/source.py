@@ -30,15 +30,15 @@ from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.registry import Project
 
-SHOWN_HITS: Final = 50
+SHOWN_HITS: Final = 30
 """Hits of an answer where --limit says nothing: several screens of them."""
 
 LEAST_LITERAL: Final = 2
 """Characters of a query that is also looked for as a text where its words find nothing."""
 
-LINES_BEFORE: Final = 120
-LINES_AFTER: Final = 180
-"""Lines of a preview around its own, which is more than a screen has."""
+LINES_BEFORE: Final = 60
+LINES_AFTER: Final = 100
+"""Lines of a preview around its own, which is more than most screens have."""
 
 Version = tuple[int, float]
 """Names a generation: its number, and when it was published, since a rebuild counts from 1 again."""

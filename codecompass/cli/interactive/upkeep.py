@@ -1,7 +1,7 @@
 """The thread that compares the tree with the index while somebody searches, and takes changes in.
 
     nothing asked since the last look   -> nothing is done
-    asked, and then quiet for a moment  -> compare; at the latest CHECK_LATEST_SECONDS after the question
+    asked, and then quiet for a moment  -> compare; a new question ends that, but not for longer than CHECK_LATEST_SECONDS
     files have changed                  -> balanced: run a job; other policies: say so
     another process is writing          -> wait for its end, then compare again
     nothing can be written              -> say so
@@ -38,8 +38,8 @@ QUIET_SECONDS: Final = 0.3
 RECHECK_SECONDS: Final = 2.0
 """Between the end of one look and the beginning of the next."""
 
-CHECK_LATEST_SECONDS: Final = 5.0
-"""After a question, however much is typed."""
+CHECK_LATEST_SECONDS: Final = 10.0
+"""After a question a look begins that nothing ends, however much is typed: it slows the answers down."""
 
 JOIN_SECONDS: Final = 5.0
 """How long leaving waits for a job to end and its worker processes with it."""
@@ -69,6 +69,7 @@ class Upkeep:
         self._asked_first = math.inf
         self._asked_last = -math.inf
         self._looked = -math.inf
+        self._began_for = -math.inf
         self._is_forced = False
         self._is_stopped = False
         self._stop = JobStop()
@@ -106,8 +107,11 @@ class Upkeep:
             while self._wait_until_due():
                 try:
                     self._look(index)
-                except (ScanCancelled, JobStopped):
+                except JobStopped:
                     return
+                except ScanCancelled:
+                    self._tell(TreeState())
+                    continue
                 except Exception as error:  # noqa: BLE001 - the boundary of a look: the next one may succeed
                     self._tell(TreeState("failed", message=message_of(error)))
                 self._looked = time.monotonic()
@@ -121,6 +125,7 @@ class Upkeep:
                 due = -math.inf if self._is_forced else self._due()
                 now = time.monotonic()
                 if now >= due:
+                    self._began_for = -math.inf if self._is_forced else self._asked_first
                     self._is_forced = False
                     self._asked_first = math.inf
                     return True
@@ -133,13 +138,22 @@ class Upkeep:
         quiet = min(self._asked_last + QUIET_SECONDS, self._asked_first + CHECK_LATEST_SECONDS)
         return max(quiet, self._looked + RECHECK_SECONDS)
 
+    def _is_in_the_way(self) -> bool:
+        """Whether a comparison should end because somebody types, or leaves. The question that it began for stays open."""
+        if not self._is_stopped:
+            with self._changed:
+                if self._asked_first == math.inf or time.monotonic() > self._began_for + CHECK_LATEST_SECONDS:
+                    return False
+                self._asked_first = self._began_for
+        return True
+
     def _look(self, index: WorkspaceIndex) -> None:
         source = self._source
         while not self._is_stopped:
             self._tell(TreeState("checking"))
             began = time.time()
             with index.snapshot() as snapshot:
-                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=lambda: self._is_stopped)
+                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_in_the_way)
                 version = version_of(snapshot)
             if drift.is_fresh:
                 self._tell(TreeState("fresh", version, began))

@@ -127,13 +127,11 @@ def hit_rows(results: Sequence[Result], selected: int, top: int, width: int, hei
     ]
 
 
-def preview_lines(shown: Preview | None, result: Result | None, width: int, height: int) -> list[Line]:
+def preview_lines(shown: Preview | None, width: int, height: int) -> list[Line]:
     """Returns the preview below its title, with its line marked and a third of the way down."""
-    if result is None or height < 1:
+    if shown is None or height < 1:
         return []
-    title = fitted([("class:title", cut_start(printable(f"{result.path}:{hit_line(result)}"), width))], width)
-    if shown is None:
-        return [title]
+    title = fitted([("class:title", cut_start(printable(f"{shown.path}:{shown.focus}"), width))], width)
     room = height - 1
     at = shown.focus - shown.first
     start = max(0, min(at - room // ABOVE_FOCUS, len(shown.lines) - room))
