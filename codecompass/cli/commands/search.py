@@ -10,6 +10,7 @@ from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, tool_argument, tool_options
+from codecompass.errors import InvalidInput
 
 HELP = """
     Search by words, by a literal text or by a regular expression.
@@ -54,23 +55,23 @@ def command(invocation: Invocation, query: tuple[str, ...], *, interactive: bool
     if interactive:
         return _interactively(invocation, " ".join(query), asked)
     if not query:
-        raise asyncclick.UsageError("Missing argument 'QUERY...'.", asyncclick.get_current_context())
+        raise InvalidInput("Missing argument 'QUERY...'. Say what to search for, or pass -i to search while you type.")
     from codecompass.cli.searching import search
 
     return failure.DONE if search(invocation, {"query": " ".join(query), **asked}) else failure.NOT_FOUND
 
 
 def _interactively(invocation: Invocation, query: str, arguments: dict[str, object]) -> int:
-    context = asyncclick.get_current_context()
     others = ["--" + name.replace("_", "-") for name in sorted(arguments.keys() - INTERACTIVE)]
     others += ["--json"] if invocation.options.as_json else []
     if others:
-        raise asyncclick.UsageError(f"-i does not take {', '.join(others)}. Leave it out, or leave out -i.", context)
+        raise InvalidInput(
+            f"-i does not take {', '.join(others)}, which shape a printed answer. Leave them out, or leave out -i."
+        )
     if not sys.stdin.isatty() or not sys.stdout.isatty() or invocation.environment.get("TERM", "dumb") in ("", "dumb"):
-        raise asyncclick.UsageError(
-            "-i needs a terminal that can be drawn on, for input and for output. Run it in one, or leave out -i and give a "
-            "QUERY: codecompass search QUERY",
-            context,
+        raise InvalidInput(
+            "-i needs a terminal that can be drawn on, for input and for output. Run it in one, or leave out -i and give the "
+            "query: codecompass search QUERY"
         )
     from codecompass.cli.interactive.command import search_interactively
 
