@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from codecompass.cli.failure import as_commands, as_known
 from codecompass.cli.interactive.preview import Preview, preview
-from codecompass.cli.interactive.source import Found, LiveIndex, Source, hit_line
+from codecompass.cli.interactive.source import Found, Hit, LiveIndex, Source
 from codecompass.errors import InternalError
-from codecompass.protocol.replies import Result
 from codecompass.protocol.requests import SearchMode
 
 JOIN_SECONDS: Final = 2.0
@@ -43,7 +42,7 @@ class Answer(Struct, frozen=True):
 class PreviewAnswer(Struct, frozen=True):
     """The preview of a hit, None where the lines could not be read."""
 
-    result: Result
+    hit: Hit
     preview: Preview | None
 
 
@@ -54,7 +53,7 @@ class Finder:
         self._deliver = deliver
         self._changed = threading.Condition()
         self._question: Question | None = None
-        self._wanted: Result | None = None
+        self._wanted: Hit | None = None
         self._latest = 0
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, args=(source,), name="interactive-search", daemon=True)
@@ -78,10 +77,10 @@ class Finder:
             self._latest += 1
             self._question = self._wanted = None
 
-    def show(self, result: Result) -> None:
+    def show(self, hit: Hit) -> None:
         """Asks for the preview of a hit, in place of another that waits."""
         with self._changed:
-            self._wanted = result
+            self._wanted = hit
             self._changed.notify()
 
     def stop(self) -> None:
@@ -136,9 +135,8 @@ def message_of(error: Exception) -> str:
     return as_commands(known.message)
 
 
-def _preview(index: LiveIndex, result: Result) -> Preview | None:
-    line = hit_line(result)
+def _preview(index: LiveIndex, hit: Hit) -> Preview | None:
     try:
-        return preview(index.around(result.path, line), result, line)
+        return preview(index.around(hit.path, hit.line), hit)
     except Exception:  # noqa: BLE001 - the hit is there without its preview; the next question says what is wrong
         return None

@@ -13,9 +13,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_all_lexers, get_lexer_by_name
 from pygments.token import Token
 
-from codecompass.cli.interactive.source import CodeAround
+from codecompass.cli.interactive.source import CodeAround, Hit
 from codecompass.cli.terminal import printable
-from codecompass.protocol.replies import Result
 
 MAX_LINE_CHARACTERS: Final = 400
 """More than any terminal shows of a line."""
@@ -65,16 +64,16 @@ class Preview(Struct, frozen=True):
     hit_last: int
 
 
-def preview(code: CodeAround, result: Result, focus: int) -> Preview:
+def preview(code: CodeAround, hit: Hit) -> Preview:
     """Returns the preview of a hit from the lines around it."""
     lines = [printable(line[:MAX_LINE_CHARACTERS].expandtabs(TAB_COLUMNS).rstrip()) for line in code.lines]
     return Preview(
-        path=result.path,
+        path=hit.path,
         first=code.first,
         lines=tuple(_highlighted(lines, code.language)),
-        focus=focus,
-        hit_first=result.line_start,
-        hit_last=result.line_end,
+        focus=hit.line,
+        hit_first=hit.result.line_start,
+        hit_last=hit.result.line_end,
     )
 
 

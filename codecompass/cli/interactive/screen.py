@@ -32,13 +32,12 @@ from codecompass.cli.interactive import view
 from codecompass.cli.interactive.editor import editor_command
 from codecompass.cli.interactive.finder import Answer, PreviewAnswer
 from codecompass.cli.interactive.session import Session
-from codecompass.cli.interactive.source import hit_line
+from codecompass.cli.interactive.source import Hit
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
-from codecompass.protocol.replies import Result
-from codecompass.protocol.requests import MAX_QUERY_LENGTH
+from codecompass.protocol.requests import MAX_QUERY_LENGTH, SearchMode
 from codecompass.settings import wants_color
 
 News = Answer | PreviewAnswer | TreeState
@@ -72,7 +71,7 @@ class Screen:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._top = 0
         self._list_rows = 1
-        self._awaited: Callable[[Result], None] | None = None
+        self._awaited: Callable[[Hit], None] | None = None
         self._is_editing = False
         self._output = Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"), enable_bell=False)
         self._buffer = Buffer(multiline=False, on_text_changed=self._typed)
@@ -124,6 +123,9 @@ class Screen:
     # What is shown
 
     def _container(self) -> HSplit:
+        def mode() -> SearchMode:
+            return self._session.mode
+
         hits = Window(_Lines(self._draw_hits), height=Dimension(min=1, weight=2))
         code = Window(_Lines(self._draw_preview), height=Dimension(min=1, weight=3))
         beside = Window(_Lines(self._draw_preview))
@@ -133,7 +135,7 @@ class Screen:
             [
                 VSplit(
                     [
-                        Window(_Lines(lambda *_: [[("class:prompt", "> ")]]), width=2, height=1),
+                        Window(_Lines(lambda *_: [[view.prompt(mode())]]), width=lambda: len(view.prompt(mode())[1]), height=1),
                         Window(BufferControl(self._buffer, input_processors=[_Cleaned()]), height=1),
                     ]
                 ),
@@ -159,7 +161,7 @@ class Screen:
         self._list_rows = height
         self._scroll(None)
         session = self._session
-        return view.hit_rows(session.results, session.selected, self._top, width, height, session.tree.changed)
+        return view.hit_rows(session.hits, session.selected, self._top, width, height, session.tree.changed)
 
     def _draw_preview(self, width: int, height: int) -> list[view.Line]:
         return view.preview_lines(self._session.preview, width, height)
@@ -210,7 +212,7 @@ class Screen:
 
         return keys
 
-    def _with_hit(self, act: Callable[[Result], None]) -> None:
+    def _with_hit(self, act: Callable[[Hit], None]) -> None:
         """Does something with the selected hit, once the answer to what is typed is there."""
         self._awaited = act
         self._do_awaited()
@@ -223,14 +225,14 @@ class Screen:
         if session.hit is not None:
             act(session.hit)
 
-    def _open(self, result: Result) -> None:
+    def _open(self, hit: Hit) -> None:
         root = self._session.source.project.root
-        path = root / result.path
+        path = root / hit.path
         if not os.path.lexists(path):
-            self._session.message = f"{result.path} is not in the working tree"
+            self._session.message = f"{hit.path} is not in the working tree"
             return
         try:
-            command = editor_command(self._environment, path, hit_line(result))
+            command = editor_command(self._environment, path, hit.line)
         except InvalidInput as error:
             self._session.message = error.message
             return
@@ -252,9 +254,9 @@ class Screen:
             session.look()  # whoever opens a file changes it
         self._app.invalidate()
 
-    def _print(self, result: Result) -> None:
-        place = shown_path(self._session.source.project.root, result.path)
-        self._leave(Leave(failure.DONE, f"{place}:{hit_line(result)}"))
+    def _print(self, hit: Hit) -> None:
+        place = shown_path(self._session.source.project.root, hit.path)
+        self._leave(Leave(failure.DONE, f"{place}:{hit.line}"))
 
     def _leave(self, how: Leave) -> None:
         if self._app.is_running and not self._app.is_done and not (self._is_editing and how.code == failure.INTERRUPTED):

@@ -8,9 +8,8 @@ from typing import Final
 
 from codecompass.cli.interactive.finder import Answer, Finder, PreviewAnswer, Question
 from codecompass.cli.interactive.preview import Preview
-from codecompass.cli.interactive.source import Source, hit_line
+from codecompass.cli.interactive.source import Hit, Source
 from codecompass.cli.interactive.upkeep import TreeState, Upkeep
-from codecompass.protocol.replies import Result
 from codecompass.protocol.requests import SearchMode
 
 MODES: Final[tuple[SearchMode, ...]] = ("auto", "literal", "regex", "files")
@@ -57,15 +56,15 @@ class Session:
         )
 
     @property
-    def results(self) -> tuple[Result, ...]:
+    def hits(self) -> tuple[Hit, ...]:
         """The hits that are shown."""
         found = None if self.answer is None else self.answer.found
-        return () if found is None or self.is_withheld else found.results
+        return () if found is None or self.is_withheld else found.hits
 
     @property
-    def hit(self) -> Result | None:
+    def hit(self) -> Hit | None:
         """The selected hit."""
-        return self.results[self.selected] if self.selected < len(self.results) else None
+        return self.hits[self.selected] if self.selected < len(self.hits) else None
 
     @property
     def preview(self) -> Preview | None:
@@ -102,15 +101,15 @@ class Session:
     def move(self, n_rows: int) -> None:
         """Selects the hit so many rows below, or above; the last or the first one where there are not so many."""
         self.message = ""
-        if self.results:
-            self.selected = max(0, min(self.selected + n_rows, len(self.results) - 1))
+        if self.hits:
+            self.selected = max(0, min(self.selected + n_rows, len(self.hits) - 1))
             self._want_preview()
 
     def cycle(self, n_rows: int) -> None:
         """Selects the next hit, after the last one the first."""
         self.message = ""
-        if self.results:
-            self.selected = (self.selected + n_rows) % len(self.results)
+        if self.hits:
+            self.selected = (self.selected + n_rows) % len(self.hits)
             self._want_preview()
 
     def take(self, news: Answer | PreviewAnswer | TreeState) -> None:
@@ -119,7 +118,7 @@ class Session:
             case Answer():
                 self._take_answer(news)
             case PreviewAnswer():
-                self._keep_preview(news.result, news.preview)
+                self._keep_preview(news.hit, news.preview)
             case TreeState():
                 self._take_state(news)
 
@@ -140,9 +139,9 @@ class Session:
         before = self.hit if is_repeated else None
         self.answer = answer
         self._previews.clear()
-        results = () if answer.found is None else answer.found.results
+        hits = () if answer.found is None else answer.found.hits
         # After a change of the tree the same query is asked again: the reader stays at the same hit.
-        self.selected = next((number for number, each in enumerate(results) if before and _is_same(each, before)), 0)
+        self.selected = next((number for number, each in enumerate(hits) if before and _is_same(each, before)), 0)
         self._want_preview()
         self._ask_again_if_replaced()
 
@@ -167,15 +166,15 @@ class Session:
         if hit is not None and _key(hit) not in self._previews:
             self._finder.show(hit)
 
-    def _keep_preview(self, result: Result, preview: Preview | None) -> None:
-        self._previews[_key(result)] = self._last_preview = preview
+    def _keep_preview(self, hit: Hit, preview: Preview | None) -> None:
+        self._previews[_key(hit)] = self._last_preview = preview
         while len(self._previews) > MAX_PREVIEWS:
             self._previews.popitem(last=False)
 
 
-def _key(result: Result) -> tuple[str, int]:
-    return result.path, hit_line(result)
+def _key(hit: Hit) -> tuple[str, int]:
+    return hit.path, hit.line
 
 
-def _is_same(one: Result, other: Result) -> bool:
-    return (one.path, one.qualified_name or one.name) == (other.path, other.qualified_name or other.name)
+def _is_same(one: Hit, other: Hit) -> bool:
+    return (one.path, one.result.qualified_name, one.text) == (other.path, other.result.qualified_name, other.text)

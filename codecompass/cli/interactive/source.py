@@ -56,10 +56,23 @@ class Source(Struct, frozen=True):
     commit: NamedCommit | None
 
 
+class Hit(Struct, frozen=True):
+    """A hit and the line that the reader wants to be at: that of a definition, or else the one that matches, with its text."""
+
+    result: Result
+    line: int
+    text: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the file, relative to the root."""
+        return self.result.path
+
+
 class Found(Struct, frozen=True):
     """The hits for a query. `reads_as` is the mode that found them: `literal` where words found nothing."""
 
-    results: tuple[Result, ...]
+    hits: tuple[Hit, ...]
     total: int
     reads_as: SearchMode
     warnings: tuple[str, ...]
@@ -134,7 +147,9 @@ class LiveIndex:
                 if literal.results:
                     reply, reads_as = literal, "literal"
             version = version_of(snapshot)
-        return Found(reply.results, reply.total_candidates, reads_as, reply.metadata.warnings, version)
+        by_line = reads_as in ("literal", "regex")
+        hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
+        return Found(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
 
     def around(self, path: str, line: int) -> CodeAround:
         """Returns the lines around a line of a file, without any where the newest generation has no such file."""
@@ -172,7 +187,9 @@ def version_of(snapshot: Snapshot) -> Version:
     return snapshot.meta.generation, snapshot.meta.published_at
 
 
-def hit_line(result: Result) -> int:
-    """Returns the line of a hit that the reader wants to be at."""
-    lines = () if result.excerpt is None or result.result_type == "symbol" else result.excerpt.lines
-    return lines[0].line if lines else result.line_start
+def _hit(result: Result, *, by_line: bool) -> Hit:
+    lines = () if result.excerpt is None else result.excerpt.lines
+    if lines and (by_line or result.result_type not in ("", "symbol")):
+        return Hit(result, lines[0].line, lines[0].text)
+    is_definition = result.result_type in ("", "symbol") and result.name
+    return Hit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)

@@ -10,11 +10,10 @@ from typing import Final
 from codecompass import amounts
 from codecompass.cli.interactive.finder import Answer
 from codecompass.cli.interactive.preview import Fragment, Preview
-from codecompass.cli.interactive.source import Source, hit_line
+from codecompass.cli.interactive.source import Hit, Source
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.render import KIND_STYLES
 from codecompass.cli.terminal import ELLIPSIS, columns, cut, printable
-from codecompass.protocol.replies import Result
 from codecompass.protocol.requests import SearchMode
 from codecompass.protocol.text.code import Name, short_name
 
@@ -92,10 +91,10 @@ def cut_start(text: str, width: int) -> str:
     return ELLIPSIS + text[first:]
 
 
-def hit_row(result: Result, width: int, *, is_selected: bool, is_changed: bool) -> Line:
+def hit_row(hit: Hit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
     """Returns the row of a hit: what it is on the left, where it is on the right."""
-    place = printable(f"{result.path}:{hit_line(result)}") + (" (changed)" if is_changed else "")
-    what = _what(result)
+    place = printable(f"{hit.path}:{hit.line}") + (" (changed)" if is_changed else "")
+    what = _what(hit)
     room = max(0, width - len(MARK))
     taken = sum(columns(text) for _, text in what)
     place = cut_start(place, max(min(room, LEAST_PLACE), room // 2, room - taken - 2))
@@ -109,21 +108,20 @@ def hit_row(result: Result, width: int, *, is_selected: bool, is_changed: bool) 
     return [(f"{style} class:selected", text) for style, text in line] if is_selected else line
 
 
-def _what(result: Result) -> Line:
-    if result.result_type in ("", "symbol") and result.name:
-        kind = "".join(f"ansi{style} " if style != "dim" else "class:dim " for style in KIND_STYLES.get(result.kind, ("yellow",)))
-        name = short_name(Name(result.kind, result.name, result.qualified_name, "", result.path))
-        return [(kind, f"{result.kind} "), ("bold", printable(name))]
-    lines = result.excerpt.lines if result.excerpt is not None else ()
-    text = lines[0].text.strip() if lines else result.snippet.strip()
-    return [("", printable(text.expandtabs(1)))] if text else [("class:dim", printable(result.result_type))]
+def _what(hit: Hit) -> Line:
+    if hit.text:
+        return [("", printable(hit.text.strip().expandtabs(1)))]
+    result = hit.result
+    kind = "".join(f"ansi{style} " if style != "dim" else "class:dim " for style in KIND_STYLES.get(result.kind, ("yellow",)))
+    name = short_name(Name(result.kind, result.name, result.qualified_name, "", result.path))
+    return [(kind, f"{result.kind} "), ("bold", printable(name))]
 
 
-def hit_rows(results: Sequence[Result], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
+def hit_rows(hits: Sequence[Hit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
     """Returns the rows of the hits from number `top` on, as many as there is room for."""
     return [
-        hit_row(result, width, is_selected=number == selected, is_changed=result.path in changed)
-        for number, result in enumerate(results[top : top + height], top)
+        hit_row(hit, width, is_selected=number == selected, is_changed=hit.path in changed)
+        for number, hit in enumerate(hits[top : top + height], top)
     ]
 
 
@@ -160,18 +158,22 @@ def status_line(width: int, left: str, is_error: bool, right: Fragment) -> Line:
     return [*fitted([(style, left)], room), ("", "  "), right]
 
 
+def prompt(mode: SearchMode) -> Fragment:
+    """Returns what stands before the query: how it is read, and a sign."""
+    return "class:prompt", "> " if mode == "auto" else f"{mode}> "
+
+
 def counted(answer: Answer | None, is_pending: bool, mode: SearchMode) -> str:
     """Returns what an answer is, in a few words. It ends in an ellipsis while a newer question is being answered."""
-    named = "" if mode == "auto" else f" ({mode})"
     if answer is None or answer.found is None:
-        return f"searching{named}{ELLIPSIS}" if is_pending else f"type to search{named}"
+        return f"searching{ELLIPSIS}" if is_pending else "type to search"
     found = answer.found
-    if not found.results:
-        text = f"nothing found{named}"
+    if not found.hits:
+        text = "nothing found"
     else:
-        n_shown = len(found.results)
+        n_shown = len(found.hits)
         text = f"{n_shown:,} of {found.total:,}" if n_shown < found.total else amounts.count(n_shown, "hit")
-        text += " as literal text" if found.reads_as != mode else named
+        text += " as literal text" if found.reads_as != mode else ""
     return text + (ELLIPSIS if is_pending else "")
 
 

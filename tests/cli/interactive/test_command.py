@@ -1,7 +1,6 @@
 """`codecompass search -i` as its user meets it: the real command on a real pseudo-terminal."""
 
 import fcntl
-import os
 import re
 import signal
 import sys
@@ -232,10 +231,10 @@ def test_the_filters_of_search_hold_and_a_key_changes_the_mode(cli, shop, opener
     assert "cart.py" not in terminal.text
 
     terminal.send(keys.CONTROL_T)
-    terminal.until("(literal)")
+    terminal.until("literal> cart")
     terminal.send(keys.CONTROL_T + keys.CONTROL_U + "(")
-    terminal.until("(regex)")
     terminal.until("missing )")
+    assert terminal.text.startswith("regex> (")
     terminal.send(keys.CONTROL_U + "render.art")
     terminal.until("app.ts:1", absent="missing )")
 
@@ -443,18 +442,20 @@ def test_a_search_still_needs_a_query_when_it_is_not_interactive(cli, shop):
     assert "QUERY" in done.err
 
 
-def test_what_is_logged_meanwhile_is_shown_after_leaving(cli, shop, opener):
+def test_what_is_written_to_stderr_meanwhile_is_shown_after_leaving(cli, shop, opener):
+    """Python writes a line for each module that it imports, and a job imports many."""
     cli("index")
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
-    terminal = opener("tax_of", "-vv")
+    terminal = opener("tax_of", PYTHONPROFILEIMPORTTIME="1")
     terminal.until("fn tax_of")
 
     terminal.send(keys.ESCAPE)
 
     assert terminal.ended() == 0
-    drawn, _, after = terminal.raw.rpartition(LEAVES_ALTERNATE_SCREEN)
-    assert b"generation" not in drawn
-    assert b"generation" in after
+    _, _, drawn = terminal.raw.partition(b"\x1b[?1049h")
+    drawn, _, after = drawn.rpartition(LEAVES_ALTERNATE_SCREEN)
+    assert b"import time:" not in drawn
+    assert b"codecompass.actors.indexing" in after
 
 
 LOADED = """
