@@ -82,7 +82,6 @@ class Screen:
             full_screen=True,
             color_depth=ColorDepth.DEPTH_4_BIT if wants_color(environment) else ColorDepth.DEPTH_1_BIT,
             output=self._output,
-            before_render=self._scroll,
         )
         self._app.ttimeoutlen = self._app.timeoutlen = ESCAPE_SECONDS
 
@@ -96,7 +95,10 @@ class Screen:
             begin()
             self._buffer.document = Document(query, len(query))
 
-        return self._app.run(pre_run=set_up)
+        try:
+            return self._app.run(pre_run=set_up)
+        except EOFError:
+            return Leave(128 + signal.SIGHUP)  # the terminal is gone
 
     def deliver(self, news: News) -> None:
         """Takes news from any thread; dropped once the screen is gone."""
@@ -152,15 +154,10 @@ class Screen:
         size = self._output.get_size()
         return size.columns, size.rows
 
-    def _scroll(self, _: object) -> None:
-        """Keeps the selected row in sight, by the height that the rows had when they were last drawn."""
-        selected = self._session.selected
-        self._top = min(max(self._top, selected - self._list_rows + 1), selected)
-
     def _draw_hits(self, width: int, height: int) -> list[view.Line]:
-        self._list_rows = height
-        self._scroll(None)
         session = self._session
+        self._list_rows = height
+        self._top = min(max(self._top, session.selected - height + 1), session.selected)
         return view.hit_rows(session.hits, session.selected, self._top, width, height, session.tree.changed)
 
     def _draw_preview(self, width: int, height: int) -> list[view.Line]:
@@ -178,23 +175,23 @@ class Screen:
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         session = self._session
-        moves: dict[Callable[[], None], tuple[Keys, ...]] = {
-            lambda: session.move(1): (Keys.Down, Keys.ControlN),
-            lambda: session.move(-1): (Keys.Up, Keys.ControlP),
-            lambda: session.cycle(1): (Keys.Tab,),
-            lambda: session.cycle(-1): (Keys.BackTab,),
-            lambda: session.move(self._list_rows): (Keys.PageDown,),
-            lambda: session.move(-self._list_rows): (Keys.PageUp,),
-            session.turn_mode: (Keys.ControlT,),
-            session.look: (Keys.ControlR,),
-            lambda: self._with_hit(self._open): (Keys.Enter,),
-            lambda: self._with_hit(self._print): (Keys.ControlY,),
-            lambda: self._leave(Leave(failure.DONE)): (Keys.Escape,),
-            lambda: self._leave(Leave(failure.INTERRUPTED)): (Keys.ControlC, Keys.SIGINT),
-            lambda: self._app.suspend_to_background(): (Keys.ControlZ,),
-            lambda: self._app.renderer.clear(): (Keys.ControlL,),
-        }
-        for act, names in moves.items():
+        actions: list[tuple[Callable[[], object], tuple[Keys, ...]]] = [
+            (lambda: session.move(1), (Keys.Down, Keys.ControlN)),
+            (lambda: session.move(-1), (Keys.Up, Keys.ControlP)),
+            (lambda: session.cycle(1), (Keys.Tab,)),
+            (lambda: session.cycle(-1), (Keys.BackTab,)),
+            (lambda: session.move(self._list_rows), (Keys.PageDown,)),
+            (lambda: session.move(-self._list_rows), (Keys.PageUp,)),
+            (session.turn_mode, (Keys.ControlT,)),
+            (session.look, (Keys.ControlR,)),
+            (lambda: self._with_hit(self._open), (Keys.Enter,)),
+            (lambda: self._with_hit(self._print), (Keys.ControlY,)),
+            (lambda: self._leave(Leave(failure.DONE)), (Keys.Escape,)),
+            (lambda: self._leave(Leave(failure.INTERRUPTED)), (Keys.ControlC, Keys.SIGINT)),
+            (lambda: self._app.suspend_to_background(), (Keys.ControlZ,)),
+            (lambda: self._app.renderer.clear(), (Keys.ControlL,)),
+        ]
+        for act, names in actions:
             for name in names:
                 keys.add(name)(_ignoring_event(act))
 

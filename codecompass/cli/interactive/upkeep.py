@@ -160,7 +160,8 @@ class Upkeep:
                 return
             changed = frozenset(drift.paths)
             if source.policy != "balanced":
-                self._tell(TreeState("stale", version, changed=changed, message=_changes(drift)))
+                remedy = "; run codecompass sync" if source.policy == "strict" else ""
+                self._tell(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
                 return
             self._tell(TreeState("updating", changed=changed, message=_changes(drift)))
             began = time.time()
