@@ -3,6 +3,7 @@
 Touched by one thread alone, that of the terminal. What the finder and the upkeep say arrives through `take`.
 """
 
+import time
 from collections import OrderedDict
 from typing import Final
 
@@ -36,6 +37,7 @@ class Session:
         """What the last key could not do."""
         self._finder, self._upkeep = finder, upkeep
         self._question: Question | None = None
+        self._asked_at = 0.0
         self._previews: OrderedDict[tuple[str, int], Preview | None] = OrderedDict()
         self._last_preview: Preview | None = None
 
@@ -46,13 +48,13 @@ class Session:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the policy `strict` holds an answer back because its generation is not known to be up to date."""
+        """Whether the policy `strict` holds an answer back: its generation was not found up to date since the question."""
         found = None if self.answer is None else self.answer.found
         return (
             found is not None
             and self.source.policy == "strict"
             and self.source.commit is None
-            and (self.tree.phase != "fresh" or self.tree.version != found.version)
+            and (self.known.version != found.version or self.known.as_of < self._asked_at)
         )
 
     @property
@@ -129,6 +131,7 @@ class Session:
             self.selected = 0
             return
         self._question = self._finder.ask(self.query, self.mode)
+        self._asked_at = time.time()
         if self._upkeep is not None:
             self._upkeep.asked()
 

@@ -213,6 +213,13 @@ def test_a_strict_search_shows_what_is_up_to_date(cli, shop, opener):
 
     terminal.until("method Cart.total_price")
     assert UP_TO_DATE in terminal.text
+    write(shop, {"shop/cart.py": "class Cart:\n    pass\n"})
+    terminal.send(keys.CONTROL_U)
+    terminal.until("type to search")
+    drawn = len(terminal.raw)
+    terminal.send("total_pric")
+    terminal.until("not up to date: 1 changed file; run codecompass sync")
+    assert b"Cart" not in terminal.raw[drawn:]
 
 
 def test_an_unfinished_word_is_looked_for_as_text(cli, shop, opener):
@@ -288,6 +295,23 @@ def test_the_selection_moves_by_rows_and_pages_and_goes_round(cli, opener):
     terminal.until(lambda: terminal.selected == first)
     terminal.send(keys.BACK_TAB)
     terminal.until(lambda: terminal.selected != first)
+
+
+def test_an_answer_that_is_replaced_leaves_the_reader_at_the_same_hit(cli, opener):
+    root = cli.tree("many", MANY)
+    cli("index")
+    terminal = opener("handler")
+    terminal.settled()
+    terminal.send(keys.DOWN * 3)
+    terminal.until(lambda: terminal.screen.display[5].startswith("› "))
+    chosen = terminal.selected
+    write(root, {"pkg/zzz.py": "def other():\n    handler = 3\n    return handler\n"})
+
+    terminal.send(keys.CONTROL_R)
+
+    terminal.until("of 41")
+    terminal.settled()
+    assert terminal.selected == chosen
 
 
 @pytest.mark.parametrize(("key", "code"), [(keys.CONTROL_C, 130), (keys.ESCAPE, 0), (keys.CONTROL_D, 0), ("TERM", 143)])
