@@ -58,6 +58,35 @@ def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
     assert answers.empty()
 
 
+def test_a_question_that_is_being_answered_ends_when_a_newer_one_comes(source, monkeypatch):
+    answers: queue.SimpleQueue[Answer | PreviewAnswer] = queue.SimpleQueue()
+    search, is_begun, is_let_go, dropped = LiveIndex.search, threading.Event(), threading.Event(), []
+
+    def held_search(self, query, mode, is_dropped):
+        if query == "class Cart":
+            is_begun.set()
+            is_let_go.wait(DEADLINE_SECONDS)
+            dropped.append(is_dropped())
+        return search(self, query, mode, is_dropped)
+
+    monkeypatch.setattr(LiveIndex, "search", held_search)
+    finder = Finder(source, answers.put)
+    finder.start()
+    try:
+        finder.ask("class Cart", "auto")
+        assert is_begun.wait(DEADLINE_SECONDS)
+        last = finder.ask("class Money", "auto")
+        is_let_go.set()
+        answer = answers.get(timeout=DEADLINE_SECONDS)
+    finally:
+        is_let_go.set()
+        finder.stop()
+
+    assert dropped == [True]
+    assert isinstance(answer, Answer)
+    assert answer.question == last
+
+
 def test_a_question_that_fails_is_answered_and_the_next_one_too(source):
     answers: queue.SimpleQueue[Answer | PreviewAnswer] = queue.SimpleQueue()
     finder = Finder(source, answers.put)
