@@ -32,7 +32,7 @@ from codecompass.store.drift import Drift
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.lock import is_locked
 
-QUIET_SECONDS: Final = 0.3
+QUIET_SECONDS: Final = 0.5
 """A look waits until nothing was asked for so long: it takes 15 us a file, in the process that answers."""
 
 RECHECK_SECONDS: Final = 2.0
