@@ -29,7 +29,7 @@ PAGE_DOWN = "\x1b[6~"
 TAB, BACK_TAB = "\t", "\x1b[Z"
 CONTROL_C, CONTROL_D, CONTROL_R, CONTROL_T, CONTROL_U, CONTROL_Y = "\x03", "\x04", "\x12", "\x14", "\x15", "\x19"
 
-LEAVES_ALTERNATE_SCREEN = b"\x1b[?1049l"
+ENTERS_ALTERNATE_SCREEN, LEAVES_ALTERNATE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 class PseudoTerminal:

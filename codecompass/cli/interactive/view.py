@@ -58,27 +58,24 @@ ABOVE_FOCUS: Final = 3
 
 def fitted(fragments: Iterable[Fragment], width: int) -> Line:
     """Returns the fragments as exactly `width` columns, cut with an ellipsis or filled with blanks."""
-    room, line = width, []
-    for style, text in fragments:
-        if not text:
-            continue
+    line = [(style, text) for style, text in fragments if text]
+    room = width - sum(columns(text) for _, text in line)
+    if room >= 0:
+        return [*line, ("", " " * room)] if room else line
+    kept: Line = []
+    room = width
+    for style, text in line:
         taken = columns(text)
-        if taken > room:
-            if room > 0:
-                text = cut(text, room)
-                line.append((style, text))
-                room -= columns(text)
-            elif line:
-                last_style, last = line[-1]
-                shorter = cut(last + " ", columns(last))
-                line[-1] = (last_style, shorter)
-                room += columns(last) - columns(shorter)
+        # The last column is for the ellipsis: something is left out, though perhaps not of this fragment.
+        if taken >= room:
             break
-        line.append((style, text))
+        kept.append((style, text))
         room -= taken
     if room > 0:
-        line.append(("", " " * room))
-    return line
+        # Blanks that have no room make `cut` write the ellipsis.
+        shortened = cut(text + " " * width, room)
+        kept += [(style, shortened), ("", " " * (room - columns(shortened)))]
+    return kept
 
 
 def cut_start(text: str, width: int) -> str:

@@ -53,6 +53,11 @@ def editor(tmp_path: Path) -> Any:
     return make
 
 
+def is_back(terminal: PseudoTerminal) -> None:
+    """Waits until the search has the terminal again: before, keys go to the editor, or are edited by the kernel."""
+    terminal.until(lambda: terminal.raw.count(keys.ENTERS_ALTERNATE_SCREEN) == 2)
+
+
 def test_hits_come_while_one_types_with_the_code_around_the_selected_one(cli, shop, opener):
     cli("index")
     terminal = opener()
@@ -74,7 +79,7 @@ def test_the_first_search_indexes_before_anything_is_drawn(cli, shop, opener):
     terminal = opener("total", "price")
 
     terminal.until("method Cart.total_price")
-    assert f"indexing {shop} first".encode() in terminal.raw.split(b"\x1b[?1049h")[0]
+    assert f"indexing {shop} first".encode() in terminal.raw.split(keys.ENTERS_ALTERNATE_SCREEN)[0]
 
 
 def test_enter_opens_the_selected_hit_at_its_line_and_comes_back(cli, shop, opener, editor):
@@ -90,7 +95,7 @@ def test_enter_opens_the_selected_hit_at_its_line_and_comes_back(cli, shop, open
     path, _, line = place.rpartition(":")
     terminal.send(keys.ENTER)
     terminal.until(noted.exists)
-    terminal.until("> cart")
+    is_back(terminal)
 
     assert noted.read_text().split() == [f"+{line}", str(shop / path)]
     terminal.send(keys.ESCAPE)
@@ -142,6 +147,7 @@ def test_what_the_editor_has_changed_is_found(cli, shop, opener, editor):
 
     terminal.send(keys.ENTER)
     terminal.until(noted.exists)
+    is_back(terminal)
     terminal.send(keys.CONTROL_U + "rounded_sum")
 
     terminal.until("fn rounded_sum")
@@ -476,7 +482,7 @@ def test_what_is_written_to_stderr_meanwhile_is_shown_after_leaving(cli, shop, o
     terminal.send(keys.ESCAPE)
 
     assert terminal.ended() == 0
-    _, _, drawn = terminal.raw.partition(b"\x1b[?1049h")
+    _, _, drawn = terminal.raw.partition(keys.ENTERS_ALTERNATE_SCREEN)
     drawn, _, after = drawn.rpartition(LEAVES_ALTERNATE_SCREEN)
     assert b"import time:" not in drawn
     assert b"codecompass.actors.indexing" in after

@@ -1,6 +1,6 @@
 """Lines of the screen: of the width that is asked for, and nothing in them commands a terminal."""
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from codecompass.cli.interactive.preview import MAX_LINE_CHARACTERS, preview
@@ -11,6 +11,7 @@ from codecompass.protocol.replies import Result
 
 TEXTS = st.text(st.characters(), max_size=60) | st.sampled_from(["\x1b]0;x\x07", "漢字かな" * 9, "a\u0301" * 30, "\u202e\x9b31m"])
 WIDTHS = st.integers(0, 130)
+many = settings(max_examples=200, deadline=None)
 
 
 def text_of(line: Line) -> str:
@@ -21,6 +22,7 @@ def assert_harmless(line: Line) -> None:
     assert text_of(line) == printable(text_of(line))
 
 
+@many
 @given(TEXTS, TEXTS, TEXTS, WIDTHS, st.booleans(), st.booleans())
 def test_a_row_has_the_width_of_the_terminal_whatever_the_repository_holds(path, name, text, width, is_selected, is_changed):
     result = Result(path=path, line_start=12, line_end=14, kind="fn", name=name, qualified_name=name)
@@ -31,12 +33,14 @@ def test_a_row_has_the_width_of_the_terminal_whatever_the_repository_holds(path,
     assert_harmless(row)
 
 
+@many
 @given(
     st.lists(TEXTS, max_size=12),
     st.sampled_from(["python", "html", "rust", "yaml", "no such language"]),
     WIDTHS,
     st.integers(0, 9),
 )
+@example(["0\u03000"], "python", 4, 2)
 def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
     result = Result(path="a.py", line_start=2, line_end=4)
 
@@ -48,6 +52,7 @@ def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
         assert_harmless(line)
 
 
+@many
 @given(
     st.lists(st.text(st.characters(exclude_characters="\n"), max_size=60), max_size=12),
     st.sampled_from(["python", "c", "markdown"]),
@@ -75,6 +80,7 @@ def test_a_line_of_data_is_cut_before_it_is_highlighted():
     assert len(text_of(list(shown.lines[0]))) == MAX_LINE_CHARACTERS
 
 
+@many
 @given(TEXTS.map(printable), WIDTHS)
 def test_what_is_cut_keeps_its_end_or_its_beginning(text, width):
     assert columns(text_of(fitted([("", text)], width))) == width
@@ -83,6 +89,7 @@ def test_what_is_cut_keeps_its_end_or_its_beginning(text, width):
     assert text.endswith(short.removeprefix("…"))
 
 
+@many
 @given(TEXTS.map(printable), TEXTS.map(printable), WIDTHS)
 def test_a_status_and_the_keys_fit(left, right, width):
     assert columns(text_of(status_line(width, left, False, ("", right)))) == width
