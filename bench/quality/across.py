@@ -1,8 +1,8 @@
 """Whether a message leads to its commit when many repositories are asked at once: `python -m bench.quality.across`.
 
 Asks each message of --truth (see `bench.quality.commits`) of all repositories together, and merges their hits: by the rule of
-`query/merging.py` over all, over those that a survey chooses, by score, and from each in turns. A hit counts only in the repository
-of its commit. --index is the directory `index` below the --out of `bench.quality.commits`, which makes the indexes.
+`query/merging.py` over all, over those that a survey chooses, by score, and from each in turns. A hit counts only in the
+repository of its commit. --index is the directory `index` below the --out of `bench.quality.commits`, which makes the indexes.
 """
 
 import argparse

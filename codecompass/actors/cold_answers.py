@@ -1,8 +1,8 @@
-"""Answers about projects whose workspaces are not live, without making them live: for questions about many projects.
+"""Answers from the indexes on disk, past their actors: for questions about many projects.
 
-An actor would scan and watch the tree, for each of a hundred projects. Here the index is read as it was left
-(`cold_reading.py`). What has changed since is not known; the files that an answer shows are looked at, and those that have
-changed are marked.
+An actor would scan and watch the tree, for each of a hundred projects. Here an index is read as it was left (`cold_reading.py`).
+Of one whose workspace is live its actor has said before that it holds the tree as it is. Of others it is not known what has
+changed since; the files that an answer shows are looked at, and those that have changed are marked.
 
 A server reads in processes of its own, which it starts for the first such question and which end when none has come for a while:
 in threads, reading a hundred indexes would take the interpreter from whoever asks about one project meanwhile.
@@ -16,7 +16,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.answering import query_settings
-from codecompass.actors.cold_reading import ColdAnswer, answer_cold, survey_cold
+from codecompass.actors.cold_reading import ColdAnswer, answer_cold, be_nice, survey_cold
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import QueryRequest
 from codecompass.errors import CodeCompassError, InternalError
@@ -61,15 +61,22 @@ class ColdAnswers:
         self._readers: WorkerContext | None = None
 
     async def answer(
-        self, project: Project, request: QueryRequest, seconds: float, imported: ImportedSymbol | None = None
+        self,
+        project: Project,
+        request: QueryRequest,
+        seconds: float,
+        imported: ImportedSymbol | None = None,
+        *,
+        is_fresh: bool = False,
     ) -> Reply:
-        """Returns the answer of the project's index as it was left, for merging; hits in files that have changed are marked.
-        `imported` as in `Query`.
+        """Returns the answer of the project's index as it is on disk, for merging. `imported` as in `Query`.
+
+        With `is_fresh` the index is known to hold the tree as it is; else hits in files that have changed are marked.
 
         Raises IndexNotReady, IndexIncompatible, IndexDamaged, FileSystemUnresponsive, and what the query raises.
         """
         options = replace(self._options, imported=imported)
-        found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, request, options, seconds)
+        found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, request, options, seconds, is_fresh)
         if not found.shown:
             return found.reply
         root = str(project.root)
@@ -112,7 +119,7 @@ class ColdAnswers:
         await self._wanted.wait()
         import trio_parallel
 
-        async with trio_parallel.open_worker_context(idle_timeout=IDLE_SECONDS) as readers:
+        async with trio_parallel.open_worker_context(idle_timeout=IDLE_SECONDS, init=be_nice) as readers:
             self._readers = readers
             self._opened.set()
             await trio.sleep_forever()

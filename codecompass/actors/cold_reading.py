@@ -2,9 +2,11 @@
 in a thread or in another process.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +29,16 @@ Shown = dict[str, ManifestEntry | None]
 """The files of an answer, and what the index holds of each."""
 
 
+NICENESS: Final = 5
+"""Who asks about one project goes first where there are too few cores."""
+
+
+def be_nice() -> bool:
+    """Lets other processes go before this one. Called once in each that reads."""
+    os.nice(NICENESS)
+    return True
+
+
 class ColdAnswer(Struct, frozen=True):
     """A reply, and what is to be compared with the disk."""
 
@@ -34,17 +46,30 @@ class ColdAnswer(Struct, frozen=True):
     shown: Shown
 
 
-def answer_cold(home: HomeLayout, project: Project, request: QueryRequest, options: QueryOptions, seconds: float) -> ColdAnswer:
+def answer_cold(
+    home: HomeLayout,
+    project: Project,
+    request: QueryRequest,
+    options: QueryOptions,
+    seconds: float,
+    is_fresh: bool,
+) -> ColdAnswer:
     """Returns the answer to a question that is to be merged with others. Scans end after `seconds` with what they have.
 
-    Raises IndexNotReady, IndexIncompatible, IndexDamaged, and what the query raises.
+    With `is_fresh` the index is known to hold the tree as it is. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and what
+    the query raises.
     """
     with _opened(home, project) as snapshot:
-        state = AnswerState(workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale")
+        state = AnswerState(
+            workspace=str(project.root),
+            project_id=project.name,
+            ref=snapshot.meta.ref,
+            freshness_status="fresh" if is_fresh else "stale",
+        )
         asked = panics_as_errors(query)
         reply = asked(snapshot, request, state, replace(options, is_for_merging=True), _deadline(seconds))
         shown: Shown = {}
-        for path in _paths(reply):
+        for path in () if is_fresh else _paths(reply):
             row = snapshot.facts.file(path)
             shown[path] = None if row is None else manifest_entry(row)
         return ColdAnswer(reply, shown)

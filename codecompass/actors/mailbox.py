@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.messages import JobTicket, WorkspaceMessage
+from codecompass.actors.messages import JobTicket, Settled, WorkspaceMessage
 from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.replies import Reply
 
@@ -22,7 +22,7 @@ CAPACITY: Final = 64
 RETRY_AFTER_MS: Final = 250
 """The wait that a refused caller is recommended: most answers take a tenth of it."""
 
-Outcome = Reply | JobTicket | bool | CodeCompassError
+Outcome = Reply | Settled | JobTicket | bool | CodeCompassError
 
 
 class MailboxClosed(Exception):
@@ -76,7 +76,7 @@ class Mailbox:
         """Whether it is closed."""
         return self._is_closed
 
-    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | JobTicket | bool:
+    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobTicket | bool:
         """Posts a message and returns its answer, or raises it where it is a CodeCompassError.
 
         Raises WorkspaceBusy at once where the mailbox is full, MailboxClosed where it is closed.

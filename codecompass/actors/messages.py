@@ -1,6 +1,7 @@
 """The messages of a workspace's mailbox and their replies: frozen Structs, one closed union.
 
     Query    -> the reply Struct of its tool
+    Settle   -> the freshness that the index then has
     StartJob -> JobTicket
     CancelJob -> bool: whether that job was there to be cancelled
 
@@ -12,11 +13,13 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from codecompass.actors.job_model import JobView
+from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.replies import ImportedSymbol
 from codecompass.protocol.requests import (
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
+    FreshnessPolicy,
     GetCallGraph,
     GetCodeContext,
     GetFileOutline,
@@ -61,6 +64,20 @@ class Query(Struct, frozen=True, kw_only=True):
     imported: ImportedSymbol | None = None
 
 
+class Settle(Struct, frozen=True, kw_only=True):
+    """Let changes land, as before an answer, at most `seconds`; `policy` None is that of the workspace. The published index can
+    then be read by whoever asked. IndexNotReady where there is none."""
+
+    policy: FreshnessPolicy | None = None
+    seconds: float
+
+
+class Settled(Struct, frozen=True):
+    """What is known of the index now: with `fresh` it holds all that had changed before the message, symbols included."""
+
+    freshness: FreshnessStatus
+
+
 class StartJob(Struct, frozen=True, kw_only=True):
     """Bring the index up to the tree, from nothing with `force`. Joins a job that already does the same."""
 
@@ -81,4 +98,4 @@ class JobTicket(Struct, frozen=True):
     is_joined: bool
 
 
-WorkspaceMessage = Query | StartJob | CancelJob
+WorkspaceMessage = Query | Settle | StartJob | CancelJob

@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol, overload
 from msgspec import Struct
 
 from codecompass.actors.job_model import JobState
-from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob
+from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -109,6 +109,8 @@ class WorkspaceHandle(Protocol):
 
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
+    @overload
+    async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
     async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
     @overload

@@ -19,7 +19,7 @@ from codecompass.actors.index_answers import View
 from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
-from codecompass.actors.messages import Query
+from codecompass.actors.messages import Query, Settle, Settled
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
     Cancelled,
@@ -103,6 +103,16 @@ class Questions:
             await self._repair(error, query, began + wait)
             # What is known of changes is relative to the index that is gone: ask anew.
             return await self._bench.answer(query, await self._ready(query, began + wait))
+
+    async def settle(self, asked: Settle) -> Settled:
+        """Lets changes land. Raises IndexNotReady where there is no index."""
+        await self._opened.wait()
+        if self._index.meta is None:
+            raise not_ready(self._jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
+        if self._index.lacks_symbols:
+            return Settled("syncing")
+        wait = min(asked.seconds, self._freshness_wait)
+        return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
 
     async def _ready(self, query: Query, deadline: float) -> View:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises why the question

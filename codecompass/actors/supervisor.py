@@ -24,7 +24,7 @@ from codecompass.actors.background import innermost
 from codecompass.actors.child import Child, child_key
 from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
-from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob, WorkspaceMessage
+from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.residency import Resident, to_retire
 from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
@@ -79,10 +79,12 @@ class _Handle:
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
     @overload
+    async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
+    @overload
     async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
-    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | JobTicket | bool:
+    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobTicket | bool:
         for _ in range(ROUTE_ATTEMPTS):
             try:
                 return await self._child.mailbox.ask(message, request_id)

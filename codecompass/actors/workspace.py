@@ -30,7 +30,7 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.mailbox import Envelope, Mailbox
-from codecompass.actors.messages import CancelJob, Query, StartJob
+from codecompass.actors.messages import CancelJob, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker
@@ -172,7 +172,7 @@ class _WorkspaceActor:
 
     def _take(self, envelope: Envelope) -> None:
         match envelope.message:
-            case Query():
+            case Query() | Settle():
                 self._in_flight += 1
                 self._nursery.start_soon(self._serve, envelope, envelope.message)
             case StartJob():
@@ -185,19 +185,21 @@ class _WorkspaceActor:
             case _:
                 assert_never(envelope.message)
 
-    async def _serve(self, envelope: Envelope, query: Query) -> None:
+    async def _serve(self, envelope: Envelope, asked: Query | Settle) -> None:
         with structlog.contextvars.bound_contextvars(request_id=envelope.request_id):
             try:
                 with envelope.scope:
                     try:
-                        envelope.answer(await self._questions.reply(query))
+                        questions = self._questions
+                        envelope.answer(await (questions.reply(asked) if isinstance(asked, Query) else questions.settle(asked)))
                     except CodeCompassError as error:
                         envelope.answer(error)
                     except Exception as error:  # noqa: BLE001 (one question fails, not the workspace)
-                        self._log.exception("query_failed", tool=query.request.tool)
+                        tool = asked.request.tool if isinstance(asked, Query) else "settling"
+                        self._log.exception("query_failed", tool=tool)
                         envelope.answer(
                             InternalError(
-                                f"{query.request.tool} failed unexpectedly ({type(error).__name__}). The log has the details; "
+                                f"{tool} failed unexpectedly ({type(error).__name__}). The log has the details; "
                                 "call again, or ask in another way."
                             )
                         )

@@ -1,20 +1,21 @@
 """Asks several projects one question: which are meant, and what became of each.
 
-    live       -> its actor, from its own snapshot, as for a question about it alone
-    not live   -> its index as it was left (`cold_answers.py`); it does not become live
+    live       -> its actor lets changes land; then its index is read in another process, so that others are not slowed
+    changing   -> its actor answers, as for a question about it alone, where changes have not landed in time
+    not live   -> its index is read as it was left (`cold_answers.py`); it does not become live
     too slow, not indexed, failed -> named in a warning; the others are answered
 
 Nothing of a project outside the allowed roots takes part, and each root is looked at before its index is.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.messages import Query
+from codecompass.actors.messages import Query, Settle
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput, WorkspaceBusy
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
@@ -28,15 +29,16 @@ from codecompass.units import MILLISECONDS, SECONDS
 SEVERAL_SECONDS: Final = 5 * SECONDS
 """How long all projects together may take where the request names no `timeout_ms`."""
 
+PREPARING_SHARE: Final = 0.3
 SURVEY_SHARE: Final = 0.5
-"""The share of that time that the survey may take: a project that does not answer then takes no part."""
+"""The shares of the time left that letting changes land, and then the survey, may take: a project that is later takes no part."""
 
 MAX_AT_ONCE: Final = 8
 """Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits."""
 
-FULL_SEARCHES: Final = 12
-"""Projects that are not live and are searched by words: those with most of the question by a survey that takes a tenth of the
-time. With more of them the page is the same (`bench.quality.across`)."""
+FULL_SEARCHES: Final = 8
+"""Projects that are searched by words: those with most of the question by a survey that takes a tenth of the time. With more of
+them as many messages find their commit (`bench.quality.across`)."""
 
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
@@ -59,8 +61,10 @@ class ProjectAnswer(Struct, frozen=True):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the answer is of the tree as it is."""
-        return self.is_checked and self.reply is not None and self.reply.metadata.freshness_status == "fresh"
+        """Whether the answer is of the tree as it is, or would be."""
+        if self.reply is None:
+            return self.is_checked and self.failure is None
+        return self.is_checked and self.reply.metadata.freshness_status == "fresh"
 
 
 async def selected_projects(call: Call, request: SharedRequest) -> tuple[SelectedProject, ...] | None:
@@ -97,57 +101,115 @@ async def ask_all(
 
     async def ask(each: SelectedProject) -> None:
         async with turns:
-            answers[each.project.project_id] = await _answer(call, own, each, deadline - trio.current_time(), imported)
+            state = states[each.project.project_id]
+            seconds = deadline - trio.current_time()
+            answers[each.project.project_id] = await _answer(call, own, each, state, seconds, imported)
 
     with trio.move_on_at(deadline):
-        live = {observation.project_id for observation in call.services.workspaces.observe()}
-        asked = [each for each in selected if each.project.project_id in live]
-        cold = [each for each in selected if each.project.project_id not in live]
-        if isinstance(request, SearchCode) and request.mode == "auto" and len(cold) > FULL_SEARCHES:
-            cold = await _surveyed(call, request.query, cold, deadline, answers)
+        states = await _prepared(call, request, selected, deadline, answers)
+        ready = [each for each in selected if each.project.project_id in states]
+        if isinstance(request, SearchCode) and request.mode == "auto":
+            ready = await _surveyed(call, request.query, ready, states, deadline, answers)
         async with trio.open_nursery() as nursery:
-            for each in (*asked, *cold):
+            for each in ready:
                 nursery.start_soon(ask, each)
     late = DeadlineExceeded("it did not answer in time")
     return [answers.get(each.project.project_id, ProjectAnswer(each, failure=late)) for each in selected]
 
 
+_State = Literal["fresh", "changing", "cold"]
+"""What is known of a project before it is asked: its index holds the tree as it is, does not yet, or is not watched."""
+
+
+async def _prepared(
+    call: Call,
+    request: SharedRequest,
+    selected: Sequence[SelectedProject],
+    deadline: float,
+    answers: dict[str, ProjectAnswer],
+) -> dict[str, _State]:
+    """Lets changes land in live projects, and makes sure that each is where it was registered. Notes those that fail."""
+    states: dict[str, _State] = {}
+    turns = trio.CapacityLimiter(MAX_AT_ONCE)
+    seconds = PREPARING_SHARE * (deadline - trio.current_time())
+    policy = None if isinstance(request, FindReferences) else request.freshness_policy
+
+    async def prepare(each: SelectedProject) -> None:
+        project, workspaces = each.project, call.services.workspaces
+        try:
+            async with turns:
+                await call.services.router.require_present(project)
+            # No checkpoint between this and asking: a workspace with a question is never evicted.
+            if workspaces.find(project.project_id) is None:
+                states[project.project_id] = "cold"
+                return
+            settle = Settle(policy=policy, seconds=seconds)
+            settled = await workspaces.route(project).ask(settle, request_id=call.caller.request_id)
+            states[project.project_id] = "fresh" if settled.freshness == "fresh" else "changing"
+        except CodeCompassError as error:
+            answers[project.project_id] = ProjectAnswer(each, failure=error)
+
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            for each in selected:
+                nursery.start_soon(prepare, each)
+    return states
+
+
 async def _surveyed(
-    call: Call, words: str, cold: Sequence[SelectedProject], deadline: float, answers: dict[str, ProjectAnswer]
+    call: Call,
+    words: str,
+    ready: Sequence[SelectedProject],
+    states: Mapping[str, _State],
+    deadline: float,
+    answers: dict[str, ProjectAnswer],
 ) -> list[SelectedProject]:
-    """Returns the projects to search: those with most of the question. Notes what becomes of the others."""
+    """Returns the projects to search: those with most of the question, and those that are changing. Notes what becomes of the
+    others."""
+    settled = [each for each in ready if states[each.project.project_id] != "changing"]
+    if len(settled) <= FULL_SEARCHES:
+        return list(ready)
     told: dict[str, SearchEvidence | CodeCompassError] = {}
     seconds = SURVEY_SHARE * (deadline - trio.current_time())
     with trio.move_on_after(seconds):
-        await call.services.cold_answers.survey([each.project for each in cold], words, seconds, told)
-    found = {project_id: each for project_id, each in told.items() if isinstance(each, SearchEvidence)}
-    for each in cold:
-        failure = told.get(each.project.project_id)
-        if isinstance(failure, CodeCompassError):
-            answers[each.project.project_id] = ProjectAnswer(each, failure=failure)
-    known = [each for each in cold if each.project.project_id in found]
-    best = most_promising([found[each.project.project_id] for each in known], FULL_SEARCHES)
-    answers.update((each.project.project_id, ProjectAnswer(each)) for number, each in enumerate(known) if number not in best)
-    return [known[number] for number in best]
+        await call.services.cold_answers.survey([each.project for each in settled], words, seconds, told)
+    known: list[tuple[SelectedProject, SearchEvidence]] = []
+    for each in settled:
+        found = told.get(each.project.project_id)
+        if isinstance(found, SearchEvidence):
+            known.append((each, found))
+        elif found is not None:
+            answers[each.project.project_id] = ProjectAnswer(each, failure=found)
+    best = set(most_promising([evidence for _, evidence in known], FULL_SEARCHES))
+    for number, (each, _) in enumerate(known):
+        if number not in best:
+            is_checked = states[each.project.project_id] == "fresh"
+            answers[each.project.project_id] = ProjectAnswer(each, is_checked=is_checked)
+    return [each for number, (each, _) in enumerate(known) if number in best] + [each for each in ready if each not in settled]
 
 
 async def _answer(
-    call: Call, request: SharedRequest, selected: SelectedProject, seconds: float, imported: ImportedSymbol | None
+    call: Call,
+    request: SharedRequest,
+    selected: SelectedProject,
+    state: _State,
+    seconds: float,
+    imported: ImportedSymbol | None,
 ) -> ProjectAnswer:
     services, project = call.services, selected.project
     try:
-        await services.router.require_present(project)
-        # No checkpoint between this and asking: a workspace with a question is never evicted.
-        is_live = services.workspaces.find(project.project_id) is not None
-        if is_live:
+        if state == "changing":
+            if not isinstance(request, FindReferences) and request.freshness_policy != "strict":
+                # It has waited for changes already.
+                request = replace(request, freshness_policy="best_effort")
             query = Query(request=request, is_for_merging=True, imported=imported)
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
-            reply = await services.cold_answers.answer(project, request, seconds, imported)
+            reply = await services.cold_answers.answer(project, request, seconds, imported, is_fresh=state == "fresh")
     except CodeCompassError as error:
         return ProjectAnswer(selected, failure=error)
     assert isinstance(reply, SharedReply)
-    return ProjectAnswer(selected, reply, is_live)
+    return ProjectAnswer(selected, reply, is_checked=state != "cold")
 
 
 def several_metadata(
@@ -155,7 +217,7 @@ def several_metadata(
 ) -> Metadata:
     """Returns the metadata of one answer from all; `shown` are the labels of the projects that have hits in it."""
     is_complete = all(
-        each.is_fresh and each.reply is not None and each.reply.metadata.result_completeness == "complete" for each in answers
+        each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers
     )
     return Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,
