@@ -22,8 +22,10 @@ from codecompass.protocol.requests import (
     GetSymbolHierarchy,
     IndexStatus,
     LocateSymbol,
+    ReadFile,
     SearchCode,
 )
+from codecompass.settings import AnswerForm
 
 QueryRequest = (
     SearchCode
@@ -35,6 +37,7 @@ QueryRequest = (
     | FindRelatedSymbols
     | GetCodeContext
     | DiffContext
+    | ReadFile
     | IndexStatus
 )
 """The requests that an index answers."""
@@ -46,7 +49,7 @@ class Query(Struct, frozen=True, kw_only=True):
     `warnings` and `hint` come from decoding and routing and go into the answer's metadata. `names_project` says that the
     caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
     that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
-    work done: nothing of it leaves the machine.
+    work done: nothing of it leaves the machine. `answers` is the form that the reply is made for, None that of the server.
     """
 
     request: QueryRequest
@@ -55,6 +58,7 @@ class Query(Struct, frozen=True, kw_only=True):
     names_project: bool = False
     tell_job: Callable[[JobView], None] | None = None
     is_internal: bool = False
+    answers: AnswerForm | None = None
 
 
 class StartJob(Struct, frozen=True, kw_only=True):
