@@ -1,0 +1,186 @@
+"""`/ui`: a query, its hits with lines of code, why each stands where it stands, and what became of a file that is not there."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.protocol.metadata import Metadata, RankingReason
+from codecompass.protocol.replies import Result, SearchCodeReply
+from codecompass.protocol.requests import MAX_LIMIT, SEARCH_MODES
+from codecompass.transport.http.request import OK, HttpRequest
+from codecompass.transport.ui.asking import Asking, Trouble
+from codecompass.transport.ui.code_lines import CodeLine, lines_of_hit
+from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.rendering import Rendering
+from codecompass.transport.ui.shown_projects import ShownProject, chosen
+
+HITS: Final = 10
+MORE_HITS: Final = 40
+
+_FACTORS: Final = (
+    ("exact_match_boost", "has the words as they are written"),
+    ("qualified_name_boost", "has the qualified name"),
+    ("definition_boost", "defines rather than uses"),
+    ("kind_match", "is of the kind asked for"),
+    ("path_affinity", "its path fits"),
+    ("bm25_score", "words, by how rare they are (BM25)"),
+    ("near_in_meaning", "near in meaning"),
+)
+"""What each factor of a ranking says to people."""
+
+VERDICTS: Final = {
+    "shown": "is among the hits",
+    "below_the_limit": "was found, but further down than what is shown",
+    "not_among_the_candidates": "has words of the query, but others fit far better",
+    "no_match": "has none of what was asked for",
+    "filtered_out": "is left out by a filter",
+    "skipped": "is not indexed",
+    "not_indexed": "is not part of the index",
+}
+
+
+class Factor(Struct, frozen=True):
+    """One reason for the place of a hit."""
+
+    meaning: str
+    value: float
+
+
+class ShownHit(Struct, frozen=True, kw_only=True):
+    """A hit with what the page shows of it. `line` is the one to open it at."""
+
+    hit: Result
+    line: int
+    lines: tuple[CodeLine, ...]
+    score: float | None = None
+    factors: tuple[Factor, ...] = ()
+    related_words: tuple[str, ...] = ()
+
+
+class SearchForm(Struct, frozen=True, kw_only=True):
+    """What was asked for, as the form shows it again."""
+
+    project: ShownProject | None
+    q: str
+    mode: str
+    path: str
+    kind: str
+    language: str
+    limit: int
+    why: bool
+    why_not: str
+
+    @property
+    def has_details(self) -> bool:
+        """Whether something was filled in that the form keeps folded."""
+        return bool(self.path or self.kind or self.language or self.why or self.why_not)
+
+    @property
+    def as_parameters(self) -> dict[str, object]:
+        """The parameters of an address that asks for the same."""
+        return {
+            "project": self.project.project_id if self.project else "",
+            "q": self.q,
+            "mode": "" if self.mode == "auto" else self.mode,
+            "path": self.path,
+            "kind": self.kind,
+            "language": self.language,
+            "why": "1" if self.why else "",
+            "why_not": self.why_not,
+        }
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """The answer to a search, or the trouble with it."""
+
+    hits: tuple[ShownHit, ...] = ()
+    total: int = 0
+    metadata: Metadata | None = None
+    trouble: Trouble | None = None
+
+
+class SearchPage:
+    """Answers `/ui`, and `/ui/results` with the part of it that changes while somebody types."""
+
+    def __init__(self, asking: Asking, rendering: Rendering) -> None:
+        self._asking = asking
+        self._rendering = rendering
+
+    async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with the whole page."""
+        form = _form(request, projects)
+        values = {**await self._values(form), "projects": projects, "modes": SEARCH_MODES, "here": "search"}
+        await self._rendering.page(request, "search.html", values)
+
+    async def results(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with the hits alone."""
+        await self._rendering.page(request, "results.html", await self._values(_form(request, projects)))
+
+    async def _values(self, form: SearchForm) -> dict[str, object]:
+        found = await self._found(form)
+        return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS}
+
+    async def _found(self, form: SearchForm) -> Found | None:
+        if form.project is None or not form.q:
+            return None
+        try:
+            reply = await self._asking.show(
+                "search_code",
+                form.project.project_id,
+                query=form.q,
+                limit=form.limit,
+                mode=form.mode,
+                path=form.path or None,
+                kind=form.kind or None,
+                language=form.language or None,
+                ranking_explain_level="full" if form.why else "basic",
+                why_not=form.why_not or None,
+            )
+        except Trouble as trouble:
+            return Found(trouble=trouble)
+        assert isinstance(reply, SearchCodeReply)
+        reasons = reply.metadata.ranking_reasons
+        # Colours take milliseconds of processor time, in which others want answers.
+        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reasons, form.why)
+        return Found(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
+
+
+def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:
+    fields = Fields(request)
+    mode = fields.text("mode")
+    return SearchForm(
+        project=chosen(projects, fields.text("project")),
+        q=fields.text("q"),
+        mode=mode if mode in SEARCH_MODES else "auto",
+        path=fields.text("path"),
+        kind=fields.text("kind"),
+        language=fields.text("language"),
+        limit=fields.number("limit", HITS, lowest=1, highest=MAX_LIMIT),
+        why=bool(fields.text("why")),
+        why_not=fields.text("why_not"),
+    )
+
+
+def _shown_hits(results: Sequence[Result], reasons: Sequence[RankingReason], why: bool) -> tuple[ShownHit, ...]:
+    by_index = {reason.result_index: reason for reason in reasons}
+    return tuple(_shown_hit(hit, by_index.get(index), why) for index, hit in enumerate(results))
+
+
+def _shown_hit(hit: Result, reason: RankingReason | None, why: bool) -> ShownHit:
+    lines = lines_of_hit(hit)
+    is_definition = hit.result_type == "symbol"
+    return ShownHit(
+        hit=hit,
+        line=hit.line_start if is_definition or not lines else lines[0].number,
+        lines=lines,
+        score=None if reason is None else reason.final_score,
+        factors=_factors(reason) if reason is not None and why else (),
+        related_words=reason.related_words if reason is not None else (),
+    )
+
+
+def _factors(reason: RankingReason) -> tuple[Factor, ...]:
+    found = ((meaning, getattr(reason, name)) for name, meaning in _FACTORS)
+    return tuple(Factor(meaning, value) for meaning, value in found if value)

@@ -1,0 +1,62 @@
+// Search while somebody types: the server makes the hits, this puts them in place. The last question wins, the others are cancelled.
+
+const DEBOUNCE_MS = 40;
+
+const form = document.getElementById("search");
+const results = document.getElementById("results");
+let asked = new URLSearchParams(new FormData(form)).toString();
+let timer = 0;
+let running = null;
+
+function address(base) {
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    if (value && !(name === "mode" && value === "auto")) fields.set(name, value);
+  }
+  return `${base}?${fields}`;
+}
+
+async function ask() {
+  const now = new URLSearchParams(new FormData(form)).toString();
+  if (now === asked) return;
+  asked = now;
+  running?.abort();
+  const mine = new AbortController();
+  running = mine;
+  results.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(address(form.dataset.results), { signal: mine.signal });
+    const text = await answer.text();
+    if (mine.signal.aborted) return;
+    if (answer.headers.get("content-type")?.startsWith("text/html")) {
+      // Made by our own server, with everything escaped that is not its own.
+      results.innerHTML = text;
+    } else {
+      results.textContent = "The server has refused this. Load the page again.";
+    }
+    history.replaceState(null, "", address(form.getAttribute("action")));
+    results.dataset.answers = form.q.value;
+    results.setAttribute("aria-busy", "false");
+  } catch (error) {
+    if (mine.signal.aborted) return;
+    asked = "";
+    results.textContent = "The server does not answer. Is it still running?";
+    results.setAttribute("aria-busy", "false");
+  }
+}
+
+form.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(ask, DEBOUNCE_MS);
+});
+form.addEventListener("change", () => {
+  clearTimeout(timer);
+  ask();
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(timer);
+  const row = results.querySelector("[data-row]");
+  if (results.dataset.answers === form.q.value && row) row.focus();
+  ask();
+});
