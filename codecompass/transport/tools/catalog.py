@@ -19,6 +19,7 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import ReadFile
+from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
 from codecompass.transport.measures import CANCELLED, OK, Measures
 from codecompass.transport.tools.listing import TOOLS
@@ -44,12 +45,13 @@ class Catalog:
 
         return await self._run(name, caller, begin)
 
-    async def show(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
-        """Runs a tool for people who look at the answer: as `call`, with lines of code in place of ids."""
+    async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
+        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have lines
+        of code, else ids."""
 
         def begin() -> Call:
             decoded = decode(name, arguments)
-            return Call(self._services, decoded.request, caller, warnings=decoded.warnings, answers="text")
+            return Call(self._services, decoded.request, caller, warnings=decoded.warnings, answers=answers)
 
         return await self._run(name, caller, begin)
 

@@ -1,13 +1,13 @@
 """Questions of the page, on the way of all calls of tools: same routing, isolation, freshness, deadlines and counters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import trio
 
 from codecompass.actors.job_model import JobView
 from codecompass.projects.caller import TransportName
-from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Reply, Result
 from codecompass.protocol.requests import ReadFile
 from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
 
@@ -21,6 +21,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "file_not_found": "No indexed file has this path. It may be left out, removed or renamed: search for its name.",
     "symbol_not_found": "Nothing of this name is defined in the project. Search for it as text.",
     "ambiguous_symbol": "Several definitions have this name. Choose the one that you mean.",
+    "page_not_found": "The address is wrong. Begin with a search.",
     "project_not_found": "There is no such project here. Choose one under Projects.",
     "workspace_not_allowed": "This server does not answer for that project. Choose one under Projects.",
     "workspace_not_registered": "This server does not know that project. Choose one under Projects.",
@@ -87,8 +88,15 @@ class Asking:
 
         Raises Trouble for an error.
         """
-        outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller())
+        outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
+
+    async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
+        """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises Trouble."""
+        arguments = {"project_id": project, "name": name, "path": path, "limit": limit}
+        reply = _reply((await self._server.tools.show("locate_symbol", arguments, PageCaller(), "json")).reply)
+        assert isinstance(reply, LocateSymbolReply)
+        return reply.results
 
     async def read(self, project: str, path: str, line_start: int, line_count: int) -> Reply:
         """Returns lines of a file as they are indexed. Raises Trouble."""

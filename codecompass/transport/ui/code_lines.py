@@ -1,6 +1,9 @@
 """Lines of code as pages show them: numbered, highlighted, with gaps between what does not follow on each other."""
 
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -8,6 +11,9 @@ from msgspec import Struct
 from codecompass.languages.detect import language_of
 from codecompass.protocol.replies import MatchedLine, Result
 from codecompass.transport.ui.highlighting import highlighted
+
+INDENTATION: Final = "    "
+"""Of lines below a signature."""
 
 
 class CodeLine(Struct, frozen=True):
@@ -18,27 +24,32 @@ class CodeLine(Struct, frozen=True):
     follows: bool = True
 
 
-def code_lines(lines: Sequence[MatchedLine], language: str) -> tuple[CodeLine, ...]:
-    """Returns the lines, highlighted: those that follow on each other together."""
+def code_lines(lines: Sequence[MatchedLine], language: str, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
+    """Returns the lines, highlighted: those that follow on each other together. What `wanted` finds is marked."""
     return tuple(
-        CodeLine(line.line, html, follows=position > 0 or run is lines or line.line == lines[0].line)
+        CodeLine(line.line, html, follows=position > 0 or line.line == lines[0].line)
         for run in _runs(lines)
-        for position, (line, html) in enumerate(zip(run, highlighted([each.text for each in run], language), strict=True))
+        for position, (line, html) in enumerate(zip(run, highlighted([each.text for each in run], language, wanted), strict=True))
     )
 
 
-def lines_of_hit(hit: Result) -> tuple[CodeLine, ...]:
-    """Returns the lines of a hit: those that matched, or all of a short definition, else its signature with the best lines."""
+def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
+    """Returns the lines of a hit: those that matched, or all of a short definition, else its signature with the best lines.
+
+    They stand as far left as they can.
+    """
     language = hit.language or language_of(hit.path, b"")
     shown = hit.excerpt
     if shown is None:
         text = hit.signature or hit.snippet
-        return code_lines((MatchedLine(line=hit.line_start, text=text),), language) if text else ()
-    lines = shown.lines
+        return code_lines((MatchedLine(line=hit.line_start, text=text),), language, wanted) if text else ()
+    texts = textwrap.dedent("\n".join(line.text for line in shown.lines)).split("\n")
+    lines = tuple(MatchedLine(line=line.line, text=text) for line, text in zip(shown.lines, texts, strict=True))
     has_first = any(line.line <= hit.line_start for line in lines)
     if hit.signature and not shown.is_whole and not has_first:
-        lines = (MatchedLine(line=hit.line_start, text=hit.signature), *lines)
-    return code_lines(lines, language)
+        inner = (MatchedLine(line=line.line, text=f"{INDENTATION}{line.text}") for line in lines)
+        lines = (MatchedLine(line=hit.line_start, text=hit.signature), *inner)
+    return code_lines(lines, language, wanted)
 
 
 def _runs(lines: Sequence[MatchedLine]) -> Iterator[list[MatchedLine]]:

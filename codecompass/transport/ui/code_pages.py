@@ -130,7 +130,10 @@ class CodePages:
         project = _project(fields, projects)
         name = _required(fields, "name")
         path = fields.given("path")
-        found = await self._asking.show("locate_symbol", project.project_id, name=name, path=path, limit=DEFINITIONS)
+        known = await self._asking.identify(project.project_id, name, path, DEFINITIONS)
+        meant = _meant(known)
+        asked = {"name": meant.symbol_id, "detail_level": "context"} if meant else {"name": name, "path": path}
+        found = await self._asking.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS)
         assert isinstance(found, LocateSymbolReply)
         values: dict[str, object] = {
             "projects": projects,
@@ -139,26 +142,19 @@ class CodePages:
             "metadata": found.metadata,
             "definitions": await trio.to_thread.run_sync(_definitions, found.results),
             "uses": None,
-            "counts": None,
-            "total": 0,
-            "callers": (),
-            "trouble": None,
             "here": "symbol",
         }
-        if found.results:
-            values |= await self._uses(project, name, path)
+        if meant is not None:
+            values |= await self._uses(project, meant.symbol_id)
         await self._rendering.page(request, "symbol.html", values)
 
-    async def _uses(self, project: ShownProject, name: str, path: str | None) -> dict[str, object]:
-        asked = {"symbol_name": name, "path": path}
-        try:
-            uses = await self._asking.show("find_references", project.project_id, **asked, limit=USES)
-            assert isinstance(uses, FindReferencesReply)
-            graph = await self._asking.show(
-                "get_call_graph", project.project_id, **asked, direction="callers", depth=CALL_DEPTH, limit=CALLERS
-            )
-        except Trouble as trouble:
-            return {"trouble": trouble}
+    async def _uses(self, project: ShownProject, symbol_id: str) -> dict[str, object]:
+        """Returns who uses a definition, and who calls it."""
+        uses = await self._asking.show("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
+        graph = await self._asking.show(
+            "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS
+        )
+        assert isinstance(uses, FindReferencesReply)
         assert isinstance(graph, CallGraphReply)
         return {
             "uses": await trio.to_thread.run_sync(_uses_by_file, uses.references),
@@ -240,6 +236,12 @@ def _target(results: Sequence[Result], project_id: str, name: str, path: str, li
     if len(meant) == 1:
         return address("file", project=project_id, path=meant[0].path, line=meant[0].line_start)
     return address("symbol", project=project_id, name=name)
+
+
+def _meant(known: Sequence[Result]) -> Result | None:
+    """Returns the one definition that a name can mean; None where there are several, or none for sure."""
+    sure = [hit for hit in known if hit.symbol_id and hit.match in ("", *_SURE)]
+    return sure[0] if len(sure) == 1 else None
 
 
 def _definitions(results: Sequence[Result]) -> tuple[tuple[Result, tuple[CodeLine, ...]], ...]:

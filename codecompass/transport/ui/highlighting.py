@@ -3,6 +3,7 @@
 A lexer is loaded when the first file of its language is shown. Code that is too large or too slow to lex is shown plain.
 """
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -52,31 +53,52 @@ _CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
 """The class of a part by its token, the first that fits: few, so that a page is small and its contrast can be checked."""
 
 
-def highlighted(lines: Sequence[str], language: str) -> list[Markup]:
-    """Returns each line as HTML, escaped, with its keywords, comments, strings, numbers and names of definitions marked."""
+def highlighted(lines: Sequence[str], language: str, wanted: re.Pattern[str] | None = None) -> list[Markup]:
+    """Returns each line as HTML, escaped, with its keywords, comments, strings, numbers and names of definitions marked.
+
+    What `wanted` finds is marked too; it has to be linear in the length of a line.
+    """
     lexer = _lexer(_LEXERS.get(language, ""))
     n_characters = sum(map(len, lines))
     if lexer is None or n_characters > MAX_CHARACTERS or any(len(line) > MAX_LINE_CHARACTERS for line in lines):
-        return [escape(line) for line in lines]
+        return [_plain(line, wanted) for line in lines]
     shown: list[list[str]] = [[]]
     for kind, text in _tokens(lexer, "\n".join(lines)):
         first, *following = text.split("\n")
-        _add(shown[-1], kind, first)
+        _add(shown[-1], kind, first, wanted)
         for part in following:
             shown.append([])
-            _add(shown[-1], kind, part)
+            _add(shown[-1], kind, part, wanted)
     # All parts have been escaped by `_add`.
     marked = [Markup("".join(parts)) for parts in shown]
     if len(marked) != len(lines):
         # A lexer that loses or adds a line must not move the others.
-        return [escape(line) for line in lines]
+        return [_plain(line, wanted) for line in lines]
     return marked
 
 
-def _add(parts: list[str], kind: str, text: str) -> None:
+def _plain(line: str, wanted: re.Pattern[str] | None) -> Markup:
+    return Markup(_marked(line[:MAX_LINE_CHARACTERS], wanted)) + escape(line[MAX_LINE_CHARACTERS:])
+
+
+def _add(parts: list[str], kind: str, text: str, wanted: re.Pattern[str] | None) -> None:
     if text:
-        escaped = escape(text)
-        parts.append(f'<i class="{kind}">{escaped}</i>' if kind and not text.isspace() else str(escaped))
+        escaped = _marked(text, wanted)
+        parts.append(f'<i class="{kind}">{escaped}</i>' if kind and not text.isspace() else escaped)
+
+
+def _marked(text: str, wanted: re.Pattern[str] | None) -> str:
+    """Returns a text escaped, with what is wanted in it marked."""
+    if wanted is None:
+        return str(escape(text))
+    parts: list[str] = []
+    at = 0
+    for match in wanted.finditer(text):
+        if match.end() > match.start():
+            parts += [str(escape(text[at : match.start()])), "<b>", str(escape(match[0])), "</b>"]
+            at = match.end()
+    parts.append(str(escape(text[at:])))
+    return "".join(parts)
 
 
 def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:

@@ -77,7 +77,7 @@ def address(page: str, **parameters: object) -> str:
     given = {name: value for name, value in parameters.items() if value not in (None, "", False)}
     query = urlencode({name: str(value) for name, value in given.items()}, errors="surrogatepass")
     path = f"{PAGE_PATH}/{page}" if page else PAGE_PATH
-    return f"{path}?{query}" + (f"#L{line}" if line and page == "file" else "")
+    return path + (f"?{query}" if query else "") + (f"#L{line}" if line and page == "file" else "")
 
 
 def editor_links(root: str, path: str, line: int) -> tuple[tuple[str, str], ...]:

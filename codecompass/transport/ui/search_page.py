@@ -1,5 +1,6 @@
 """`/ui`: a query, its hits with lines of code, why each stands where it stands, and what became of a file that is not there."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 from codecompass.protocol.metadata import Metadata, RankingReason
 from codecompass.protocol.replies import Result, SearchCodeReply
 from codecompass.protocol.requests import MAX_LIMIT, SEARCH_MODES
+from codecompass.query.excerpts import word_pattern
 from codecompass.transport.http.request import OK, HttpRequest
 from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_lines import CodeLine, lines_of_hit
@@ -143,7 +145,7 @@ class SearchPage:
         assert isinstance(reply, SearchCodeReply)
         reasons = reply.metadata.ranking_reasons
         # Colours take milliseconds of processor time, in which others want answers.
-        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reasons, form.why)
+        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reasons, form)
         return Found(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
 
@@ -163,13 +165,16 @@ def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchFor
     )
 
 
-def _shown_hits(results: Sequence[Result], reasons: Sequence[RankingReason], why: bool) -> tuple[ShownHit, ...]:
+def _shown_hits(results: Sequence[Result], reasons: Sequence[RankingReason], form: SearchForm) -> tuple[ShownHit, ...]:
     by_index = {reason.result_index: reason for reason in reasons}
-    return tuple(_shown_hit(hit, by_index.get(index), why) for index, hit in enumerate(results))
+    wanted = None if form.mode in ("regex", "files") else word_pattern(form.q)
+    if form.mode == "literal":
+        wanted = re.compile(re.escape(form.q))
+    return tuple(_shown_hit(hit, by_index.get(index), wanted, why=form.why) for index, hit in enumerate(results))
 
 
-def _shown_hit(hit: Result, reason: RankingReason | None, why: bool) -> ShownHit:
-    lines = lines_of_hit(hit)
+def _shown_hit(hit: Result, reason: RankingReason | None, wanted: re.Pattern[str] | None, *, why: bool) -> ShownHit:
+    lines = lines_of_hit(hit, wanted)
     is_definition = hit.result_type == "symbol"
     return ShownHit(
         hit=hit,

@@ -79,7 +79,8 @@ class Site:
             return
         page = self._pages.get(below)
         if page is None:
-            raise HttpRefusal(NOT_FOUND, f"there is no such page. Go to {PAGE_PATH}.")
+            await self._say(request, Trouble("page_not_found", "there is no such page."), NOT_FOUND)
+            return
         await request.body()
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:
