@@ -46,8 +46,9 @@ class Catalog:
         return await self._run(name, caller, begin)
 
     async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
-        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have lines
-        of code, else ids."""
+        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have
+        lines of code, else ids.
+        """
 
         def begin() -> Call:
             decoded = decode(name, arguments)

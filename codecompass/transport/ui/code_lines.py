@@ -1,7 +1,6 @@
 """Lines of code as pages show them: numbered, highlighted, with gaps between what does not follow on each other."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -43,13 +42,20 @@ def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[Co
     if shown is None:
         text = hit.signature or hit.snippet
         return code_lines((MatchedLine(line=hit.line_start, text=text),), language, wanted) if text else ()
-    texts = textwrap.dedent("\n".join(line.text for line in shown.lines)).split("\n")
-    lines = tuple(MatchedLine(line=line.line, text=text) for line, text in zip(shown.lines, texts, strict=True))
+    # Lines are what the index says, whatever else in them looks like the end of one.
+    margins = [_indentation(line.text) for line in shown.lines if line.text.strip()]
+    margin = min(margins, key=len, default="")
+    margin = margin if all(each.startswith(margin) for each in margins) else ""
+    lines = tuple(MatchedLine(line=line.line, text=line.text.removeprefix(margin)) for line in shown.lines)
     has_first = any(line.line <= hit.line_start for line in lines)
     if hit.signature and not shown.is_whole and not has_first:
         inner = (MatchedLine(line=line.line, text=f"{INDENTATION}{line.text}") for line in lines)
         lines = (MatchedLine(line=hit.line_start, text=hit.signature), *inner)
     return code_lines(lines, language, wanted)
+
+
+def _indentation(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def _runs(lines: Sequence[MatchedLine]) -> Iterator[list[MatchedLine]]:
