@@ -13,9 +13,9 @@ from codecompass.cli.invocation import Invocation
 HELP = """
     Look at code, projects and jobs in a browser.
 
-    Starts a server on this machine, prints the address of its page and opens it in the browser. The page begins with the project that
-    the current directory belongs to, and shows all others that are known. Every server over HTTP has the same page at /ui:
-    codecompass serve-mcp --transport http. Ctrl-C ends it.
+    Starts a server on this machine, prints the address of its page and opens it in the browser. The page begins with the
+    project that the current directory belongs to, and shows all others that are known. Every server over HTTP has the same
+    page at /ui: codecompass serve-mcp --transport http. Ctrl-C ends it.
 """
 
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
