@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-from codecompass.protocol.replies import MatchedLine
+from codecompass.errors import InvalidInput, error_body
+from codecompass.protocol.metadata import bare_metadata
+from codecompass.protocol.replies import ErrorReply, MatchedLine
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.activity import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
 from codecompass.transport.ui.code_lines import code_lines
@@ -57,16 +59,13 @@ async def test_a_server_over_stdio_keeps_no_activity(tmp_path):
 
 
 def test_activity_is_bounded_whatever_clients_send():
-    class Reply:
-        class metadata:
-            workspace = ""
-
+    reply = ErrorReply(error=error_body(InvalidInput("no")), metadata=bare_metadata())
     log = ActivityLog()
     for number in range(MAX_CLIENTS + 30):
         arguments = {f"key{n}" * 100: "\U0001f600" * 100_000 for n in range(20)}
-        log.note(f"client {number}" * 50, "http", "search_code", {**arguments, "n": 10**4_000, "l": ["x"] * 9}, Reply(), 0.1, 5)
+        log.note(f"client {number}" * 50, "http", "search_code", {**arguments, "n": 10**4_000, "l": ["x"] * 9}, reply, 0.1, 5)
     for _ in range(MAX_CALLS * 3):
-        log.note("busy", "http", "search_code", {"query": "x"}, Reply(), 0.1, 5)
+        log.note("busy", "http", "search_code", {"query": "x"}, reply, 0.1, 5)
 
     clients = log.clients()
     assert len(clients) == MAX_CLIENTS
