@@ -1,6 +1,8 @@
 // Search while somebody types: the server makes the hits, this puts them in place. The last question wins, the others are cancelled.
 
-const DEBOUNCE_MS = 40;
+// A key is asked about at once where nothing is under way, so that the last one need not wait; keys that come faster than answers
+// are asked about together.
+const DEBOUNCE_MS = 25;
 
 const form = document.getElementById("search");
 const results = document.getElementById("results");
@@ -20,6 +22,7 @@ async function ask() {
   const now = new URLSearchParams(new FormData(form)).toString();
   if (now === asked) return;
   asked = now;
+  const q = form.q.value;
   running?.abort();
   const mine = new AbortController();
   running = mine;
@@ -35,19 +38,21 @@ async function ask() {
       results.textContent = "The server has refused this. Load the page again.";
     }
     history.replaceState(null, "", address(form.getAttribute("action")));
-    results.dataset.answers = form.q.value;
+    results.dataset.answers = q;
     results.setAttribute("aria-busy", "false");
+    running = null;
   } catch (error) {
     if (mine.signal.aborted) return;
     asked = "";
     results.textContent = "The server does not answer. Is it still running?";
     results.setAttribute("aria-busy", "false");
+    running = null;
   }
 }
 
 form.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(ask, DEBOUNCE_MS);
+  timer = setTimeout(ask, running ? DEBOUNCE_MS : 0);
 });
 form.addEventListener("change", () => {
   clearTimeout(timer);
