@@ -144,7 +144,9 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
 
 
 def asked_for(query: "Query", options: QueryOptions) -> QueryOptions:
-    """Returns the options for a question that may want its reply in another form than the server's."""
+    """Returns the options for a question: its answer may be one of several, or wanted in another form than the server's."""
+    if query.is_for_merging:
+        options = msgspec.structs.replace(options, is_for_merging=True)
     return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
 
 

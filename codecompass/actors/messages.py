@@ -49,7 +49,8 @@ class Query(Struct, frozen=True, kw_only=True):
     `warnings` and `hint` come from decoding and routing and go into the answer's metadata. `names_project` says that the
     caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
     that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
-    work done: nothing of it leaves the machine. `answers` is the form that the reply is made for, None that of the server.
+    work done: nothing of it leaves the machine. `is_for_merging`: the answer is to be merged with those of other workspaces.
+    `answers` is the form that the reply is made for, None that of the server.
     """
 
     request: QueryRequest
@@ -58,6 +59,7 @@ class Query(Struct, frozen=True, kw_only=True):
     names_project: bool = False
     tell_job: Callable[[JobView], None] | None = None
     is_internal: bool = False
+    is_for_merging: bool = False
     answers: AnswerForm | None = None
 
 

@@ -28,10 +28,11 @@ DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
 AUDIT_SECONDS: Final = 10 * MINUTES
 """Between two comparisons of every file. One of 20,000 files costs 0.2 s of CPU."""
 
-REPLACE_WATCHER_SECONDS: Final = 30 * SECONDS
-
-SILENT_SECONDS: Final = 1 * SECONDS
-"""Between two attempts to watch a file system that does not answer: they cost nothing while a thread waits for it anyway."""
+REPLACE_WATCHER_SECONDS: Final = 1 * SECONDS
+LONGEST_REPLACE_SECONDS: Final = 30 * SECONDS
+"""Between the end of a watcher and the next: the pauses double, up to the longest, and begin anew after a watcher that lasted as
+long as that. They do not grow for a file system that does not answer, where an attempt costs nothing while a thread waits for it
+anyway: once it answers again, nobody may be asking, and its files have to be looked at."""
 
 
 CheckResult = Literal["watched", "unchanged", "unknown"]
@@ -67,6 +68,7 @@ class ChangeTracker:
         self._using = trio.Lock()
         self._next_drain: trio.Event | None = None
         self._pause = REPLACE_WATCHER_SECONDS
+        self._is_silent = False
 
     @property
     def is_exact(self) -> bool:
@@ -207,6 +209,7 @@ class ChangeTracker:
         While there is none each question compares every file. One that has failed is replaced after a pause.
         """
         while True:
+            began = trio.current_time()
             try:
                 async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
                     self._watcher = watcher
@@ -221,7 +224,10 @@ class ChangeTracker:
                 self._watcher = None
                 self._is_updating = False
             self._announce()
+            if self._is_silent or trio.current_time() - began > LONGEST_REPLACE_SECONDS:
+                self._pause = REPLACE_WATCHER_SECONDS
             await trio.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_REPLACE_SECONDS)
 
     async def _watch(self, watcher: "TreeWatcher") -> None:
         """Returns once the watcher is lost."""
@@ -242,10 +248,9 @@ class ChangeTracker:
 
     def _lose_watcher(self, error: Exception) -> None:
         """From now on only a comparison of every file tells what has changed."""
-        is_silent = isinstance(error, FileSystemUnresponsive)
-        if not is_silent:
+        self._is_silent = isinstance(error, FileSystemUnresponsive)
+        if not self._is_silent:
             self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
-        self._pause = SILENT_SECONDS if is_silent else REPLACE_WATCHER_SECONDS
         self._watcher = None
         self._waiting.cancel()
         self.note(None)

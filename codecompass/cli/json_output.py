@@ -40,6 +40,20 @@ class ProjectList(Struct, frozen=True):
     projects: tuple[ProjectEntry, ...]
 
 
+class GroupEntry(Struct, frozen=True, kw_only=True):
+    """A group of projects by the names of its projects; `repo_roots` are their directories, in the same order."""
+
+    name: str
+    projects: tuple[str, ...]
+    repo_roots: tuple[str, ...]
+
+
+class GroupList(Struct, frozen=True):
+    """All groups by name."""
+
+    groups: tuple[GroupEntry, ...]
+
+
 class Removal(Struct, frozen=True, kw_only=True):
     """What was removed, or with `dry_run` would be. `projects` are roots, `leftovers` directories of the store."""
 

@@ -129,7 +129,7 @@ class PathResolver:
 
     async def inspect(self, path: str) -> PathFacts:
         """Returns the facts of `path`. Raises FileSystemUnresponsive."""
-        allowed, never = await self._allowed(), self._rules.never
+        allowed, never = await self.allowed(), self._rules.never
         # Tells which file system may not answer; what is no path at all is found by `inspect_path`.
         place = path if path.startswith("/") else str(self._rules.cwd or "/")
         return await self._blocking.run(lambda call: inspect_path(path, allowed, never, call), place)
@@ -146,7 +146,7 @@ class PathResolver:
     async def resolve_facts(self, source: SourceName, path: str, facts: PathFacts) -> NamedProject:
         """Returns the project of an existing path. Raises WorkspaceNotAllowed where its root is outside of the allowed roots."""
         nearest, evicted = await self._registry.run(_around, facts.directory)
-        allowed = await self._allowed()
+        allowed = await self.allowed()
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
         is_marked = source in WORKING_PLACES and facts.marked is not None and is_within(facts.marked, allowed)
         found = project_root(
@@ -178,8 +178,8 @@ class PathResolver:
         if not path.startswith("/") or (facts.is_allowed and not facts.exists):
             raise no_project_path(path)
 
-    async def _allowed(self) -> tuple[Path, ...]:
-        """The roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default is allowed."""
+    async def allowed(self) -> tuple[Path, ...]:
+        """Returns the roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default is too."""
         if not self._rules.allowed_roots:
             return ()
         default = await self._registry.run(Registry.default)

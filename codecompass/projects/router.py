@@ -5,6 +5,7 @@ registered is registered here where the rules of the server allow it.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -23,7 +24,9 @@ from codecompass.projects.errors import not_registered, shown
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within
 from codecompass.projects.rules import RoutingRules
+from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
+from codecompass.protocol.named_projects import several_projects
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
 from codecompass.store.registry import Project, Registry, check_alias
@@ -106,6 +109,35 @@ class Router:
                     return replace(routed, warnings=(*routed.warnings, FULL))
                 return routed
             await self._auto.wait_settled()
+
+    async def several(self, workspace: str | None) -> tuple[str, ...] | None:
+        """Returns the names or paths where `workspace` means several projects, or a group; None where it is one project, or none
+        is named."""
+        names = several_projects(workspace)
+        if names is None and workspace is not None and "/" not in workspace:
+            group = workspace.strip()
+            if group in (await self._registry.run(known_projects)).groups:
+                return (group,)
+        return names
+
+    async def select(self, names: Sequence[str]) -> tuple[SelectedProject, ...]:
+        """Returns the registered projects that `names` mean, see `select_projects`. Raises what that raises, and
+        WorkspaceNotRegistered or WorkspaceNotAllowed for a path."""
+        named: list[str] = []
+        for name in names:
+            if "/" not in name:
+                named.append(name)
+                continue
+            found = await self._paths.resolve("workspace", name)
+            if found.project is None:
+                raise not_registered(found.root, is_named=True, is_project=found.root not in self._rules.never)
+            named.append(found.project.project_id)
+        known = await self._registry.run(known_projects)
+        return select_projects(known, named, await self._paths.allowed())
+
+    async def require_present(self, project: Project) -> None:
+        """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
+        await self._paths.require_present(project)
 
     async def head_ref(self, project: Project) -> str:
         """Returns the branch that the tree of a project is on, as answers name it. Raises FileSystemUnresponsive."""

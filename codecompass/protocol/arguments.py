@@ -14,9 +14,10 @@ from codecompass.protocol.requests import MAX_QUERY_LENGTH, MAX_WORD_LENGTH, REQ
 
 ArgumentType = Literal["text", "choice", "number", "flag"]
 
-TextForm = Literal["any", "filled", "optional", "words", "machine_path", "project_id"]
+TextForm = Literal["any", "filled", "optional", "words", "machine_path", "workspaces", "project_id"]
 """How a text is read. `any`: as it is; `filled`: a blank one is refused; `optional`: a blank one counts as absent; `words`: words
-with commas between, or a list of them; `machine_path`: a path of this machine, optional; `project_id`: the name of a project.
+with commas between, or a list of them; `machine_path`: a path of this machine, optional; `workspaces`: such a path, or several
+projects (see `named_projects.py`); `project_id`: the name of a project.
 """
 
 

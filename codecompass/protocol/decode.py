@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol.arguments import ARGUMENTS, Argument
+from codecompass.protocol.named_projects import listed_projects
 from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
 
 SHOWN_VALUE_LENGTH: Final = 100
@@ -189,9 +190,11 @@ def _text(argument: Argument, value: object) -> str | None:
     field = argument.name
     if argument.form == "words":
         return _words(argument, value)
+    if argument.form == "workspaces" and isinstance(value, list):
+        return _projects(field, value)
     if not isinstance(value, str):
         raise _refusal(field, value, "a string")
-    if argument.form == "machine_path":
+    if argument.form in ("machine_path", "workspaces"):
         # A path of this machine keeps the surrogates by which the system writes bytes that are not UTF-8.
         if "\0" in value:
             raise _refusal(field, value, "a path without a NUL character")
@@ -202,6 +205,13 @@ def _text(argument: Argument, value: object) -> str | None:
             return None
         raise _refusal(field, value, "a string with something in it")
     return well_formed(value)
+
+
+def _projects(field: str, value: list[object]) -> str:
+    names = [name.strip() for name in value if isinstance(name, str) and "\0" not in name]
+    if len(names) < len(value) or not all(names):
+        raise _refusal(field, value, "a path, or a list of names of projects")
+    return listed_projects(names)
 
 
 def _words(argument: Argument, value: object) -> str:

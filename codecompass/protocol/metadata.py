@@ -72,6 +72,19 @@ class PathExplanation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     skip_reason: str = ""
 
 
+class ProjectPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A project whose hits are on a page of several: the name by which they name it, and its root.
+
+    `freshness_status` is `unchecked` where its index was answered from as it was left, and only the files that are shown were
+    compared with the tree.
+    """
+
+    name: str
+    root: str
+    freshness_status: FreshnessStatus | Literal["unchecked"]
+    total_candidates: int = 0
+
+
 class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The block of an answer from an index. The fields without default are always there."""
 
@@ -96,6 +109,9 @@ class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     safety_limit_applied: bool = False
     ranking_reasons: tuple[RankingReason, ...] = ()
     why_not: PathExplanation | None = None
+    projects: tuple[ProjectPart, ...] = ()
+    n_projects: int = 0
+    """How many were asked, where it was not one."""
     warnings: tuple[str, ...] = ()
     hint: str = ""
 

@@ -80,9 +80,11 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `body_lines_omitted` counts the lines at its end, or all of them, that had no room.
 
     `excerpt` is there for answers as text alone, in place of all other code. `stale` says that the file has changed since it
-    was indexed. `also` names further definitions of the file that answer the question, best first.
+    was indexed. `also` names further definitions of the file that answer the question, best first. `project` is there where
+    several were asked; the path is relative to its root.
     """
 
+    project: str = ""
     path: str
     line_start: int
     line_end: int
@@ -127,14 +129,41 @@ class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int = 0
 
 
+class WordEvidence(Struct, frozen=True):
+    """A word of a question, its weight, and how many texts of a workspace have it."""
+
+    text: str
+    weight: float
+    frequency: int
+
+
+class HitEvidence(Struct, frozen=True):
+    """The score of a hit, not bounded, and how well it has each word of the question: 0, or up to 2 where its name and path have
+    the word too."""
+
+    score: float
+    has: tuple[float, ...]
+
+
+class SearchEvidence(Struct, frozen=True):
+    """What makes the hits of one workspace comparable with those of others: its number of texts, the words of the question, and
+    for each hit how well it has them."""
+
+    n_texts: int
+    words: tuple[WordEvidence, ...]
+    hits: tuple[HitEvidence, ...]
+
+
 class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Hits, best first. `total_candidates` counts what matched before the page was cut."""
+    """Hits, best first. `total_candidates` counts what matched before the page was cut. `evidence` is there where the answer is
+    to be merged with those of other workspaces, and is not sent."""
 
     results: tuple[Result, ...]
     query_intent: str
     total_candidates: int
     suggested_next_actions: tuple[NextAction, ...] = ()
     metadata: Metadata
+    evidence: SearchEvidence | None = None
 
 
 class LocateSymbolReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -221,9 +250,10 @@ class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `role`: what it does with it. `confidence`: `exact` (scope, an import or a written type leads there), `likely` (one definition
     fits), `possible` (several fit). `enclosing` is the function around the line, else the innermost definition. `text` is the
-    line, without it at the level `location`. `stale` as in `Result`.
+    line, without it at the level `location`. `project` and `stale` as in `Result`.
     """
 
+    project: str = ""
     path: str
     line_start: int
     line_end: int

@@ -182,6 +182,19 @@ Explanation = Annotated[
 WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
 
 
+ALL_PROJECTS: Final = "*"
+
+Workspaces = Annotated[
+    str,
+    Meta(
+        max_length=MAX_PATH_LENGTH,
+        description="A path, as all tools take it; or `*` for all registered projects; or several of them, in a list or with "
+        "commas between: names, ids, names of directories, absolute paths, names of groups ([all projects](#all-projects))",
+        extra={"form": "workspaces"},
+    ),
+]
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """What every tool takes."""
 
@@ -232,6 +245,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "search_code"
 
+    workspace: Annotated[Workspaces, Meta(extra={"listed": "*: all"})] | None = None
     query: Annotated[QueryText, Meta(description="what to look for")]
     limit: HitLimit | None = None
     mode: Annotated[
@@ -289,6 +303,7 @@ class LocateSymbol(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "locate_symbol"
 
+    workspace: Workspaces | None = None
     name: Annotated[
         NameText,
         Meta(
@@ -356,6 +371,7 @@ class FindReferences(Request, frozen=True, kw_only=True):
 
     tool: ClassVar[str] = "find_references"
 
+    workspace: Workspaces | None = None
     symbol_name: SymbolName
     path: SameNamed | None = None
     role: (

@@ -22,7 +22,7 @@ from codecompass.query.message_parsing import Message, read_message, read_source
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import STOP_WORDS
 from codecompass.query.search_hits import RankedPlace, Signals
-from codecompass.scan.path_roles import PathReader, is_history, role_of
+from codecompass.scan.path_roles import is_history, role_of
 from codecompass.store.index import Snapshot
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
 from codecompass.store.text import ChunkHit
@@ -164,9 +164,7 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
         return range(len(hits))
     scores = [round(hit.score, 3) for hit in hits]
     n_sought = bisect_right(scores, -scores[LOOKED_AT - 1], key=neg)
-    files = snapshot.facts.indexed_files(sorted({hit.file_id for hit in hits[:n_sought]}))
-    paths = PathReader()
-    ranks = {file_id: paths.role(file.path).rank for file_id, file in files.items()}
+    ranks = snapshot.facts.role_ranks({hit.file_id for hit in hits[:n_sought]})
     order = sorted(range(n_sought), key=lambda number: (-scores[number], ranks[hits[number].file_id]))
     return order[:LOOKED_AT]
 

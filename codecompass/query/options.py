@@ -49,6 +49,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """What `diff_context` is about."""
     changed: "ChangedFiles | None" = None
     """What differs from the ref that `changed_since` names."""
+    is_for_merging: bool = False
+    """The answer is to be merged with those of other workspaces."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) that are left out of the ranking, to measure what each contributes."""
 

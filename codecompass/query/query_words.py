@@ -6,6 +6,7 @@ which the index has in separate fields. Nothing here reads the index.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -87,6 +88,9 @@ _ENDINGS: Final = (
     ("ation", ("ate", "e")),
 )
 _MIN_INFLECTED: Final = 4
+
+KNOWN_STEMS: Final = 8_192
+"""Words whose stems are kept, the latest: files have the same words again and again."""
 
 _MIN_STEM: Final = 4
 _SHORTEST_STEM: Final = 3
@@ -196,6 +200,7 @@ def could_name(parts: Sequence[str], name_count: int) -> bool:
     return name_count == 1 or len(parts) > 1 or is_code_name(parts[-1]) or parts[-1][:1].isupper()
 
 
+@lru_cache(maxsize=KNOWN_STEMS)
 def stem(word: str) -> str:
     """Returns what `route`, `router`, `routes` and `routing` share. Crude, but the same on both sides of a comparison."""
     for _ in range(2):

@@ -23,6 +23,7 @@ from codecompass.query.file_listing import list_files
 from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.locations import asked_lines, named_files
+from codecompass.query.merge_evidence import search_evidence
 from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.named_definitions import definition_place, named_definitions
@@ -329,6 +330,9 @@ def search_code(
             ranking_reasons=ranking_reasons(snapshot, hits.shown[: len(page.results)], level, hits.wanted),
             why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
         ),
+        evidence=search_evidence(snapshot, request.query, hits.shown[: len(page.results)])
+        if options.is_for_merging and request.mode == "auto"
+        else None,
     )
 
 

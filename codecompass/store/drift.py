@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
+from codecompass.store.rows import FileRow
 
 MAX_HASHED_FILES: Final = 200
 """Up to this many files with other times are hashed, because a file can be touched, or written shortly before it is indexed,
@@ -68,23 +69,7 @@ def find_drift(
     """
     before = look(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
-    manifest = {
-        row.path: ManifestEntry(
-            id=row.id,
-            status=row.status,
-            reason=row.reason,
-            language=row.language,
-            size=row.size,
-            mtime_ns=row.mtime_ns,
-            ctime_ns=row.ctime_ns,
-            inode=row.inode,
-            content_hash=row.content_hash,
-            symbol_count=row.symbol_count,
-            is_parsed=row.is_parsed,
-            blob_id=row.blob_id,
-        )
-        for row in snapshot.facts.files()
-    }
+    manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
     changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
@@ -92,6 +77,45 @@ def find_drift(
     after = look(root)
     is_steady = (before.head, before.index) == (after.head, after.index)
     return Drift(changes, after.head, has_other_rules, is_steady)
+
+
+def changed_since_indexed(root: str, entries: Mapping[str, ManifestEntry | None]) -> frozenset[str]:
+    """Returns which of these files are not what the index holds of them, by path; None stands for one that it does not hold.
+
+    A file whose size and times are as they were is the same; any other is read. Blocking.
+    """
+    return frozenset(
+        path
+        for path, entry in entries.items()
+        if entry is None or not (_has_same_stamp(root, path, entry) or _is_same(root, path, entry))
+    )
+
+
+def _has_same_stamp(root: str, path: str, entry: ManifestEntry) -> bool:
+    try:
+        found = os.lstat(os.path.join(root, path))
+    except (OSError, ValueError):
+        return False
+    stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return stat.S_ISREG(found.st_mode) and stamp == (entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode)
+
+
+def manifest_entry(row: FileRow) -> ManifestEntry:
+    """Returns what the manifest says of a file."""
+    return ManifestEntry(
+        id=row.id,
+        status=row.status,
+        reason=row.reason,
+        language=row.language,
+        size=row.size,
+        mtime_ns=row.mtime_ns,
+        ctime_ns=row.ctime_ns,
+        inode=row.inode,
+        content_hash=row.content_hash,
+        symbol_count=row.symbol_count,
+        is_parsed=row.is_parsed,
+        blob_id=row.blob_id,
+    )
 
 
 def stale_error(snapshot: Snapshot, drift: Drift | None) -> IndexStale:

@@ -91,6 +91,13 @@ class FactsReader:
             found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
         return found
 
+    def role_ranks(self, ids: Collection[int]) -> dict[int, int]:
+        """Returns the rank of the role of each file of `ids` (product code 0, see `path_roles.py`), by id."""
+        found: dict[int, int] = {}
+        for batch in _batches(list(ids)):
+            found.update(self._rows(f"SELECT id, role_rank FROM files WHERE id IN ({_marks(batch)})", batch))
+        return found
+
     def files(self) -> list[FileRow]:
         """Returns the whole manifest by path. Its cost grows with the repository: not for queries."""
         return self._files("ORDER BY path", ())

@@ -144,6 +144,14 @@ class Registry(RegistryDatabase):
 
     def require_free(self, alias: str, project: str | None) -> None:
         """Raises InvalidInput where another project than `project` has this alias."""
+        if self._connection.execute("SELECT 1 FROM project_groups WHERE name = ?", (alias,)).fetchone() is not None:
+            raise InvalidInput(
+                f"a group of projects is called {alias!r}. Choose another name, or remove the group with: "
+                f"codecompass projects ungroup {alias}",
+                field="project_id",
+                value=alias,
+                constraint="unique",
+            )
         row = self._connection.execute("SELECT root, project_id FROM projects WHERE alias = ?", (alias,)).fetchone()
         if row is not None and row[1] != project:
             raise InvalidInput(

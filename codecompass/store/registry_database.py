@@ -49,6 +49,11 @@ CREATE TABLE evicted (                 -- discovered projects that made room: kn
     root BLOB NOT NULL UNIQUE,
     evicted_at REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE project_groups (
+    name TEXT NOT NULL,
+    project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
+    PRIMARY KEY (name, project_id)
+) WITHOUT ROWID;
 CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
 CREATE TABLE jobs (
     sequence INTEGER PRIMARY KEY,
@@ -83,6 +88,8 @@ _STEPS: Final = {
     1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
     2: "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
     "evicted_at REAL NOT NULL) WITHOUT ROWID",
+    3: "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL REFERENCES projects "
+    "ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
 }
 """From each version that a release has written to the next one."""
 

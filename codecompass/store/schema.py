@@ -12,7 +12,7 @@ from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
 SCHEMA_VERSION: Final = 6
 PARSER_VERSION: Final = 7
-REGISTRY_VERSION: Final = 3
+REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -17,7 +17,7 @@ from msgspec import Struct
 from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
 from codecompass.languages.records import Chunk
 from codecompass.store.databases import temporary_directory
-from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, text_schema
+from codecompass.store.schema import text_schema
 from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, WordQuery
 
 LINE_BITS: Final = 24
@@ -137,7 +137,7 @@ class TextReader:
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
-        hits = [unpack_chunk_key(key, score, address) for key, score, address in self._search(CHUNK_RECORD, words, limit, where)]
+        hits = [unpack_chunk_key(key, score, address) for key, score, address in self._search(words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
@@ -158,13 +158,13 @@ class TextReader:
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """Returns the best symbols by name parts, signature and doc, best first."""
-        hits = [SymbolHit(key, score) for key, score, _ in self._search(SYMBOL_RECORD, words, limit, where)]
+        hits = [SymbolHit(key, score) for key, score, _ in self._search(words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.symbol_id))
         return hits
 
     def search_files(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[FileHit]:  # noqa: B008 (frozen)
         """Returns the best files by the words of their path (field `file_words`), best first."""
-        hits = [FileHit(key, score) for key, score, _ in self._search(FILE_RECORD, words, limit, where)]
+        hits = [FileHit(key, score) for key, score, _ in self._search(words, limit, where)]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id))
         return hits
 
@@ -203,10 +203,10 @@ class TextReader:
     def _has_more(self, query: tantivy.Query, number: int) -> bool:
         return len(self._searcher.search(query, number + 1, count=False).hits) > number
 
-    def _search(self, record: str, words: Sequence[WordQuery], limit: int, where: Filter) -> list[_Found]:
+    def _search(self, words: Sequence[WordQuery], limit: int, where: Filter) -> list[_Found]:
         if not words or limit < 1 or where.file_ids == ():
             return []
-        return self._keys(self._queries.ranked(record, words, where), limit)
+        return self._keys(self._queries.ranked(words, where), limit)
 
     def _keys(self, query: tantivy.Query, limit: int) -> list[_Found]:
         # tantivy reserves memory for `limit` hits whatever the index holds, and refuses a limit of 0.

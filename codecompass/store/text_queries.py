@@ -54,7 +54,8 @@ class FieldBoost(Struct, frozen=True):
 
 
 class WordQuery(Struct, frozen=True):
-    """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` of theirs.
+    """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` (0..1) of theirs: with
+    1 the fields are summed, which is the fastest to search.
 
     With `is_constant` it counts `boost` once, in whichever field: the sum then tells how many of the words a document has.
     """
@@ -99,12 +100,12 @@ class QueryBuilder:
     def __init__(self, schema: tantivy.Schema) -> None:
         self._schema = schema
 
-    def ranked(self, record: str, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
-        """Returns the query for records with some of the words; `where` does not change the score."""
-        clauses = [
-            (tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0))
-            for query in [self._record(record), *self._filters(where)]
-        ]
+    def ranked(self, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
+        """Returns the query for records with some of the words; `where` does not change the score.
+
+        It does not ask for a kind of record: each field of words belongs to one kind only (see `schema.text_schema`).
+        """
+        clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         optional = []
         for word in words:
             fields = [
@@ -114,6 +115,10 @@ class QueryBuilder:
                 )
                 for item in word.fields
             ]
+            if word.tie_breaker == 1.0 and not (word.is_constant or word.is_required):
+                # The same sum; tantivy passes over documents that cannot be among the best only in a plain union of terms.
+                optional += [(tantivy.Occur.Should, query) for query in fields]
+                continue
             query = fields[0] if len(fields) == 1 else tantivy.Query.disjunction_max_query(fields, word.tie_breaker)
             if word.is_constant:
                 query = tantivy.Query.const_score_query(query, word.boost)

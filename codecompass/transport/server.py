@@ -21,6 +21,7 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.cold_answers import ColdAnswers
 from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
@@ -43,7 +44,7 @@ from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
-from codecompass.store.mapped_files import guard_mapped_files
+from codecompass.store.mapped_files import MappedFiles, guard_mapped_files
 from codecompass.store.registry import Project, Registry
 from codecompass.transport.activity import ActivityLog
 from codecompass.transport.health import Moment, PrewarmStatus
@@ -89,7 +90,15 @@ class Server:
     It is the `health.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
     """
 
-    def __init__(self, launch: Launch, registry: AsyncRegistry, supervisor: WorkspaceSupervisor, blocking: BlockingCalls) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        registry: AsyncRegistry,
+        supervisor: WorkspaceSupervisor,
+        limits: Limits,
+        mapped_files: MappedFiles | None,
+    ) -> None:
+        blocking = limits.blocking
         self.launch: Final = launch
         self._blocking = blocking
         self.registry: Final = registry
@@ -98,7 +107,15 @@ class Server:
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
         self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
-        services = Services(registry=registry, workspaces=supervisor, router=self.router, commits=self.commits, state=self)
+        services = Services(
+            registry=registry,
+            workspaces=supervisor,
+            router=self.router,
+            commits=self.commits,
+            cold_answers=ColdAnswers(launch.home, launch.settings, limits, mapped_files),
+            state=self,
+            default_limit=launch.settings.query.default_limit,
+        )
         self.measures: Final = Measures()
         self.tools: Final = Catalog(services, self.measures)
         listed_names(served.tools)
@@ -287,7 +304,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 ) as supervisor,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits.blocking)
+                server = Server(launch, registry, supervisor, limits, mapped_files)
                 nursery.start_soon(server.work_in_background)
                 try:
                     yield server

@@ -1,10 +1,12 @@
 """What a workspace knows of its changes: when the word of its watcher is proof."""
 
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
 import trio.testing
 
+from codecompass.actors.blocking_calls import unresponsive
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import JobOrder
 from codecompass.identity import ProjectId
@@ -42,3 +44,46 @@ async def test_a_watcher_proves_nothing_before_it_watches_all_that_the_last_scan
         nursery.cancel_scope.cancel()
 
     assert was_exact == [False, True, False, True]
+
+
+class Unwatchable:
+    """A workbench whose watching fails, each time as `failures` says, and then lasts."""
+
+    def __init__(self, bench, failures):
+        self._bench = bench
+        self._failures = iter(failures)
+        self.attempts = []
+
+    def __getattr__(self, name):
+        return getattr(self._bench, name)
+
+    @asynccontextmanager
+    async def watch(self):
+        self.attempts.append(trio.current_time())
+        failure = next(self._failures, None)
+        if failure is not None:
+            raise failure
+        async with self._bench.watch() as watcher:
+            yield watcher
+
+
+async def attempts_to_watch(failures, until):
+    """The seconds at which watching is tried, up to `until`."""
+    bench = Unwatchable(await World(seed=1).make(PROJECT), failures)
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ChangeTracker(bench, nursery, lambda: None).keep_watch, trio.sleep_forever)
+        await trio.sleep(until)
+        nursery.cancel_scope.cancel()
+    return [round(at - began) for at in bench.attempts]
+
+
+async def test_a_watcher_that_fails_is_replaced_after_pauses_that_grow_up_to_a_bound(autojump_clock):
+    assert await attempts_to_watch([OSError("no more watches")] * 8, 100) == [0, 1, 3, 7, 15, 31, 61, 91]
+
+
+async def test_one_lost_while_its_file_system_comes_back_is_replaced_soon(autojump_clock):
+    """A call that hung ends with an error of its own when the file system is back, and nobody need be asking."""
+    hanging = [unresponsive("/srv/shop")] * 5
+
+    assert await attempts_to_watch([*hanging, ConnectionAbortedError()], 7.5) == [0, 1, 2, 3, 4, 5, 7]

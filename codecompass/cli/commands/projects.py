@@ -1,4 +1,4 @@
-"""`codecompass projects`: lists, renames and removes projects, and cleans up."""
+"""`codecompass projects`: lists, renames, groups and removes projects, and cleans up."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,16 +10,17 @@ from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.json_output import ProjectEntry, ProjectList, ProjectName, Removal
+from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
     from codecompass.store.layout import ProjectLayout
+    from codecompass.store.project_groups import ProjectGroup
     from codecompass.store.registry import Project, Registry
 
 HELP = """
-    List, rename and remove projects; clean up.
+    List, rename, group and remove projects; clean up.
 
     A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
     project itself.
@@ -33,12 +34,16 @@ command = LazyGroup(
     entries=(
         Entry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
         Entry("rename", _COMMANDS, "Give a project another name.", __name__, "rename"),
+        Entry("group", _COMMANDS, "Give several projects a name for searching them together.", __name__, "group"),
+        Entry("groups", _COMMANDS, "List all groups.", __name__, "groups"),
+        Entry("ungroup", _COMMANDS, "Forget a group; its projects stay.", __name__, "ungroup"),
         Entry("remove", _COMMANDS, "Forget a project and delete its index.", __name__, "remove"),
         Entry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__, "gc"),
     ),
     examples=(
         Example("codecompass projects list", "all projects with state, size and last use"),
         Example("codecompass projects rename 3f2a9c01d4e5b678 web-shop", "use a name instead of the id"),
+        Example("codecompass projects group backend api web-shop", "search both with --in backend"),
         Example("codecompass projects gc --dry-run", "what could be deleted"),
     ),
 )
@@ -162,6 +167,91 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
         invocation.terminal.json(encode(ProjectName(project_id=renamed.project_id, name=renamed.name, repo_root=root)))
     else:
         invocation.terminal.line(f"{printable(root)} is now called {renamed.name}")
+
+
+@make_command(
+    "group",
+    text="""
+    Give several projects a name for searching them together.
+
+    Each PROJECT is a name, an id or a directory; they replace those that the group had. The name is taken wherever several
+    projects can be: search, locate and refs with --in, and the tools' workspace.
+    """,
+    examples=(
+        Example("codecompass projects group backend api web-shop", "two projects as backend"),
+        Example('codecompass search --in backend "retry delay"', "search both"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.argument("name")
+@asyncclick.argument("projects", nargs=-1, required=True)
+def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
+    """Makes a group."""
+    from codecompass.store.project_groups import set_project_group
+
+    with invocation.registry() as registry:
+        made = set_project_group(registry, name, [_find(registry, project) for project in projects])
+    _show_groups(invocation, (made,))
+
+
+@make_command(
+    "groups",
+    text="List all groups with their projects.",
+    examples=(Example("codecompass projects groups", "all groups"),),
+    chooses_project=False,
+)
+def groups(invocation: Invocation) -> None:
+    """Prints the list."""
+    from codecompass.store.project_groups import project_groups
+
+    with invocation.registry() as registry:
+        found = project_groups(registry)
+    if not found and not invocation.options.as_json:
+        invocation.terminal.note("no groups yet. Make one with: codecompass projects group NAME PROJECT PROJECT")
+        return
+    _show_groups(invocation, found)
+
+
+@make_command(
+    "ungroup",
+    text="Forget a group. Its projects and their indexes stay.",
+    examples=(Example("codecompass projects ungroup backend", "forget the group"),),
+    chooses_project=False,
+)
+@asyncclick.argument("name")
+def ungroup(invocation: Invocation, name: str) -> None:
+    """Removes a group."""
+    from codecompass.store.project_groups import project_groups, remove_project_group
+
+    with invocation.registry() as registry:
+        remove_project_group(registry, name)
+        left = project_groups(registry)
+    if invocation.options.as_json:
+        _show_groups(invocation, left)
+    else:
+        invocation.terminal.line(f"the group {name} is forgotten; its projects are as they were")
+
+
+def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]") -> None:
+    from codecompass.protocol.encode import encode
+
+    if invocation.options.as_json:
+        entries = [
+            GroupEntry(
+                name=each.name,
+                projects=tuple(project.name for project in each.projects),
+                repo_roots=tuple(str(project.root) for project in each.projects),
+            )
+            for each in found
+        ]
+        invocation.terminal.json(encode(GroupList(tuple(entries))))
+        return
+    rows = [[Cell(text, ("dim",)) for text in ("GROUP", "PROJECT", "DIRECTORY")]]
+    for each in found:
+        for number, project in enumerate(each.projects):
+            name = Cell(each.name if number == 0 else "", ("bold",))
+            rows.append([name, Cell(project.name), Cell(printable(str(project.root)))])
+    write_table(invocation.terminal, rows)
 
 
 @make_command(

@@ -39,6 +39,7 @@ from codecompass.protocol.text.code import (
     location_lines,
     one_line,
     outline_lines,
+    place_of,
     reference_lines,
     related_lines,
 )
@@ -138,7 +139,7 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
     if results and len(results) < reply.total_candidates:
         yield _more(len(results), reply.total_candidates)
     for reason in reply.metadata.ranking_reasons:
-        path = one_line(results[reason.result_index].path)
+        path = one_line(place_of(results[reason.result_index]))
         near = "" if reason.near_in_meaning is None else f", near in meaning {reason.near_in_meaning}"
         yield f"{path}: score {reason.final_score}, exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
     if not results:

@@ -81,10 +81,15 @@ def grouped(entries: Iterable[Entry]) -> Iterator[str]:
         yield from lines
 
 
+def place_of(hit: Result | Reference) -> str:
+    """Returns the path of a hit, behind the name of its project where several were asked."""
+    return f"{hit.project}:{hit.path}" if hit.project else hit.path
+
+
 def hit_entries(results: Sequence[Result]) -> Iterator[Entry]:
     """Yields what is said of each hit."""
     for result in results:
-        yield Entry(result.path, tuple(_hit(result)), is_stale=result.stale)
+        yield Entry(place_of(result), tuple(_hit(result)), is_stale=result.stale)
 
 
 def context_entries(items: Sequence[ContextItem]) -> Iterator[Entry]:
@@ -106,7 +111,7 @@ def location_lines(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         named = f" {described(_name(result, signature=''))}" if result.name else ""
         at = f":{span(result.line_start, result.line_end)}" if result.result_type != "file" else ""
-        yield f"{one_line(result.path)}{at}{named}"
+        yield f"{one_line(place_of(result))}{at}{named}"
 
 
 def outline_lines(nodes: Sequence[OutlineNode], path: str, depth: int = 0) -> Iterator[str]:
@@ -165,7 +170,7 @@ def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
     parts += [f"{counts.tests} in tests"] * bool(counts.tests)
     parts += [f"{counts.elsewhere} of the name elsewhere"] * bool(counts.elsewhere)
     yield ", ".join(parts)
-    for path, uses in groupby(reply.references, key=lambda reference: reference.path):
+    for path, uses in groupby(reply.references, key=place_of):
         together = list(uses)
         if len(together) == 1 and not together[0].stale:
             yield f"{one_line(path)}:{_reference(together[0], is_alone=True)}"

@@ -40,6 +40,9 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
     where no warning says why."""
     if isinstance(metadata, Metadata) and metadata.commit:
         yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
+    if isinstance(metadata, Metadata):
+        for part in metadata.projects:
+            yield f"{one_line(part.name)} = {one_line(part.root)}"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:

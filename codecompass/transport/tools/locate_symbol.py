@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.protocol.requests import LocateSymbol
-from codecompass.transport.tools.tool import ROWS, Tool, answer, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import ROWS, Tool, answer, ask_projects, shown_by_hosts
 
 TOOL: Final = Tool(
     request=LocateSymbol,
@@ -14,5 +14,5 @@ TOOL: Final = Tool(
     ),
     output=answer(results=ROWS),
     meta=shown_by_hosts("jump to definition", is_always_shown=True),
-    run=ask_index,
+    run=ask_projects,
 )

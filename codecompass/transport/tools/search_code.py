@@ -3,16 +3,16 @@
 from typing import Final
 
 from codecompass.protocol.requests import SearchCode
-from codecompass.transport.tools.tool import ROWS, Tool, answer, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import ROWS, Tool, answer, ask_projects, shown_by_hosts
 
 TOOL: Final = Tool(
     request=SearchCode,
     title="Search code",
     description=(
-        "Search code instead of grep: where is X, explore by words, identifier, path, pasted error, literal or regex; mode files "
-        "lists files by glob or words. For a symbol locate_symbol is exact, for its uses find_references."
+        "Search code instead of grep: where is X, explore by words, identifier, path, pasted error, literal, regex; mode files "
+        "lists by glob or words. Symbols: locate_symbol is exact; uses: find_references."
     ),
     output=answer(results=ROWS),
     meta=shown_by_hosts("grep", is_always_shown=True),
-    run=ask_index,
+    run=ask_projects,
 )

@@ -111,6 +111,13 @@ async def ask_index(call: "Call") -> "Outcome":
     return await toolkit.ask_index(call)
 
 
+async def ask_projects(call: "Call") -> "Outcome":
+    """Passes the question on to the index of the project that is meant, or to those of several."""
+    from codecompass.transport.tools import several_projects
+
+    return await several_projects.ask_projects(call)
+
+
 def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> dict[str, object]:
     """Returns the `meta` of a tool for hosts that do not show all tools from the start."""
     return {META_SEARCH_HINT: search_hint, **({META_ALWAYS_LOAD: True} if is_always_shown else {})}

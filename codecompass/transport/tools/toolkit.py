@@ -8,6 +8,7 @@ from msgspec import Struct
 from codecompass.actors.answering import asked_ref, require_ref
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import collapse_groups
+from codecompass.actors.cold_answers import ColdAnswers
 from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
@@ -31,7 +32,10 @@ class Services(Struct, frozen=True, kw_only=True):
     workspaces: Workspaces
     router: Router
     commits: CommitWorkspaces
+    cold_answers: ColdAnswers
     state: ServerState
+    default_limit: int
+    """Hits of a page where the request names no limit."""
 
 
 class Call:

@@ -17,17 +17,20 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "tools.md"
 MODEL = "search_code"
 """The tool whose table explains the arguments that others have too."""
 
+PLAIN = "get_file_outline"
+"""The tool whose `workspace` is that of all that take one only."""
+
 COMMON = "| argument | meaning |\n|---|---|\n"
 OWN = "| argument | default | meaning |\n|---|---|---|\n"
 
 
 def common_table():
-    return COMMON + "".join(f"| `{each.name}` | {each.meaning} |\n" for each in ARGUMENTS[MODEL].values() if each.is_common)
+    return COMMON + "".join(f"| `{each.name}` | {each.meaning} |\n" for each in ARGUMENTS[PLAIN].values() if each.is_common)
 
 
 def own_table(tool):
     """Returns the table of the arguments that not every tool takes; empty where there are none."""
-    own = [each for each in ARGUMENTS[tool].values() if not each.is_common or each != ARGUMENTS[MODEL][each.name]]
+    own = [each for each in ARGUMENTS[tool].values() if not each.is_common or each != ARGUMENTS[PLAIN][each.name]]
     as_there = [] if tool == MODEL else [each for each in own if is_as_in_the_model(each)]
     rows = [f"| `{each.name}` |{default(each)} | {meaning(each)} |\n" for each in own if each not in as_there]
     if as_there:

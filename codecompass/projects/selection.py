@@ -1,0 +1,95 @@
+"""Which projects a question means that names several: registered ones, within the allowed roots; by name, id, name of the
+directory, group, or all.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput, ProjectNotFound
+from codecompass.projects.path_resolution import is_within
+from codecompass.protocol.requests import ALL_PROJECTS
+from codecompass.store.project_groups import project_groups
+from codecompass.store.registry import Project, Registry
+
+MAX_PROJECTS: Final = 1_000
+"""Projects that one question may be about. More are refused by name, never left out in silence."""
+
+SHOWN_NAMES: Final = 20
+"""Known names that an error lists."""
+
+
+class SelectedProject(Struct, frozen=True):
+    """A project, and the label by which an answer names it: its alias, else the name of its directory where no other project has
+    it, else its id."""
+
+    project: Project
+    label: str
+
+
+class KnownProjects(Struct, frozen=True):
+    """What the registry has: all projects by root, and the members of each group."""
+
+    projects: tuple[Project, ...]
+    groups: Mapping[str, tuple[Project, ...]]
+
+
+def known_projects(registry: Registry) -> KnownProjects:
+    """Reads the registry. Blocking."""
+    return KnownProjects(registry.projects(), {group.name: group.projects for group in project_groups(registry)})
+
+
+def labels(projects: Iterable[Project]) -> dict[str, str]:
+    """Returns the label of each project by its id."""
+    projects = tuple(projects)
+    taken = Counter(project.root.name for project in projects)
+    taken.update(project.alias for project in projects if project.alias is not None)
+    return {
+        project.project_id: project.alias or (project.root.name if taken[project.root.name] == 1 else "") or project.project_id
+        for project in projects
+    }
+
+
+def select_projects(known: KnownProjects, names: Sequence[str], allowed: Sequence[Path]) -> tuple[SelectedProject, ...]:
+    """Returns the projects that `names` mean, each once: in the order of the names, those of a group and all by root.
+
+    `allowed` are the roots that projects may lie in; none allow all. A project elsewhere is as good as unknown. Raises
+    ProjectNotFound for a name that no project has, InvalidInput for more than MAX_PROJECTS.
+    """
+    visible = tuple(project for project in known.projects if is_within(project.root, allowed))
+    named = labels(visible)
+    groups = {
+        name: tuple(project for project in members if is_within(project.root, allowed)) for name, members in known.groups.items()
+    }
+    chosen: dict[str, Project] = {}
+    for name in names:
+        found = visible if name == ALL_PROJECTS else groups.get(name) or _one(name, visible, named)
+        if not found:
+            raise _unknown(name, [*named.values(), *(each for each, members in groups.items() if members)])
+        chosen.update((project.project_id, project) for project in found)
+    if len(chosen) > MAX_PROJECTS:
+        raise InvalidInput(
+            f"{len(chosen):,} projects are meant; a question may be about {MAX_PROJECTS:,}. Name fewer in workspace, or a group.",
+            field="workspace",
+            constraint=f"at most {MAX_PROJECTS} projects",
+        )
+    return tuple(SelectedProject(project, named[project.project_id]) for project in chosen.values())
+
+
+def _one(name: str, visible: Sequence[Project], named: Mapping[str, str]) -> tuple[Project, ...]:
+    return tuple(project for project in visible if name in (project.project_id, named[project.project_id]))
+
+
+def _unknown(name: str, known: Sequence[str]) -> ProjectNotFound:
+    if not known:
+        return ProjectNotFound("no project is registered here yet. Call index_repo with workspace, the path of a repository.")
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    shown = ", ".join(sorted(known)[:SHOWN_NAMES]) + (", ..." if len(known) > SHOWN_NAMES else "")
+    return ProjectNotFound(
+        f"no project or group is called {name!r}.{meant} Known: {shown}. Pass one of them, or an absolute path.", project_id=name
+    )
