@@ -51,6 +51,12 @@ class Browser(Struct, frozen=True):
         }
         return await ask(self.port, "POST", page, urlencode(fields).encode(), **own)
 
+    async def wait_known(self, n_projects: int) -> None:
+        """Returns once the server has seen so many projects."""
+        with trio.fail_after(30):
+            while len(self.serving.server.moment().known.projects) < n_projects:  # noqa: ASYNC110
+                await trio.sleep(0.02)
+
     async def index(self, root) -> str:
         """Makes a directory known and indexes it; returns the id of its project."""
         from tests.support.routing import Client

@@ -85,6 +85,39 @@ async def test_the_modes_and_filters_of_the_form_reach_the_search(browser, shop)
     assert "tests/test_cart.py" in filtered
 
 
+async def test_all_projects_are_searched_at_once_and_each_hit_leads_into_its_own(browser, shop, tmp_path):
+    other = write(tmp_path / "bakery", {"oven.py": "def discounted_bread(cents):\n    return cents\n"})
+    first, second = await browser.index(shop.root), await browser.index(other)
+    asked = await browser.serving.call("search_code", query="discounted", workspace="*")
+
+    html = await browser.html("/ui", project="*", q="discounted")
+
+    shown = re.findall(r'data-row href="/ui/file\?project=(\w+)&amp;path=([^&]+)&amp;line=', html)
+    ids = {"shop": first, "bakery": second}
+    assert [(project, path.replace("%2F", "/")) for project, path in shown] == [
+        (ids[hit["project"]], hit["path"]) for hit in asked["results"]
+    ]
+    assert {project for project, _ in shown} == {first, second}
+    assert "in 2 projects" in parsed(html).text
+    assert '<option value="*" selected>all projects</option>' in html
+
+
+async def test_a_project_that_is_not_live_answers_a_search_of_all(tmp_path, shop):
+    async with page_server(tmp_path / "home") as before:
+        await before.index(shop.root)
+        await before.index(write(tmp_path / "bakery", {"oven.py": "def discounted_bread(cents):\n    return cents\n"}))
+
+    async with page_server(tmp_path / "home") as browser:
+        await browser.wait_known(2)
+        html = await browser.html("/ui", project="*", q="discounted")
+        live = browser.serving.server.supervisor.observe()
+
+    assert live == ()
+    assert "oven.py" in html
+    assert "shop/prices.py" in html
+    assert "def" in parsed(html).text
+
+
 async def test_a_file_has_numbered_lines_its_outline_and_links_to_editors(browser, shop):
     project = await browser.index(shop.root)
 
@@ -242,6 +275,7 @@ async def test_a_project_outside_of_the_allowed_roots_is_never_shown(tmp_path, s
             ("/ui", {"q": "the_combination", "project": hidden}),
             ("/ui/results", {"q": "the_combination", "project": hidden}),
             ("/ui", {"q": "the_combination", "project": project}),
+            ("/ui", {"q": "the_combination", "project": "*"}),
             ("/ui/file", {"path": "vault.py", "project": hidden}),
             ("/ui/file", {"path": str(secret / "vault.py"), "project": project}),
             ("/ui/file", {"path": "../elsewhere/secret/vault.py", "project": project}),

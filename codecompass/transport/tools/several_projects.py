@@ -109,7 +109,9 @@ async def _answer(call: Call, request: SearchCode | LocateSymbol, selected: Sele
         # No checkpoint between this and asking: a workspace with a question is never evicted.
         if services.workspaces.find(project.project_id) is not None:
             handle = services.workspaces.route(project)
-            reply = await handle.ask(Query(request=request, is_for_merging=True), request_id=call.caller.request_id)
+            reply = await handle.ask(
+                Query(request=request, is_for_merging=True, answers=call.answers), request_id=call.caller.request_id
+            )
             is_checked = True
         else:
             reply = await services.cold_answers.answer(project, request, seconds)

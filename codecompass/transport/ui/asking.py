@@ -8,7 +8,7 @@ import trio
 from codecompass.actors.job_model import JobView
 from codecompass.projects.caller import TransportName
 from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Reply, Result
-from codecompass.protocol.requests import ReadFile
+from codecompass.protocol.requests import ALL_PROJECTS, ReadFile
 from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ class Asking:
         Raises Trouble for an error.
         """
         outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller(), "text")
+        return _reply(outcome.reply)
+
+    async def show_all(self, tool: str, **arguments: object) -> Reply:
+        """As `show`, about all projects that the server answers for."""
+        outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
 
     async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:

@@ -11,12 +11,16 @@ from codecompass.languages.detect import language_of
 from codecompass.protocol.replies import MatchedLine, Result
 from codecompass.transport.ui.highlighting import highlighted
 
+NO_NUMBER: Final = 0
+"""Of a line of which only the text is known."""
+
 INDENTATION: Final = "    "
 """Of lines below a signature."""
 
 
 class CodeLine(Struct, frozen=True):
-    """A line. `number` counts from 1; `follows` is false for the first one behind a gap; `html` is escaped."""
+    """A line. `number` counts from 1, NO_NUMBER where it is not known; `follows` is false for the first one behind a
+    gap; `html` is escaped."""
 
     number: int
     html: Markup
@@ -40,8 +44,10 @@ def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[Co
     language = hit.language or language_of(hit.path, b"")
     shown = hit.excerpt
     if shown is None:
+        # Of a project that is not live: without lines of code.
         text = hit.signature or hit.snippet
-        return code_lines((MatchedLine(line=hit.line_start, text=text),), language, wanted) if text else ()
+        number = hit.line_start if hit.signature else NO_NUMBER
+        return code_lines(hit.matched_lines or (MatchedLine(line=number, text=text),), language, wanted) if text else ()
     # Lines are what the index says, whatever else in them looks like the end of one.
     margins = [_indentation(line.text) for line in shown.lines if line.text.strip()]
     margin = min(margins, key=len, default="")

@@ -1,7 +1,7 @@
 """`/ui`: a query, its hits with lines of code, why each stands where it stands, and what became of a file that is not there."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import trio
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from codecompass.protocol.metadata import Metadata, RankingReason
 from codecompass.protocol.replies import Result, SearchCodeReply
-from codecompass.protocol.requests import MAX_LIMIT, SEARCH_MODES
+from codecompass.protocol.requests import ALL_PROJECTS, MAX_LIMIT, SEARCH_MODES
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.http.request import OK, HttpRequest
 from codecompass.transport.ui.asking import Asking, Trouble
@@ -54,6 +54,7 @@ class ShownHit(Struct, frozen=True, kw_only=True):
     """A hit with what the page shows of it. `line` is the one to open it at."""
 
     hit: Result
+    project: ShownProject
     line: int
     lines: tuple[CodeLine, ...]
     score: float | None = None
@@ -65,6 +66,7 @@ class SearchForm(Struct, frozen=True, kw_only=True):
     """What was asked for, as the form shows it again."""
 
     project: ShownProject | None
+    is_about_all: bool
     q: str
     mode: str
     path: str
@@ -83,7 +85,7 @@ class SearchForm(Struct, frozen=True, kw_only=True):
     def as_parameters(self) -> dict[str, object]:
         """The parameters of an address that asks for the same."""
         return {
-            "project": self.project.project_id if self.project else "",
+            "project": ALL_PROJECTS if self.is_about_all else self.project.project_id if self.project else "",
             "q": self.q,
             "mode": "" if self.mode == "auto" else self.mode,
             "path": self.path,
@@ -113,47 +115,52 @@ class SearchPage:
     async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the whole page."""
         form = _form(request, projects)
-        values = {**await self._values(form), "projects": projects, "modes": SEARCH_MODES, "here": "search"}
+        values = {**await self._values(form, projects), "projects": projects, "modes": SEARCH_MODES, "here": "search"}
         await self._rendering.page(request, "search.html", values)
 
     async def results(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the hits alone."""
-        await self._rendering.page(request, "results.html", await self._values(_form(request, projects)))
+        await self._rendering.page(request, "results.html", await self._values(_form(request, projects), projects))
 
-    async def _values(self, form: SearchForm) -> dict[str, object]:
-        found = await self._found(form)
+    async def _values(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
+        found = await self._found(form, projects)
         return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS}
 
-    async def _found(self, form: SearchForm) -> Found | None:
+    async def _found(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> Found | None:
         if form.project is None or not form.q:
             return None
+        arguments = {
+            "query": form.q,
+            "limit": form.limit,
+            "mode": form.mode,
+            "path": form.path or None,
+            "kind": form.kind or None,
+            "language": form.language or None,
+            "ranking_explain_level": "full" if form.why else "off",
+        }
         try:
-            reply = await self._asking.show(
-                "search_code",
-                form.project.project_id,
-                query=form.q,
-                limit=form.limit,
-                mode=form.mode,
-                path=form.path or None,
-                kind=form.kind or None,
-                language=form.language or None,
-                ranking_explain_level="full" if form.why else "basic",
-                why_not=form.why_not or None,
-            )
+            if form.is_about_all:
+                reply = await self._asking.show_all("search_code", **arguments)
+            else:
+                why_not = form.why_not or None
+                reply = await self._asking.show("search_code", form.project.project_id, **arguments, why_not=why_not)
         except Trouble as trouble:
             return Found(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
-        reasons = reply.metadata.ranking_reasons
+        of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
         # Colours take milliseconds of processor time, in which others want answers.
-        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reasons, form)
+        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reply.metadata.ranking_reasons, form, of_label)
         return Found(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
 
 def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:
     fields = Fields(request)
     mode = fields.text("mode")
+    asked = fields.text("project")
+    is_about_all = asked == ALL_PROJECTS
     return SearchForm(
-        project=chosen(projects, fields.text("project")),
+        project=chosen(projects, "" if is_about_all else asked),
+        is_about_all=is_about_all,
         q=fields.text("q"),
         mode=mode if mode in SEARCH_MODES else "auto",
         path=fields.text("path"),
@@ -165,23 +172,31 @@ def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchFor
     )
 
 
-def _shown_hits(results: Sequence[Result], reasons: Sequence[RankingReason], form: SearchForm) -> tuple[ShownHit, ...]:
+def _shown_hits(
+    results: Sequence[Result], reasons: Sequence[RankingReason], form: SearchForm, of_label: Mapping[str, ShownProject]
+) -> tuple[ShownHit, ...]:
     by_index = {reason.result_index: reason for reason in reasons}
     wanted = None if form.mode in ("regex", "files") else word_pattern(form.q)
     if form.mode == "literal":
         wanted = re.compile(re.escape(form.q))
-    return tuple(_shown_hit(hit, by_index.get(index), wanted, why=form.why) for index, hit in enumerate(results))
+    return tuple(
+        _shown_hit(hit, of_label[hit.project], by_index.get(index), wanted)
+        for index, hit in enumerate(results)
+        # A project that has become known a moment ago is shown a moment later.
+        if hit.project in of_label
+    )
 
 
-def _shown_hit(hit: Result, reason: RankingReason | None, wanted: re.Pattern[str] | None, *, why: bool) -> ShownHit:
+def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, wanted: re.Pattern[str] | None) -> ShownHit:
     lines = lines_of_hit(hit, wanted)
-    is_definition = hit.result_type == "symbol"
+    is_definition = hit.result_type == "symbol" or bool(hit.symbol_id)
     return ShownHit(
         hit=hit,
-        line=hit.line_start if is_definition or not lines else lines[0].number,
+        project=project,
+        line=hit.line_start if is_definition or not lines else lines[0].number or hit.line_start,
         lines=lines,
         score=None if reason is None else reason.final_score,
-        factors=_factors(reason) if reason is not None and why else (),
+        factors=_factors(reason) if reason is not None else (),
         related_words=reason.related_words if reason is not None else (),
     )
 

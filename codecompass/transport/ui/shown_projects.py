@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from codecompass.jobs import Job, Progress
 from codecompass.projects.path_resolution import is_within
+from codecompass.projects.selection import labels
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.transport.health import Moment, health
 from codecompass.transport.mcp.progress import status_text
@@ -33,6 +34,8 @@ class ShownProject(Struct, frozen=True, kw_only=True):
 
     project_id: str
     name: str
+    label: str
+    """What the project is called on the page, and in answers about several."""
     root: str
     state: str
     freshness: str
@@ -47,11 +50,6 @@ class ShownProject(Struct, frozen=True, kw_only=True):
     is_home: bool
     job: ShownJob | None
 
-    @property
-    def label(self) -> str:
-        """What the project is called on the page: its alias, else the last part of its path."""
-        return self.root.rstrip("/").rpartition("/")[2] if self.name == self.project_id else self.name
-
 
 def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
     """Returns the projects by label. Never waits."""
@@ -60,16 +58,19 @@ def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
     entries = {str(entry.project.root): entry for entry in moment.known.projects}
     default = tuple(entry.project.root for entry in moment.known.projects if entry.project.is_default)
     allowed = (*rules.allowed_roots, *rules.pinned, *default) if rules.allowed_roots else ()
+    visible = [entry.project for entry in entries.values() if is_within(entry.project.root, allowed)]
+    named = labels(visible)
     shown = []
     for state in health(moment, metadata=bare_metadata()).projects:
         entry = entries.get(state.repo_root)
-        if entry is None or not is_within(entry.project.root, allowed):
+        if entry is None or entry.project.project_id not in named:
             continue
         project = entry.project
         shown.append(
             ShownProject(
                 project_id=project.project_id,
                 name=project.name,
+                label=named[project.project_id],
                 root=state.repo_root,
                 state=state.index_status,
                 freshness=state.freshness_status,
