@@ -230,10 +230,12 @@ def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, sho
 def pages_of(projects):
     shop = projects["shop"]
     return {
-        "search": f"/ui?project={shop}&q=what+a+customer+pays&why=1&why_not=README.md",
+        "search": f"/ui?project={shop}&q=price+discount&why=1&why_not=README.md",
+        "plain": "/ui?project=*&q=discounted",
         "empty": f"/ui?project={shop}",
         "nothing": f"/ui?project={shop}&q=qqqqqqxyz&mode=literal",
-        "file": f"/ui/file?project={shop}&path=shop/cart.py&line=28#L28",
+        "file": f"/ui/file?project={shop}&path=shop/cart.py",
+        "line": f"/ui/file?project={shop}&path=shop/cart.py&line=31#L31",
         "symbol": f"/ui/symbol?project={shop}&name=with_tax",
         "diff": f"/ui/diff?project={shop}&base=main",
         "projects": "/ui/projects",
@@ -439,7 +441,7 @@ def test_a_page_of_another_site_can_neither_read_nor_call_anything(opened, chrom
         ("search", "search", "light", WIDE),
         ("file-dark", "file", "dark", WIDE),
         ("symbol", "symbol", "light", WIDE),
-        ("phone", "file", "light", PHONE),
+        ("phone", "plain", "light", PHONE),
     ],
 )
 def test_pictures_of_the_documentation(opened, projects, tmp_path, name, of, scheme, size):
