@@ -4,7 +4,8 @@ An actor would scan and watch the tree, for each of a hundred projects. Here the
 changed since it was written is not known; the files that an answer shows are looked at, and those that have changed are marked.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import trio
@@ -16,11 +17,12 @@ from codecompass.actors.index_answers import deadline
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import QueryRequest
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply
+from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
+from codecompass.query.merge_evidence import survey_evidence
 from codecompass.query.metadata import mark_stale
 from codecompass.settings import Settings
 from codecompass.store.drift import changed_since_indexed, manifest_entry
-from codecompass.store.index import WorkspaceIndex
+from codecompass.store.index import Snapshot, WorkspaceIndex
 from codecompass.store.layout import HomeLayout
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.mapped_files import MappedFiles
@@ -56,22 +58,34 @@ class ColdAnswers:
         changed = await self._blocking.run(lambda _call: changed_since_indexed(root, shown), root)
         return mark_stale(reply, changed) if changed else reply
 
-    def _answer(self, project: Project, request: QueryRequest, seconds: float) -> tuple[Reply, Shown]:
+    async def survey(self, project: Project, words: str) -> SearchEvidence:
+        """Returns what the project's index has of a question in words, without searching it. Raises what `answer` raises."""
+        return await trio.to_thread.run_sync(panics_as_errors(self._survey), project, words, limiter=self._limiter)
+
+    def _survey(self, project: Project, words: str) -> SearchEvidence:
+        with self._open(project) as snapshot:
+            return survey_evidence(snapshot, words)
+
+    @contextmanager
+    def _open(self, project: Project) -> Iterator[Snapshot]:
         index = WorkspaceIndex(self._home.project(project.project_id), project.project_id, self._mapped_files)
         try:
             with index.snapshot() as snapshot:
-                state = AnswerState(
-                    workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale"
-                )
-                options = replace(self._options, is_for_merging=True)
-                reply = query(snapshot, request, state, options, deadline(seconds))
-                shown: Shown = {}
-                for path in _paths(reply):
-                    row = snapshot.facts.file(path)
-                    shown[path] = None if row is None else manifest_entry(row)
-                return reply, shown
+                yield snapshot
         finally:
             index.close()
+
+    def _answer(self, project: Project, request: QueryRequest, seconds: float) -> tuple[Reply, Shown]:
+        with self._open(project) as snapshot:
+            state = AnswerState(
+                workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale"
+            )
+            reply = query(snapshot, request, state, replace(self._options, is_for_merging=True), deadline(seconds))
+            shown: Shown = {}
+            for path in _paths(reply):
+                row = snapshot.facts.file(path)
+                shown[path] = None if row is None else manifest_entry(row)
+            return reply, shown
 
 
 def _paths(reply: Reply) -> Iterable[str]:

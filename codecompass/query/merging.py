@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
 from codecompass.query.exact_names import NameMatch
+from codecompass.query.merge_evidence import inverse_frequency
 
 NAME_MATCHES: Final = get_args(NameMatch)
 """How a name fits, the best first."""
@@ -89,16 +90,29 @@ def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
         for word in each.words:
             frequencies[word.text] = frequencies.get(word.text, 0) + word.frequency
             weights[word.text] = word.weight
-    return {
-        word: weights[word] * math.log1p((n_texts - frequency + 0.5) / (frequency + 0.5))
-        for word, frequency in frequencies.items()
-    }
+    return {word: weights[word] * inverse_frequency(frequency, n_texts) for word, frequency in frequencies.items()}
 
 
-def _search_values(evidence: SearchEvidence, worth: Mapping[str, float]) -> Sequence[float]:
+def most_promising(evidence: Sequence[SearchEvidence], count: int) -> list[int]:
+    """Returns which `count` of the workspaces have most of the question, by the numbers of their evidence, the best first: those
+    to search. The measure is that of a search without the scores: known * best."""
+    worth = _worth(evidence)
+    prospects = []
+    for number, each in enumerate(evidence):
+        known, own = _shares(each, worth)
+        prospects.append((-known * max(own[:FIRST_HITS], default=0.0), number))
+    return [number for prospect, number in sorted(prospects)[:count] if prospect < 0.0]
+
+
+def _shares(evidence: SearchEvidence, worth: Mapping[str, float]) -> tuple[float, Sequence[float]]:
+    """Returns how much of the question a workspace knows, and how much each of its hits has."""
     own_worth = [worth[word.text] for word in evidence.words]
     total = sum(own_worth) or 1.0
     known = sum(each for each, word in zip(own_worth, evidence.words, strict=True) if word.frequency) / total
-    own = [sum(each * match for each, match in zip(own_worth, hit.has, strict=True)) / total for hit in evidence.hits]
+    return known, [sum(each * match for each, match in zip(own_worth, hit.has, strict=True)) / total for hit in evidence.hits]
+
+
+def _search_values(evidence: SearchEvidence, worth: Mapping[str, float]) -> Sequence[float]:
+    known, own = _shares(evidence, worth)
     best = max(own[:FIRST_HITS], default=0.0)
     return [hit.score * known * math.sqrt(best * share) for hit, share in zip(evidence.hits, own, strict=True)]

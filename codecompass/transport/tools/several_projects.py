@@ -19,9 +19,9 @@ from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput,
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
 from codecompass.protocol.named_projects import several_projects
-from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
+from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, LocateSymbol, SearchCode
-from codecompass.query.merging import Part, merged_results
+from codecompass.query.merging import Part, merged_results, most_promising
 from codecompass.transport.calls import Outcome
 from codecompass.transport.tools.toolkit import Call, ask_index
 from codecompass.units import MILLISECONDS, SECONDS
@@ -32,6 +32,10 @@ SEVERAL_SECONDS: Final = 5 * SECONDS
 MAX_AT_ONCE: Final = 8
 """Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits."""
 
+FULL_SEARCHES: Final = 12
+"""Projects that are not live and are searched by words: those with most of the question by a survey that takes a tenth of the
+time. With more of them the page is the same (`bench.quality.across`)."""
+
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
 
@@ -40,7 +44,7 @@ _ABOUT_ONE: Final = ("ref", "changed_since", "why_not")
 
 
 class _Answer(Struct, frozen=True):
-    """What became of one project: its reply, or why there is none."""
+    """What became of one project: its reply, or why there is none; neither where others have more of the question."""
 
     selected: SelectedProject
     reply: SearchCodeReply | LocateSymbolReply | None = None
@@ -90,16 +94,43 @@ async def _answers(call: Call, request: SearchCode | LocateSymbol, selected: Seq
 
     deadline = trio.current_time() + seconds
     with trio.move_on_at(deadline):
+        live = {observation.project_id for observation in call.services.workspaces.observe()}
+        asked = [each for each in selected if each.project.project_id in live]
+        cold = [each for each in selected if each.project.project_id not in live]
+        if isinstance(request, SearchCode) and request.mode == "auto" and len(cold) > FULL_SEARCHES:
+            cold = await _surveyed(call, request.query, cold, answers)
         async with trio.open_nursery() as nursery:
-            for each in _live_first(call, selected):
+            for each in (*asked, *cold):
                 nursery.start_soon(ask, each)
     late = DeadlineExceeded("it did not answer in time")
     return [answers.get(each.project.project_id, _Answer(each, failure=late)) for each in selected]
 
 
-def _live_first(call: Call, selected: Sequence[SelectedProject]) -> Sequence[SelectedProject]:
-    live = {observation.project_id for observation in call.services.workspaces.observe()}
-    return sorted(selected, key=lambda each: each.project.project_id not in live)
+async def _surveyed(
+    call: Call, words: str, cold: Sequence[SelectedProject], answers: dict[str, _Answer]
+) -> list[SelectedProject]:
+    """Returns the projects to search: those with most of the question. Notes what becomes of the others."""
+    found: dict[str, SearchEvidence] = {}
+    turns = trio.CapacityLimiter(MAX_AT_ONCE)
+
+    async def survey(each: SelectedProject) -> None:
+        async with turns:
+            try:
+                await call.services.router.require_present(each.project)
+                found[each.project.project_id] = await call.services.cold_answers.survey(each.project, words)
+            except CodeCompassError as error:
+                answers[each.project.project_id] = _Answer(each, failure=error)
+
+    async with trio.open_nursery() as nursery:
+        for each in cold:
+            nursery.start_soon(survey, each)
+    known = [each for each in cold if each.project.project_id in found]
+    best = most_promising([found[each.project.project_id] for each in known], FULL_SEARCHES)
+    chosen = [known[number] for number in best]
+    for each in known:
+        if each not in chosen:
+            answers[each.project.project_id] = _Answer(each)
+    return chosen
 
 
 async def _answer(call: Call, request: SearchCode | LocateSymbol, selected: SelectedProject, seconds: float) -> _Answer:
@@ -125,15 +156,15 @@ async def _answer(call: Call, request: SearchCode | LocateSymbol, selected: Sele
 def _merged(call: Call, request: SearchCode | LocateSymbol, answers: Sequence[_Answer]) -> SearchCodeReply | LocateSymbolReply:
     answered = [(each, each.reply) for each in answers if each.reply is not None]
     failed = [(each, each.failure) for each in answers if each.failure is not None]
-    if not answered and failed:
+    if failed and len(failed) == len(answers):
         raise _all_failed(failed)
     merged = merged_results([Part(each.selected.label, reply) for each, reply in answered], _limit(call, request))
     shown = {result.project for result in merged.results}
     metadata = Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,
-        freshness_status="fresh" if all(_is_fresh(each) for each, _ in answered) else "stale",
+        freshness_status="fresh" if all(map(_is_fresh, answers)) else "stale",
         indexing_status="ready",
-        result_completeness="complete" if not failed and all(_is_complete(each) for each, _ in answered) else "partial",
+        result_completeness="complete" if all(map(_is_complete, answers)) else "partial",
         ref="live",
         schema_status="compatible",
         workspace=_asked(request),
@@ -150,7 +181,7 @@ def _merged(call: Call, request: SearchCode | LocateSymbol, answers: Sequence[_A
             if each.selected.label in shown
         ),
         n_projects=len(answers),
-        warnings=(*call.warnings, *_warnings(answered, failed)),
+        warnings=(*call.warnings, *_warnings(answers)),
     )
     total = sum(reply.total_candidates for _, reply in answered)
     if isinstance(request, LocateSymbol):
@@ -175,25 +206,25 @@ def _is_complete(answer: _Answer) -> bool:
     return _is_fresh(answer) and answer.reply is not None and answer.reply.metadata.result_completeness == "complete"
 
 
-def _warnings(
-    answered: Sequence[tuple[_Answer, SearchCodeReply | LocateSymbolReply]], failed: Sequence[tuple[_Answer, CodeCompassError]]
-) -> list[str]:
+def _warnings(answers: Sequence[_Answer]) -> list[str]:
     warnings: list[str] = []
     reasons: dict[str, list[str]] = {}
-    for each, failure in failed:
-        reasons.setdefault(_reason(failure), []).append(each.selected.label)
+    for each in answers:
+        if each.failure is not None:
+            reasons.setdefault(_reason(each.failure), []).append(each.selected.label)
     for reason, names in reasons.items():
         more = f" and {len(names) - NAMED_SILENT:,} more" if len(names) > NAMED_SILENT else ""
         warnings.append(f"no answer from {', '.join(names[:NAMED_SILENT])}{more}: {reason}")
-    unchecked = sum(not each.is_checked for each, _ in answered)
+    unchecked = sum(not each.is_checked and each.failure is None for each in answers)
     if unchecked:
         warnings.append(
-            f"{unchecked:,} of {len(answered) + len(failed):,} projects were answered from their indexes as they are, and only "
+            f"{unchecked:,} of {len(answers):,} projects were answered from their indexes as they are, and only "
             "the files shown were compared with the disk; name one alone for its newest state"
         )
-    if not any(reply.results for _, reply in answered):
+    replies = [each.reply for each in answers if each.reply is not None]
+    if not any(reply.results for reply in replies):
         # What all say of the question, such as that none has a word of it.
-        said = [reply.metadata.warnings for _, reply in answered]
+        said = [reply.metadata.warnings for reply in replies]
         warnings += [warning for warning in said[0] if all(warning in others for others in said)] if said else []
     return warnings
 
