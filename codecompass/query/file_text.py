@@ -13,7 +13,7 @@ from codecompass.store.index import Snapshot
 MAX_CHARACTERS: Final = 1_000_000
 """Of one answer: the largest file that is indexed unless the user says otherwise."""
 
-LINE_CHARACTERS: Final = 20_000
+LINE_CHARACTERS: Final = 5_000
 """A longer line is cut: it is not for people."""
 
 
