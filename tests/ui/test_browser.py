@@ -126,6 +126,12 @@ def test_search_open_follow_a_name_to_its_definition_and_to_its_uses(opened, pro
     definition = page.locator(".l", has_text="def with_tax(").locator("code")
     definition.locator(".f").click()
     page.wait_for_url("**/ui/symbol?**")
+    uses = page.url
+    page.go_back()
+    page.locator("#L8 > span").click()
+    assert page.url.endswith("#L8")
+    assert page.locator("[data-editor]").first.get_attribute("href").endswith("shop/prices.py:8")
+    page.goto(uses)
 
     assert there.endswith("#L6")
     assert "gross = sum(with_tax(" in page.locator("main").inner_text()

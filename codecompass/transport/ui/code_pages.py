@@ -31,8 +31,11 @@ from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
-PART_LINES: Final = 1_000
-"""Lines of a file on one page."""
+PART_LINES: Final = 800
+"""Lines of a file on one page, which weighs about 100 kB then."""
+
+OUTLINE_NODES: Final = 300
+"""Of the outline beside a file: the innermost ones are left out first."""
 
 MAX_LINE: Final = 100_000_000
 DEFINITIONS: Final = 20
@@ -97,7 +100,7 @@ class CodePages:
         part = await trio.to_thread.run_sync(_part, reply)
         outline: tuple[OutlineNode, ...] = ()
         try:
-            described = await self._asking.show("get_file_outline", project.project_id, path=reply.file_path)
+            described = await self._asking.show("get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES)
             assert isinstance(described, FileOutlineReply)
             outline = described.symbols
         except Trouble:

@@ -32,7 +32,13 @@ document.addEventListener("click", (event) => {
   // Who has selected something wants to copy it.
   if (!code || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || !getSelection().isCollapsed) return;
   const word = wordAt(event.clientX, event.clientY);
-  if (word) goTo(word, code, line.dataset.line);
+  if (word) goTo(word, code, line.dataset.line ?? line.id.slice(1));
+});
+
+// A number that is clicked makes its line the one of the address.
+document.addEventListener("click", (event) => {
+  const line = event.target.closest?.(".whole .l > span")?.parentElement;
+  if (line) location.hash = line.id;
 });
 
 // Links to editors open the line that was looked at last.
