@@ -197,6 +197,25 @@ def test_the_last_question_wins_whatever_comes_late(opened, projects):
     assert "shop/prices.py" in page.locator("#results").inner_text()
 
 
+def test_a_search_that_meets_an_index_that_is_being_built_is_repeated_by_itself(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+    answers = []
+
+    def answer(route):
+        answers.append(route.request.url)
+        if len(answers) == 1:
+            route.fulfill(body="<div data-passing>being built</div>", content_type="text/html; charset=utf-8")
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/ui/results\?"), answer)
+    page.locator("#q").fill("discounted")
+    page.locator(".hit", has_text="shop/prices.py").first.wait_for()
+
+    assert len(answers) == 2
+    assert answers[0] == answers[1]
+
+
 def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects):
     page = opened("/ui/projects")
     large = page.locator(".project", has=page.locator("h2 a", has_text=re.compile("^large$")))

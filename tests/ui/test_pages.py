@@ -377,6 +377,7 @@ async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(br
         session = {**JSON, "mcp_session_id": opened.headers["mcp-session-id"]}
         asked = call("search_code", {"query": "voucher", "project_id": project})
         answered = await client.request("POST", "/mcp", asked, **session)
+        await client.request("POST", "/mcp", call("locate_symbol", {"name": "Cart", "workspace": "*"}), **session)
         await client.request("POST", "/mcp", call("locate_symbol", {"name": "x" * 900, "project_id": "none"}), **session)
     length = len(answered.json()["result"]["content"][0]["text"])
 
@@ -388,6 +389,7 @@ async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(br
     assert "query='voucher'" in text
     assert f"{length:,} characters · fresh · shop" in text
     assert "project_not_found" in text
+    assert "name='Cart' workspace='*'" in text
     assert "x" * 300 not in text
     # Questions of the page itself are no activity of a client.
     assert text.count("search_code") == 1

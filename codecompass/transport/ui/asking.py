@@ -44,6 +44,9 @@ _STATUSES: Final = {
     "invalid_input": BAD_REQUEST,
 }
 
+_PASSING: Final = frozenset({"index_not_ready", "index_incompatible", "index_stale", "workspace_busy"})
+"""What is over in a moment: a page that can do so asks again."""
+
 
 class Trouble(Exception):
     """A question that was answered with an error, which the page shows."""
@@ -54,6 +57,7 @@ class Trouble(Exception):
         self.message = message
         self.advice = ADVICE.get(code, "Load the page again; if that does not help, look into the log of the server.")
         self.status = _STATUSES.get(code, OK)
+        self.is_passing = code in _PASSING
 
 
 class PageCaller:

@@ -108,7 +108,12 @@ class ProjectPages:
         roots = {project.root: project.label for project in projects}
         clients = []
         for client in log.clients() if log is not None else ():
-            calls = tuple((iso_time(call.at), call) for call in client.calls if not call.workspace or call.workspace in roots)
+            # A call about several projects names them, not a root: the server has left out what may not be seen.
+            calls = tuple(
+                (iso_time(call.at), call)
+                for call in client.calls
+                if not call.workspace.startswith("/") or call.workspace in roots
+            )
             if calls:
                 clients.append(ShownClient(client.name, client.transport, calls))
         values = {"projects": projects, "clients": clients, "labels": roots, "is_kept": log is not None, "here": "activity"}

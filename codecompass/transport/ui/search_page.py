@@ -21,6 +21,9 @@ from codecompass.transport.ui.shown_projects import ShownProject, chosen
 HITS: Final = 10
 MORE_HITS: Final = 40
 
+MARKED_CHARACTERS: Final = 500
+"""Of a query whose words are marked in the hits: those of a pasted log are too many to look for in every line."""
+
 _FACTORS: Final = (
     ("exact_match_boost", "has the words as they are written"),
     ("qualified_name_boost", "has the qualified name"),
@@ -176,8 +179,9 @@ def _shown_hits(
     results: Sequence[Result], reasons: Sequence[RankingReason], form: SearchForm, of_label: Mapping[str, ShownProject]
 ) -> tuple[ShownHit, ...]:
     by_index = {reason.result_index: reason for reason in reasons}
-    wanted = None if form.mode in ("regex", "files") else word_pattern(form.q)
-    if form.mode == "literal":
+    is_marked = form.mode not in ("regex", "files") and len(form.q) <= MARKED_CHARACTERS
+    wanted = word_pattern(form.q) if is_marked else None
+    if form.mode == "literal" and is_marked:
         wanted = re.compile(re.escape(form.q))
     return tuple(
         _shown_hit(hit, of_label[hit.project], by_index.get(index), wanted)

@@ -3,6 +3,7 @@
 // A key is asked about at once where nothing is under way, so that the last one need not wait; keys that come faster than answers
 // are asked about together.
 const DEBOUNCE_MS = 25;
+const RETRY_MS = 1500;
 
 const form = document.getElementById("search");
 const results = document.getElementById("results");
@@ -16,6 +17,16 @@ function address(base) {
     if (value && !(name === "mode" && value === "auto")) fields.set(name, value);
   }
   return `${base}?${fields}`;
+}
+
+// An index that is being built answers soon.
+function askAgainIfPassing() {
+  if (!results.querySelector("[data-passing]")) return;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    asked = "";
+    ask();
+  }, RETRY_MS);
 }
 
 async function ask() {
@@ -41,6 +52,7 @@ async function ask() {
     results.dataset.answers = q;
     results.setAttribute("aria-busy", "false");
     running = null;
+    askAgainIfPassing();
   } catch (error) {
     if (mine.signal.aborted) return;
     asked = "";
@@ -65,3 +77,4 @@ form.addEventListener("submit", (event) => {
   if (results.dataset.answers === form.q.value && row) row.focus();
   ask();
 });
+askAgainIfPassing();
