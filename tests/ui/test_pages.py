@@ -1,12 +1,15 @@
 """The page without scripts: search, files, definitions, differences, projects, activity, over a real server and index."""
 
+import random
 import re
+from urllib.parse import urlencode
 
 import pytest
 import trio
 from msgspec.structs import replace
 
 from codecompass.settings import ServerSettings
+from codecompass.transport.ui.fields import LENGTHS
 from tests.support.workspace import TestWorkspace
 from tests.transport.http.client import JSON, ask, call, connect, message
 from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
@@ -264,6 +267,75 @@ async def test_no_markup_of_a_repository_or_a_query_becomes_markup(browser, tmp_
         assert not [link for link in links(html) if link.lower().startswith(("javascript:", "data:"))]
     assert HOSTILE_CODE.split("\n")[4].strip() in parsed(pages[3]).text
     assert "{{ 7 * 7 }}" in parsed(pages[3]).text
+
+
+PIECES = (
+    *(
+        "a",
+        "cart",
+        "shop/cart.py",
+        "..",
+        "/",
+        "//",
+        "\\",
+        "%",
+        "+",
+        "&",
+        "=",
+        "#L3",
+        "?",
+        ":",
+        ":3",
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\0",
+        "*",
+        "!**",
+    ),
+    *(
+        "é",
+        "\u2028",
+        "\ufffd",
+        "\udce9",
+        "\U0001f600",
+        "<b>",
+        '"',
+        "'",
+        "{{",
+        "(",
+        "[",
+        "\\d+",
+        "0",
+        "-1",
+        "9" * 30,
+        "1e9",
+        "x" * 3_000,
+    ),
+    *("auto", "literal", "regex", "files", "fn", "py", "HEAD", "HEAD~1", "main", "--help", "-x", "@{u}", "rebuild", "cancel"),
+)
+
+
+async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browser, shop):
+    project = await browser.index(shop.root)
+    seeded = random.Random(29)
+    pages = ("", "/results", "/file", "/goto", "/symbol", "/diff", "/projects", "/project", "/activity", "/static/x", "/y")
+    fields = tuple(LENGTHS)
+    async with connect(browser.port) as client:
+        for _ in range(400):
+            asked = {name: "".join(seeded.choices(PIECES, k=seeded.randint(1, 3))) for name in seeded.sample(fields, 4)}
+            if seeded.random() < 0.8:
+                asked["project"] = seeded.choice((project, project, "*"))
+            path = f"/ui{seeded.choice(pages)}?{urlencode(asked, errors='surrogatepass')}"
+
+            answer = await client.request("GET", path)
+
+            assert answer.status in (200, 303, 400, 404), (path, answer.body[-2_000:])
+            if answer.status == 303:
+                assert answer.headers["location"].startswith("/ui/")
+            elif answer.headers["content-type"].startswith("text/html"):
+                assert answer.body.decode().rstrip().endswith((">", "</ol>"))
 
 
 async def test_a_project_outside_of_the_allowed_roots_is_never_shown(tmp_path, shop):

@@ -16,7 +16,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 
 from codecompass.units import MILLISECONDS
 
-MAX_CHARACTERS: Final = 200_000
+MAX_CHARACTERS: Final = 100_000
 """Of a text that is lexed."""
 
 MAX_LINE_CHARACTERS: Final = 2_000
