@@ -22,6 +22,7 @@ THIRD_PARTY = {
     "tree_sitter_language_pack": {"languages", "worker"},
     "trio": {"semantic", "actors", "projects", "transport", "cli"},
     "asyncclick": {"cli"},
+    "prompt_toolkit": {"cli"},
 }
 """Who may import a library. cli/doctor looks at grammars through the worker's own loader."""
 

@@ -57,7 +57,9 @@ def query(
         case GetSymbolHierarchy():
             return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
         case FindReferences():
-            return core.find_references(snapshot, request, state, is_expired)
+            if settings.imported is not None:
+                return core.find_package_references(snapshot, request, state, settings.imported, is_expired)
+            return core.find_references(snapshot, request, state, is_expired, settings)
         case GetCallGraph():
             return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():
@@ -146,7 +148,7 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
 def asked_for(query: "Query", options: QueryOptions) -> QueryOptions:
     """Returns the options for a question: its answer may be one of several, or wanted in another form than the server's."""
     if query.is_for_merging:
-        options = msgspec.structs.replace(options, is_for_merging=True)
+        options = msgspec.structs.replace(options, is_for_merging=True, imported=query.imported)
     return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
 
 

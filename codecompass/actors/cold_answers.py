@@ -9,15 +9,20 @@ from contextlib import contextmanager
 from typing import Final
 
 import trio
-from msgspec.structs import replace
 
-from codecompass.actors.answering import query, query_settings
+from codecompass.actors.answering import asked_for, query, query_settings
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.index_answers import deadline
 from codecompass.actors.limits import Limits
-from codecompass.actors.messages import QueryRequest
+from codecompass.actors.messages import Query
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
+from codecompass.protocol.replies import (
+    FindReferencesReply,
+    LocateSymbolReply,
+    Reply,
+    SearchCodeReply,
+    SearchEvidence,
+)
 from codecompass.query.merge_evidence import survey_evidence
 from codecompass.query.metadata import mark_stale
 from codecompass.settings import Settings
@@ -44,13 +49,13 @@ class ColdAnswers:
         self._mapped_files = mapped_files
         self._limiter = trio.CapacityLimiter(COLD_THREADS)
 
-    async def answer(self, project: Project, request: QueryRequest, seconds: float) -> Reply:
-        """Returns the answer of the project's index as it was left, for merging; hits in files that have changed are marked.
+    async def answer(self, project: Project, asked: Query, seconds: float) -> Reply:
+        """Returns the answer of the project's index as it was left; hits in files that have changed are marked.
 
         Raises IndexNotReady, IndexIncompatible, IndexDamaged, FileSystemUnresponsive, and what the query raises.
         """
         reply, shown = await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), project, request, seconds, limiter=self._limiter
+            panics_as_errors(self._answer), project, asked, seconds, limiter=self._limiter
         )
         if not shown:
             return reply
@@ -75,12 +80,12 @@ class ColdAnswers:
         finally:
             index.close()
 
-    def _answer(self, project: Project, request: QueryRequest, seconds: float) -> tuple[Reply, Shown]:
+    def _answer(self, project: Project, asked: Query, seconds: float) -> tuple[Reply, Shown]:
         with self._open(project) as snapshot:
             state = AnswerState(
                 workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale"
             )
-            reply = query(snapshot, request, state, replace(self._options, is_for_merging=True), deadline(seconds))
+            reply = query(snapshot, asked.request, state, asked_for(asked, self._options), deadline(seconds))
             shown: Shown = {}
             for path in _paths(reply):
                 row = snapshot.facts.file(path)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from codecompass.actors.job_model import JobView
+from codecompass.protocol.replies import ImportedSymbol
 from codecompass.protocol.requests import (
     DiffContext,
     FindReferences,
@@ -50,7 +51,8 @@ class Query(Struct, frozen=True, kw_only=True):
     caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
     that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
     work done: nothing of it leaves the machine. `is_for_merging`: the answer is to be merged with those of other workspaces.
-    `answers` is the form that the reply is made for, None that of the server.
+    `imported` is a definition of another workspace, whose uses are asked for. `answers` is the form that the reply is made for,
+    None that of the server.
     """
 
     request: QueryRequest
@@ -60,6 +62,7 @@ class Query(Struct, frozen=True, kw_only=True):
     tell_job: Callable[[JobView], None] | None = None
     is_internal: bool = False
     is_for_merging: bool = False
+    imported: ImportedSymbol | None = None
     answers: AnswerForm | None = None
 
 

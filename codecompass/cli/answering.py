@@ -100,7 +100,7 @@ def answer(
             return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         if compatibility(index.layout).status == "not_indexed":
-            _index_first(invocation, registry, project, index.layout, settings)
+            index_first(invocation, registry, project, index.layout, settings)
         policy = freshness_policy(request, settings.query.freshness_policy)
         refusal = ""
         try:
@@ -130,7 +130,7 @@ def answer(
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
             tunables = differing(tunables, request, project.root, settings)
-            question = Question(snapshot, state, tunables, _deadline(request, settings), frozenset(changed))
+            question = Question(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
         index.close()
@@ -159,7 +159,7 @@ def _answer_about(
     tunables = differing(tunables, request, project.root, settings, commit)
     try:
         with index.snapshot() as snapshot:
-            question = Question(snapshot, state, tunables, _deadline(request, settings))
+            question = Question(snapshot, state, tunables, deadline(request, settings))
             return Answer(query(request, question), project)
     finally:
         index.close()
@@ -177,20 +177,31 @@ def print_answer(
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
 
     reply = answer(invocation, request_type, arguments, marked).reply
+    print_reply(invocation, reply)
+    return reply
+
+
+def print_reply(invocation: Invocation, reply: Reply) -> None:
+    """Prints a reply, as JSON or as the text that agents get."""
     if invocation.options.as_json:
         invocation.terminal.json(encode(reply))
     else:
         invocation.terminal.line(render(reply))
-    return reply
 
 
-def drift_of(snapshot: Snapshot, project_root: str, settings: Settings) -> Drift:
-    """Returns how the tree differs from a snapshot under the project's settings."""
+def drift_of(
+    snapshot: Snapshot, project_root: str, settings: Settings, *, is_cancelled: Callable[[], bool] | None = None
+) -> Drift:
+    """Returns how the tree differs from a snapshot under the project's settings.
+
+    Raises OSError where the root cannot be listed, ScanCancelled when `is_cancelled` returns True.
+    """
     limits = index_limits(settings.index)
-    return find_drift(snapshot, project_root, limits.rules, limits.fingerprint)
+    return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
 
-def _index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
+def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
+    """Indexes a project that has no index, or waits for another process that does. Raises IndexNotReady where that takes long."""
     terminal = invocation.terminal
     terminal.note(f"indexing {printable(str(project.root))} first", "dim")
     gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
@@ -258,6 +269,7 @@ def _fresh_enough(
             return None, "fresh"
 
 
-def _deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
+def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
+    """Returns what says whether the time of a request, which begins now, is up."""
     ends = time.monotonic() + timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS)
     return lambda: time.monotonic() > ends

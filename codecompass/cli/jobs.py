@@ -1,6 +1,9 @@
 """Runs an index job to its end from the command line, with an event loop, an entry in the log of jobs and a progress bar."""
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,11 +37,59 @@ STOPPED: Final = "stopped; what is published stays and can be searched, and code
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
 
 
-def run_job(invocation: Invocation, registry: Registry, project: Project, *, force: bool = False, cause: str) -> FinishedJob:
+class JobStopped(Exception):
+    """A job was ended by its JobStop: what was not published is discarded, as after an interrupt."""
+
+
+class JobStop:
+    """Ends a job that runs in another thread, now or as soon as it begins."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_asked = False
+        self._end: Callable[[], object] | None = None
+
+    def ask(self) -> None:
+        """Ends the job. Returns at once, in any thread and any number of times."""
+        with self._lock:
+            self._is_asked = True
+            if self._end is not None:
+                self._end()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Runs a block of an event loop, which `ask` cancels. Raises JobStopped where that has ended it."""
+        import trio
+
+        with trio.CancelScope() as scope:
+            token = trio.lowlevel.current_trio_token()
+            with self._lock:
+                self._end = partial(token.run_sync_soon, scope.cancel)
+                if self._is_asked:
+                    scope.cancel()
+            try:
+                yield
+            finally:
+                with self._lock:
+                    self._end = None
+        if scope.cancelled_caught:
+            raise JobStopped
+
+
+def run_job(
+    invocation: Invocation,
+    registry: Registry,
+    project: Project,
+    *,
+    force: bool = False,
+    cause: str,
+    stop: JobStop | None = None,
+) -> FinishedJob:
     """Brings the index of `project` up to date, and returns the finished job.
 
     Raises IndexInProgress where another process writes the index, PermissionDenied where the store cannot be written,
-    StoreNewer where a newer program wrote it. An interrupt discards what was not published, and is raised again.
+    StoreNewer where a newer program wrote it, JobStopped where `stop` has ended it. An interrupt discards what was not
+    published, and is raised again.
     """
     import trio
 
@@ -51,12 +102,12 @@ def run_job(invocation: Invocation, registry: Registry, project: Project, *, for
     entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause)
     try:
         with progress_bar(invocation.terminal) as display:
-            report = trio.run(partial(_run, invocation, project, settings.index, entry, display, force=force))
+            report = trio.run(partial(_run, invocation, project, settings.index, entry, display, stop, force=force))
     except CodeCompassError as error:
         entry.end("failed", error.message, error.code)
         raise
     except BaseException as error:
-        is_interrupt = isinstance(error, KeyboardInterrupt) or (
+        is_interrupt = isinstance(error, KeyboardInterrupt | JobStopped) or (
             isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None
         )
         entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error), "")
@@ -142,6 +193,7 @@ async def _run(
     settings: IndexSettings,
     entry: _LogEntry,
     display: ProgressDisplay,
+    stop: JobStop | None,
     *,
     force: bool,
 ) -> "JobReport":
@@ -152,16 +204,17 @@ async def _run(
         display.show(progress)
         entry.note(progress)
 
-    async with open_worker_pool(settings.workers or default_pool_size()) as pool:
-        return await IndexJob(
-            root=Path(project.root),
-            layout=invocation.home.project(project.project_id),
-            pool=pool,
-            limits=index_limits(settings),
-            job_id=entry.job_id,
-            force=force,
-            on_progress=watch,
-        ).run()
+    with nullcontext() if stop is None else stop.watched():
+        async with open_worker_pool(settings.workers or default_pool_size()) as pool:
+            return await IndexJob(
+                root=Path(project.root),
+                layout=invocation.home.project(project.project_id),
+                pool=pool,
+                limits=index_limits(settings),
+                job_id=entry.job_id,
+                force=force,
+                on_progress=watch,
+            ).run()
 
 
 def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,17 +26,18 @@ KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
 
 def write_hits(
     terminal: Terminal,
-    root: Path,
+    roots: Mapping[str, Path],
     results: Sequence[Result],
     pattern: re.Pattern[str] | None,
 ) -> None:
-    """Writes a block for each hit: path and name, the signature, the lines of the excerpt."""
+    """Writes a block for each hit: path and name, the signature, the lines of the excerpt. `roots` are those of the projects by
+    the names that hits have for them, empty where one was asked."""
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
             terminal.line()
-        terminal.line(_heading(terminal, root, result, excerpt))
+        terminal.line(_heading(terminal, roots[result.project], result, excerpt))
         if result.signature and not excerpt.is_whole and result.signature.strip() != result.name:
             _write_code(terminal, "    ", result.signature, None)
         width = max(4, len(str(excerpt.lines[-1].line)) if excerpt.lines else 0)

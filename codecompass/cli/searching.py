@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, assert_never
 
 from codecompass import amounts
@@ -18,7 +19,6 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
-from codecompass.store.registry import Project
 
 
 def sentence(explained: PathExplanation) -> str:
@@ -51,31 +51,52 @@ MAX_ECHO_COLUMNS: Final = 200
 """How much of a query without hits the message repeats; the query may be a pasted page."""
 
 
-def search(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
-    """Answers a `search_code`; returns whether anything was found."""
+def search(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
+    """Answers a `search_code` about the project of the command, or about `several`; returns whether anything was found."""
+    text = str(arguments["query"])
+    pattern = _pattern(text, str(arguments.get("mode", "auto")))
+    if several:
+        return _write_several(invocation, SearchCode.tool, arguments, several, pattern, text)
 
     def query(request: SearchCode, question: Question) -> SearchCodeReply:
         reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
         return question.marked(reply)
 
     found = answer(invocation, SearchCode, arguments, query)
-    text = str(arguments["query"])
-    return _write(invocation, found.project, found.reply, _pattern(text, str(arguments.get("mode", "auto"))), text)
+    return _write(invocation, {"": found.project.root}, found.reply, pattern, text)
 
 
-def locate(invocation: Invocation, arguments: Mapping[str, object]) -> bool:
-    """Answers a `locate_symbol`; returns whether anything was found."""
+def locate(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
+    """Answers a `locate_symbol`, as `search` does."""
+    name = str(arguments["name"])
+    if several:
+        return _write_several(invocation, LocateSymbol.tool, arguments, several, None, name)
 
     def query(request: LocateSymbol, question: Question) -> LocateSymbolReply:
         return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired))
 
     found = answer(invocation, LocateSymbol, arguments, query)
-    return _write(invocation, found.project, found.reply, None, str(arguments["name"]))
+    return _write(invocation, {"": found.project.root}, found.reply, None, name)
+
+
+def _write_several(
+    invocation: Invocation,
+    tool: str,
+    arguments: Mapping[str, object],
+    several: tuple[str, ...],
+    pattern: re.Pattern[str] | None,
+    asked: str,
+) -> bool:
+    from codecompass.cli.several import answer_several
+
+    reply = answer_several(invocation, tool, arguments, several)
+    assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
+    return _write(invocation, {part.name: Path(part.root) for part in reply.metadata.projects}, reply, pattern, asked)
 
 
 def _write(
     invocation: Invocation,
-    project: Project,
+    roots: Mapping[str, Path],
     reply: SearchCodeReply | LocateSymbolReply,
     pattern: re.Pattern[str] | None,
     asked: str,
@@ -84,7 +105,7 @@ def _write(
     if invocation.options.as_json:
         terminal.json(encode(reply))
         return bool(reply.results)
-    write_hits(terminal, project.root, reply.results, pattern)
+    write_hits(terminal, roots, reply.results, pattern)
     if reply.metadata.commit:
         terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")
     if reply.results and terminal.width is not None:

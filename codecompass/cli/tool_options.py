@@ -7,7 +7,7 @@ import asyncclick
 from asyncclick.shell_completion import CompletionItem
 
 from codecompass.protocol.arguments import ARGUMENTS, Argument
-from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
 
 _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
 """The letters of options, by the name of the argument."""
@@ -66,6 +66,25 @@ def tool_options(tool: str, *left_out: str) -> Decorator:
         return function
 
     return add
+
+
+def several_options() -> Decorator:
+    """Adds the options that ask several projects. The function gets `all_projects` and `in_projects`; see `named_several`."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        names = asyncclick.option(
+            "--in", "in_projects", metavar="NAMES", help="Ask these projects or groups, with commas between: api,web."
+        )
+        everything = asyncclick.option("--all", "all_projects", is_flag=True, help="Ask all projects.")
+        return everything(names(function))
+
+    return add
+
+
+def named_several(*, all_projects: bool, in_projects: str | None) -> tuple[str, ...]:
+    """Returns the names of the projects to ask, none where it is the one that the command works on."""
+    named = tuple(name for part in (in_projects or "").split(",") if (name := part.strip()))
+    return (*named, ALL_PROJECTS) if all_projects else named
 
 
 def _option(argument: Argument) -> Decorator:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from codecompass.actors.answering import is_touch_due
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotRegistered
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
@@ -98,8 +98,7 @@ class Router:
             elif request.project_id is not None:
                 routed = await self._by_name(request.project_id, request.workspace)
             elif request.workspace is not None:
-                named = await self._paths.resolve("workspace", request.workspace)
-                routed = Routed(project=await self._admit(named, request, caller), source="workspace")
+                routed = await self._by_workspace(request.workspace, request, caller)
             else:
                 routed = await self._detected(request, caller)
             await self._touch(routed.project)
@@ -166,6 +165,28 @@ class Router:
                 )
         await self._paths.require_present(project)
         return Routed(project=project, source="project_id", names_project=True)
+
+    async def _by_workspace(self, workspace: str, request: Request, caller: Caller) -> Routed:
+        try:
+            named = await self._paths.resolve("workspace", workspace)
+        except WorkspaceNotRegistered:
+            project = await self._called(workspace.strip())
+            if project is None:
+                raise
+            await self._paths.require_present(project)
+            return Routed(project=project, source="workspace")
+        return Routed(project=await self._admit(named, request, caller), source="workspace")
+
+    async def _called(self, name: str) -> Project | None:
+        """Returns the project that answers about several call `name`; None where there is none or it is a group."""
+        known = await self._registry.run(known_projects)
+        if "/" in name or name in known.groups:
+            return None
+        try:
+            (selected,) = select_projects(known, (name,), await self._paths.allowed())
+        except ProjectNotFound:
+            return None
+        return selected.project
 
     async def _by_repo_path(self, request: IndexRepository, caller: Caller) -> Routed:
         if not is_absolute(request.repo_path):

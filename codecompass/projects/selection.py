@@ -25,10 +25,11 @@ SHOWN_NAMES: Final = 20
 
 class SelectedProject(Struct, frozen=True):
     """A project, and the label by which an answer names it: its alias, else the name of its directory where no other project has
-    it, else its id."""
+    it, else its id. `is_named` says that the question names it by itself, and not as one of a group or of all."""
 
     project: Project
     label: str
+    is_named: bool = False
 
 
 class KnownProjects(Struct, frozen=True):
@@ -65,19 +66,21 @@ def select_projects(known: KnownProjects, names: Sequence[str], allowed: Sequenc
     groups = {
         name: tuple(project for project in members if is_within(project.root, allowed)) for name, members in known.groups.items()
     }
-    chosen: dict[str, Project] = {}
+    chosen: dict[str, SelectedProject] = {}
     for name in names:
-        found = visible if name == ALL_PROJECTS else groups.get(name) or _one(name, visible, named)
+        together = visible if name == ALL_PROJECTS else groups.get(name, ())
+        found = together or _one(name, visible, named)
         if not found:
             raise _unknown(name, [*named.values(), *(each for each, members in groups.items() if members)])
-        chosen.update((project.project_id, project) for project in found)
+        for project in found:
+            chosen.setdefault(project.project_id, SelectedProject(project, named[project.project_id], is_named=not together))
     if len(chosen) > MAX_PROJECTS:
         raise InvalidInput(
             f"{len(chosen):,} projects are meant; a question may be about {MAX_PROJECTS:,}. Name fewer in workspace, or a group.",
             field="workspace",
             constraint=f"at most {MAX_PROJECTS} projects",
         )
-    return tuple(SelectedProject(project, named[project.project_id]) for project in chosen.values())
+    return tuple(chosen.values())
 
 
 def _one(name: str, visible: Sequence[Project], named: Mapping[str, str]) -> tuple[Project, ...]:

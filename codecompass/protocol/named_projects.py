@@ -17,7 +17,7 @@ def listed_projects(names: Iterable[str]) -> str:
 
 
 def several_projects(workspace: str | None) -> tuple[str, ...] | None:
-    """Returns the names or paths of the projects that a `workspace` lists; `("*",)` for all; None where it is one path.
+    """Returns the names or paths of the projects that a `workspace` lists, `*` for all; None where it is one path.
 
     A text with commas is a list where no item has a slash: `api,web`, and not `/srv/a,b`.
     """
@@ -27,8 +27,7 @@ def several_projects(workspace: str | None) -> tuple[str, ...] | None:
     if text == ALL_PROJECTS:
         return (ALL_PROJECTS,)
     if _END in workspace:
-        names = tuple(dict.fromkeys(workspace.split(_END)[:-1]))
-        return (ALL_PROJECTS,) if ALL_PROJECTS in names else names
+        return tuple(dict.fromkeys(workspace.split(_END)[:-1]))
     items = tuple(dict.fromkeys(item for part in text.split(",") if (item := part.strip())))
     is_list = "," in text and bool(items) and not any("/" in item for item in items)
     return items if is_list else None

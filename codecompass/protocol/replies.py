@@ -232,9 +232,25 @@ class SymbolHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True
     metadata: Metadata
 
 
-class ReferenceDefinition(Struct, frozen=True, kw_only=True):
-    """The definition whose uses were asked for."""
+class ImportedSymbol(Struct, frozen=True, kw_only=True):
+    """A definition as other repositories can import it.
 
+    `own` are the packages that it is in, `others` those that its repository has besides, which may pass its name on; both as
+    imports write them. `family` is that of its language, `owner` the type that a member belongs to, empty for anything else.
+    """
+
+    name: str
+    kind: str
+    family: str
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+    owner: str = ""
+
+
+class ReferenceDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The definition whose uses were asked for. `project` as in `Result`."""
+
+    project: str = ""
     symbol_id: str
     path: str
     line_start: int
@@ -279,8 +295,9 @@ class ReferenceCounts(Struct, frozen=True, kw_only=True):
     roles: dict[str, int]
 
 
-class FindReferencesReply(Struct, frozen=True, kw_only=True):
-    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` fit the request."""
+class FindReferencesReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` fit the request. `imported`
+    is how others import it; it is there where they are to be asked, and is not sent."""
 
     definition: ReferenceDefinition
     references: tuple[Reference, ...]
@@ -288,6 +305,7 @@ class FindReferencesReply(Struct, frozen=True, kw_only=True):
     total: int
     offset: int
     metadata: Metadata
+    imported: ImportedSymbol | None = None
 
 
 class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.outline import get_file_outline
+from codecompass.query.package_references import find_package_references
 from codecompass.query.references import find_references
 from codecompass.query.related import find_related_symbols
 from codecompass.query.search import search_code
@@ -17,6 +18,7 @@ __all__ = [
     "JobsState",
     "QueryOptions",
     "diff_context",
+    "find_package_references",
     "find_references",
     "find_related_symbols",
     "get_call_graph",

@@ -9,6 +9,7 @@ from codecompass.settings import AnswerForm
 from codecompass.units import KIB
 
 if TYPE_CHECKING:
+    from codecompass.protocol.replies import ImportedSymbol
     from codecompass.query.changed_files import ChangedFiles
     from codecompass.query.file_versions import TreeDifference
     from codecompass.query.meaning import QuestionMeaning
@@ -49,6 +50,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """What `diff_context` is about."""
     changed: "ChangedFiles | None" = None
     """What differs from the ref that `changed_since` names."""
+    imported: "ImportedSymbol | None" = None
+    """The definition of another workspace whose uses are looked for."""
     is_for_merging: bool = False
     """The answer is to be merged with those of other workspaces."""
     without_signals: frozenset[str] = frozenset()

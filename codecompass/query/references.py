@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
@@ -25,7 +26,8 @@ from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import shortened
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
-from codecompass.query.options import no_deadline
+from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.package_names import imported_symbol
 from codecompass.query.regex_terms import regex_terms
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import PathReader
@@ -93,18 +95,24 @@ class Uses:
                 for _, aliased in self._snapshot.facts.uses([file.id], alias):
                     found += self._meant(target, alias, aliased, names, wanted)
         found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
-        return FoundUses(tuple(_once(found)), n_elsewhere, is_cut)
+        return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
 
     def is_test(self, row: SymbolRow) -> bool:
         """Whether a definition is part of the tests."""
-        return row.kind == "test" or self._paths.role(row.path).is_test
+        return row.kind == "test" or self.is_test_file(row.path)
 
-    def named(self, name: str, language: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files of the language's family that use a name, with the uses, by path."""
+    def is_test_file(self, path: str) -> bool:
+        """Whether a file is part of the tests."""
+        return self._paths.role(path).is_test
+
+    def named(
+        self, name: str, language: str, among: Sequence[int] | None = None
+    ) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
+        """Yields the files of the language's family that use a name, with the uses, by path: all, or those `among` these ids."""
         family = LEXES[language].family if language in LEXES else ""
         found = [
             (file, uses)
-            for file, uses in self._snapshot.facts.uses(self._files_with(name), name)
+            for file, uses in self._snapshot.facts.uses(self._files_with(name) if among is None else among, name)
             if file.language in LEXES and LEXES[file.language].family == family
         ]
         found.sort(key=lambda item: item[0].path)
@@ -146,14 +154,14 @@ class Uses:
             yield FoundUse(
                 file,
                 use.line,
-                "import" if is_import else _role(use, target),
+                "import" if is_import else role_of_use(use, target.kind),
                 binding.certainty,
                 functions[-1] if functions else around[-1] if around else None,
                 is_test or any(row.kind == "test" for row in around),
             )
 
 
-def _once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
+def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
     """Yields each line once for each role, with the surest of its uses."""
     best: dict[tuple[int, int, str], FoundUse] = {}
     for use in uses:
@@ -164,8 +172,9 @@ def _once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
     yield from best.values()
 
 
-def _role(use: Use, target: SymbolRow) -> ReferenceRole:
-    is_type = target.kind in _TYPE_KINDS
+def role_of_use(use: Use, kind: str) -> ReferenceRole:
+    """Returns what a use does with a definition of this kind."""
+    is_type = kind in _TYPE_KINDS
     match use.usage:
         case "call":
             return "construct" if is_type else "call"
@@ -184,13 +193,34 @@ def find_references(
     request: FindReferences,
     state: AnswerState,
     is_expired: Callable[[], bool] = no_deadline,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FindReferencesReply:
     """Returns the uses of a definition, product code before tests, by path and line; the counts are of all of them.
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    target = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    # Of many workspaces most do not define it: none of them need say what has a similar name.
+    has_time = (lambda: True) if options.is_for_merging else is_expired
+    target = resolve_symbol(snapshot, request.symbol_name, request.path, has_time)
     found = Uses(snapshot, is_expired).of(target)
+    definition = ReferenceDefinition(
+        symbol_id=symbol_handle(snapshot, target),
+        path=target.path,
+        line_start=target.line_start,
+        line_end=target.line_end,
+        kind=target.kind,
+        name=target.name,
+        qualified_name=target.qualified_name,
+        signature=target.signature,
+    )
+    imported = imported_symbol(snapshot, target) if options.is_for_merging else None
+    return replace(references_reply(snapshot, request, state, definition, found), imported=imported)
+
+
+def references_reply(
+    snapshot: Snapshot, request: FindReferences, state: AnswerState, definition: ReferenceDefinition, found: FoundUses
+) -> FindReferencesReply:
+    """Returns the page of uses that the request asks for."""
     least = CONFIDENCES.index(request.confidence)
     wanted = [
         use
@@ -200,19 +230,10 @@ def find_references(
         and (request.include_tests or not use.is_test)
     ]
     page = wanted[request.offset : request.offset + request.limit]
-    shown = tuple(_reference(snapshot, use, target, has_text=request.detail_level == "line") for use in page)
+    shown = tuple(_reference(snapshot, use, definition.name, has_text=request.detail_level == "line") for use in page)
     warnings = ("the time was up before all files were looked at; the counts are those of the files that were",) * found.is_cut
     return FindReferencesReply(
-        definition=ReferenceDefinition(
-            symbol_id=symbol_handle(snapshot, target),
-            path=target.path,
-            line_start=target.line_start,
-            line_end=target.line_end,
-            kind=target.kind,
-            name=target.name,
-            qualified_name=target.qualified_name,
-            signature=target.signature,
-        ),
+        definition=definition,
         references=shown,
         counts=_counts(found),
         total=len(wanted),
@@ -240,12 +261,12 @@ def _counts(found: FoundUses) -> ReferenceCounts:
     )
 
 
-def _reference(snapshot: Snapshot, use: FoundUse, target: SymbolRow, *, has_text: bool) -> Reference:
+def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) -> Reference:
     around = use.enclosing
     lines = lines_of(snapshot, use.file.file_id, use.line, use.line) if has_text else []
     text = lines[0] if lines else ""
     if len(text) > MAX_LINE_CHARACTERS:
-        text = shortened(text, text.find(target.name))
+        text = shortened(text, text.find(name))
     return Reference(
         path=use.file.path,
         line_start=use.line,

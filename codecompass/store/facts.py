@@ -12,7 +12,7 @@ from typing import Final
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, SymbolKind, Use
-from codecompass.store.rows import DefinitionSpan, FileOrder, FileRow, ImportRow, IndexedFile, SymbolRow
+from codecompass.store.rows import DefinitionSpan, FileOrder, FileRow, ImportRow, IndexedFile, PackageRow, SymbolRow
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
@@ -275,6 +275,22 @@ class FactsReader:
             return unpacked_all(rows[0][0]) if rows else ()
 
     # imports
+
+    def files_importing(self, packages: Sequence[str], separator: str) -> list[int]:
+        """Returns the files with an import that leads out of the workspace to one of the packages, or to what is in one."""
+        conditions = " OR ".join(["spec = ? OR substr(spec, 1, ?) = ?"] * len(packages))
+        arguments = [each for name in packages for each in (name, len(name + separator), name + separator)]
+        rows = self._rows(f"SELECT DISTINCT file_id FROM imports WHERE target = '' AND ({conditions})", arguments)
+        return sorted(row[0] for row in rows)
+
+    def packages(self, ecosystem: str, manifest: str) -> list[PackageRow]:
+        """Returns the packages of an ecosystem (`go`, `node`, `cargo`) that files called `manifest` name, by path."""
+        rows = self._rows(
+            "SELECT DISTINCT f.path, m.prefix FROM module_roots m JOIN files f ON f.id = m.file_id "
+            "WHERE m.ecosystem = ? AND m.prefix != '' AND m.prefix NOT LIKE '%*' ORDER BY f.path, m.prefix",
+            (ecosystem,),
+        )
+        return [PackageRow(*row) for row in rows if row[0].rpartition("/")[2] == manifest]
 
     def imports_of(self, file_id: int) -> list[ImportRow]:
         """Returns the imports of a file in source order."""

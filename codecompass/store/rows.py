@@ -88,6 +88,13 @@ class ImportRow(Struct, frozen=True):
     """The path that it leads to (a directory ends in `/`), empty where that is outside the repository or unknown."""
 
 
+class PackageRow(Struct, frozen=True):
+    """A package that a manifest of the workspace names: the manifest's path, and the name as imports write it."""
+
+    path: str
+    prefix: str
+
+
 class FileOrder(Struct, frozen=True, gc=False):
     """A file in the order of hits: by the rank of its role (see `path_roles.py`), then by path."""
 

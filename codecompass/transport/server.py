@@ -82,6 +82,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     limits: SessionLimits = SessionLimits()
     semantic: "SemanticTarget | None" = None
     """The endpoint for search by meaning, None where that is off."""
+    has_upkeep: bool = True
+    """Whether projects are surveyed, warmed, verified and cleaned up meanwhile; not for a single question."""
 
 
 class Server:
@@ -305,7 +307,8 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 trio.open_nursery() as nursery,
             ):
                 server = Server(launch, registry, supervisor, limits, mapped_files)
-                nursery.start_soon(server.work_in_background)
+                if launch.has_upkeep:
+                    nursery.start_soon(server.work_in_background)
                 try:
                     yield server
                 finally:

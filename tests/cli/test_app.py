@@ -14,7 +14,7 @@ from codecompass.cli.app import ENTRIES, build_app
 from codecompass.cli.help import Example, LazyGroup, TeachingCommand
 from tests.support.processes import run_python
 
-HEAVY = {"trio", "tantivy", "tree_sitter", "structlog", "sqlite3"}
+HEAVY = {"trio", "tantivy", "tree_sitter", "structlog", "sqlite3", "prompt_toolkit", "pygments"}
 
 NAMES = [entry.name for entry in ENTRIES]
 

@@ -36,7 +36,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width):
         result("b.py", "fn", "b.f"),
     ]
 
-    write_hits(terminal, tmp_path, hits, word_pattern("word"))
+    write_hits(terminal, {"": tmp_path}, hits, word_pattern("word"))
 
     lines = screen.getvalue().splitlines()
     # The place itself is never cut: it is what one copies.
@@ -49,7 +49,7 @@ def test_the_words_of_the_query_stand_out():
     terminal = Terminal({}, out=screen, err=io.StringIO())
 
     excerpt = Excerpt(lines=(MatchedLine(line=8, text="    validates = emailValidatorOf()"),))
-    write_hits(terminal, Path("/p"), [result("a.py", "fn", "a.f", excerpt=excerpt)], word_pattern("where to validate"))
+    write_hits(terminal, {"": Path("/p")}, [result("a.py", "fn", "a.f", excerpt=excerpt)], word_pattern("where to validate"))
 
     assert "\x1b[33;1mvalidates\x1b[0m" in screen.getvalue()
     assert "email\x1b[33;1mValidator\x1b[0mOf" in screen.getvalue()
@@ -60,7 +60,7 @@ def test_lines_lose_the_indentation_that_they_share():
     lines = (MatchedLine(line=8, text="\t\tif a:"), MatchedLine(line=9, text="\t\t\treturn"))
 
     hits = [result("a.py", "fn", "a.f", excerpt=Excerpt(lines=lines, n_omitted=3))]
-    write_hits(Terminal({}, out=screen), Path("/p"), hits, None)
+    write_hits(Terminal({}, out=screen), {"": Path("/p")}, hits, None)
 
     assert screen.getvalue().splitlines()[1:] == ["   8  if a:", "   9      return", "      …"]
 

@@ -74,6 +74,15 @@ async def test_some_projects_are_named_in_any_way(machine, three, form):
     assert answer.metadata["n_projects"] == 2
 
 
+async def test_a_hit_is_followed_by_the_name_of_its_project(machine, three):
+    async with cold(machine) as desk:
+        outline = await desk.call("get_file_outline", workspace="api", path="src/retry.py")
+        missing = await desk.call("get_file_outline", workspace="nothing", path="src/retry.py")
+
+    assert [each["name"] for each in outline.json["symbols"]] == ["retry_delay"]
+    assert missing.code == "workspace_not_registered"
+
+
 async def test_a_name_that_no_project_has_is_refused_with_those_there_are(machine, three):
     async with cold(machine) as desk:
         answer = await search(desk, "retry", ["api", "wep"])
@@ -238,4 +247,63 @@ async def test_the_text_names_projects_before_paths_and_their_directories_once(m
 
     lines = answer.content[0].text.splitlines()
     assert lines[0] == "api:src/retry.py"
-    assert lines.count(f"api = {api}") == 1
+    assert [line for line in lines if line.startswith(f"api = {api} (")]
+
+
+@pytest.fixture
+def library(machine):
+    """`shop` defines a function and a class; `till` uses both, `unrelated` has a function of the same name."""
+    shop = machine.project(
+        "shop", {"shop/__init__.py": "def settle(n):\n    return n\n\n\ndef twice(n):\n    return settle(n) * 2\n"}
+    )
+    till = machine.project(
+        "till",
+        {
+            "till.py": "from shop import settle\n\n\ndef close():\n    return settle(1)\n",
+            "tests/test_till.py": "import shop\n\n\ndef test_settle():\n    assert shop.settle(1)\n",
+        },
+    )
+    unrelated = machine.project("unrelated", {"own.py": "def settle():\n    pass\n\n\nsettle()\n"})
+    for root in (shop, till, unrelated):
+        machine.index(root)
+    return shop, till, unrelated
+
+
+def uses(answer):
+    return [(use["project"], use["path"], use["line_start"], use["confidence"]) for use in answer.json["references"]]
+
+
+USES = [
+    ("till", "till.py", 1, "exact"),
+    ("till", "till.py", 5, "exact"),
+    ("shop", "shop/__init__.py", 6, "exact"),
+    ("till", "tests/test_till.py", 5, "exact"),
+]
+"""Product code of others, then of the project that defines it, then tests."""
+
+
+async def test_uses_are_found_wherever_the_package_is_imported(machine, library):
+    async with cold(machine) as desk:
+        answer = await desk.call("find_references", symbol_name="settle", workspace=["shop", "*"])
+        pages = [
+            await desk.call("find_references", symbol_name="settle", workspace=["shop", "*"], limit=2, offset=offset)
+            for offset in (0, 2)
+        ]
+
+    assert answer.json["definition"]["project"] == "shop"
+    assert uses(answer) == USES
+    assert [use for page in pages for use in uses(page)] == USES
+    assert {page.json["total"] for page in pages} == {4}
+    assert {name: part["total_candidates"] for name, part in parts(answer).items()} == {"shop": 1, "till": 3}
+
+
+async def test_a_name_that_several_projects_define_is_refused_with_their_places(machine, library):
+    async with cold(machine) as desk:
+        answer = await desk.call("find_references", symbol_name="settle", workspace="*")
+        one = await desk.call("find_references", symbol_name="twice", workspace="*")
+        none = await desk.call("find_references", symbol_name="no_such_name", workspace="*")
+
+    assert answer.code == "ambiguous_symbol"
+    assert {"shop:shop/__init__.py", "unrelated:own.py"} == {each["path"] for each in answer.json["error"]["data"]["candidates"]}
+    assert one.json["definition"]["project"] == "shop"
+    assert none.code == "symbol_not_found"

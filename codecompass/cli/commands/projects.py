@@ -1,5 +1,6 @@
 """`codecompass projects`: lists, renames, groups and removes projects, and cleans up."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -187,11 +188,13 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
 @asyncclick.argument("projects", nargs=-1, required=True)
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     """Makes a group."""
+    from codecompass.projects.selection import labels
     from codecompass.store.project_groups import set_project_group
 
     with invocation.registry() as registry:
         made = set_project_group(registry, name, [_find(registry, project) for project in projects])
-    _show_groups(invocation, (made,))
+        named = labels(registry.projects())
+    _show_groups(invocation, (made,), named)
 
 
 @make_command(
@@ -202,14 +205,15 @@ def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
 )
 def groups(invocation: Invocation) -> None:
     """Prints the list."""
+    from codecompass.projects.selection import labels
     from codecompass.store.project_groups import project_groups
 
     with invocation.registry() as registry:
-        found = project_groups(registry)
+        found, named = project_groups(registry), labels(registry.projects())
     if not found and not invocation.options.as_json:
         invocation.terminal.note("no groups yet. Make one with: codecompass projects group NAME PROJECT PROJECT")
         return
-    _show_groups(invocation, found)
+    _show_groups(invocation, found, named)
 
 
 @make_command(
@@ -221,25 +225,26 @@ def groups(invocation: Invocation) -> None:
 @asyncclick.argument("name")
 def ungroup(invocation: Invocation, name: str) -> None:
     """Removes a group."""
+    from codecompass.projects.selection import labels
     from codecompass.store.project_groups import project_groups, remove_project_group
 
     with invocation.registry() as registry:
         remove_project_group(registry, name)
-        left = project_groups(registry)
+        left, named = project_groups(registry), labels(registry.projects())
     if invocation.options.as_json:
-        _show_groups(invocation, left)
+        _show_groups(invocation, left, named)
     else:
         invocation.terminal.line(f"the group {name} is forgotten; its projects are as they were")
 
 
-def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]") -> None:
+def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", named: Mapping[str, str]) -> None:
     from codecompass.protocol.encode import encode
 
     if invocation.options.as_json:
         entries = [
             GroupEntry(
                 name=each.name,
-                projects=tuple(project.name for project in each.projects),
+                projects=tuple(named[project.project_id] for project in each.projects),
                 repo_roots=tuple(str(project.root) for project in each.projects),
             )
             for each in found
@@ -250,7 +255,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]") -> N
     for each in found:
         for number, project in enumerate(each.projects):
             name = Cell(each.name if number == 0 else "", ("bold",))
-            rows.append([name, Cell(project.name), Cell(printable(str(project.root)))])
+            rows.append([name, Cell(named[project.project_id]), Cell(printable(str(project.root)))])
     write_table(invocation.terminal, rows)
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.protocol.requests import FindReferences
-from codecompass.transport.tools.tool import OBJECT, ROWS, Tool, answer, ask_index, shown_by_hosts
+from codecompass.transport.tools.tool import OBJECT, ROWS, Tool, answer, ask_projects, shown_by_hosts
 
 TOOL: Final = Tool(
     request=FindReferences,
@@ -14,5 +14,5 @@ TOOL: Final = Tool(
     ),
     output=answer(references=ROWS, counts=OBJECT),
     meta=shown_by_hosts("usages, who calls"),
-    run=ask_index,
+    run=ask_projects,
 )

@@ -113,9 +113,9 @@ async def ask_index(call: "Call") -> "Outcome":
 
 async def ask_projects(call: "Call") -> "Outcome":
     """Passes the question on to the index of the project that is meant, or to those of several."""
-    from codecompass.transport.tools import several_projects
+    from codecompass.transport.tools import several_results
 
-    return await several_projects.ask_projects(call)
+    return await several_results.ask_projects(call)
 
 
 def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> dict[str, object]:

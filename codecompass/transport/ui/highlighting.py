@@ -17,7 +17,8 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 from codecompass.units import MILLISECONDS
 
 MAX_CHARACTERS: Final = 100_000
-"""Of a text that is lexed."""
+MAX_LINES: Final = 1_000
+"""Of a text that is lexed. Some lexers take quadratic time for what begins again and again and never ends (here documents)."""
 
 MAX_LINE_CHARACTERS: Final = 2_000
 """A text with a longer line is data: no person reads its colours."""
@@ -60,7 +61,8 @@ def highlighted(lines: Sequence[str], language: str, wanted: re.Pattern[str] | N
     """
     lexer = _lexer(_LEXERS.get(language, ""))
     n_characters = sum(map(len, lines))
-    if lexer is None or n_characters > MAX_CHARACTERS or any(len(line) > MAX_LINE_CHARACTERS for line in lines):
+    is_large = n_characters > MAX_CHARACTERS or len(lines) > MAX_LINES
+    if lexer is None or is_large or any(len(line) > MAX_LINE_CHARACTERS for line in lines):
         return [_plain(line, wanted) for line in lines]
     shown: list[list[str]] = [[]]
     for kind, text in _tokens(lexer, "\n".join(lines)):

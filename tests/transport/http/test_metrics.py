@@ -47,7 +47,18 @@ def samples(text):
 async def test_calls_are_counted_by_tool_transport_and_outcome():
     measures = Measures()
     state = SimpleNamespace(moment=lambda: CALM)
-    tools = Catalog(Services(registry=None, workspaces=IdleWorkspaces(), router=None, commits=None, state=state), measures)
+    tools = Catalog(
+        Services(
+            registry=None,
+            workspaces=IdleWorkspaces(),
+            router=None,
+            commits=None,
+            cold_answers=None,
+            state=state,
+            default_limit=10,
+        ),
+        measures,
+    )
     for name in ("health_check", "health_check", "search_code"):
         await tools.call(name, {}, Client())
 

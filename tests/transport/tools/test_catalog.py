@@ -91,7 +91,15 @@ class BrokenRouter:
 
 
 def catalog(failure=None):
-    services = Services(registry=None, workspaces=IdleWorkspaces(), router=BrokenRouter(failure), commits=None, state=None)
+    services = Services(
+        registry=None,
+        workspaces=IdleWorkspaces(),
+        router=BrokenRouter(failure),
+        commits=None,
+        cold_answers=None,
+        state=None,
+        default_limit=10,
+    )
     return Catalog(services, Measures())
 
 

@@ -1,0 +1,142 @@
+"""The thread that answers an interactive search: at most one question is being answered and one of each kind is waiting.
+
+A newer question takes the place of the one that waits, and ends the one that is being answered. Of the index only this thread
+reads; the terminal belongs to the thread that calls `ask`.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.cli.failure import as_commands, as_known
+from codecompass.cli.interactive.preview import Preview, preview
+from codecompass.cli.interactive.source import Found, Hit, LiveIndex, Source
+from codecompass.errors import InternalError
+from codecompass.protocol.requests import SearchMode
+
+JOIN_SECONDS: Final = 2.0
+"""How long leaving waits for a question to notice that nobody wants its answer."""
+
+WARMING_QUERY: Final = "main"
+"""Asked before anything is: it loads what each question needs, which takes as long as twenty of them."""
+
+
+class Question(Struct, frozen=True):
+    """A query and its mode. Of two questions the later one has the higher number."""
+
+    number: int
+    query: str
+    mode: SearchMode
+
+
+class Answer(Struct, frozen=True):
+    """What became of a question: what was found, or why nothing could be."""
+
+    question: Question
+    found: Found | None = None
+    error: str = ""
+
+
+class PreviewAnswer(Struct, frozen=True):
+    """The preview of a hit, None where the lines could not be read."""
+
+    hit: Hit
+    preview: Preview | None
+
+
+class Finder:
+    """Answers questions about a source. `deliver` is called in the finder's thread, for each question that was not dropped."""
+
+    def __init__(self, source: Source, deliver: Callable[[Answer | PreviewAnswer], object]) -> None:
+        self._deliver = deliver
+        self._changed = threading.Condition()
+        self._question: Question | None = None
+        self._wanted: Hit | None = None
+        self._latest = 0
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, args=(source,), name="interactive-search", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def ask(self, query: str, mode: SearchMode) -> Question:
+        """Asks a question, and drops those before it."""
+        with self._changed:
+            self._latest += 1
+            self._question = Question(self._latest, query, mode)
+            self._wanted = None
+            self._changed.notify()
+            return self._question
+
+    def drop(self) -> None:
+        """Drops all questions."""
+        with self._changed:
+            self._latest += 1
+            self._question = self._wanted = None
+
+    def show(self, hit: Hit) -> None:
+        """Asks for the preview of a hit, in place of another that waits."""
+        with self._changed:
+            self._wanted = hit
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Ends the thread, and waits for it, for a bounded time."""
+        with self._changed:
+            self._is_stopped = True
+            self._latest += 1
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(JOIN_SECONDS)
+
+    def _run(self, source: Source) -> None:
+        index = LiveIndex(source)
+        try:
+            self._warm_up(index)
+            while True:
+                with self._changed:
+                    while self._question is None and self._wanted is None and not self._is_stopped:
+                        self._changed.wait()
+                    if self._is_stopped:
+                        return
+                    question, self._question = self._question, None
+                    wanted, self._wanted = (self._wanted, None) if question is None else (None, self._wanted)
+                if question is not None:
+                    answer = self._answer(index, question)
+                    if not self._is_dropped(question):
+                        self._deliver(answer)
+                elif wanted is not None:
+                    self._deliver(PreviewAnswer(wanted, _preview(index, wanted)))
+        finally:
+            index.close()
+
+    def _warm_up(self, index: LiveIndex) -> None:
+        try:
+            index.search(WARMING_QUERY, "auto", lambda: self._question is not None or self._is_stopped)
+        except Exception as error:  # noqa: BLE001 - a question will fail in the same way, and be told
+            as_known(error)
+
+    def _answer(self, index: LiveIndex, question: Question) -> Answer:
+        try:
+            return Answer(question, index.search(question.query, question.mode, lambda: self._is_dropped(question)))
+        except Exception as error:  # noqa: BLE001 - the boundary of a question: its failure is an answer
+            return Answer(question, error=message_of(error))
+
+    def _is_dropped(self, question: Question) -> bool:
+        return question.number != self._latest
+
+
+def message_of(error: Exception) -> str:
+    """Returns what to tell the reader about an error, with commands in place of tools."""
+    known = as_known(error) or InternalError(f"{type(error).__name__}: {error}")
+    return as_commands(known.message)
+
+
+def _preview(index: LiveIndex, hit: Hit) -> Preview | None:
+    try:
+        return preview(index.around(hit.path, hit.line), hit)
+    except Exception:  # noqa: BLE001 - the hit is there without its preview; the next question says what is wrong
+        return None

@@ -1,0 +1,195 @@
+"""What an interactive search asks: one index, opened once, and the questions about it. Synchronous; used by one thread at a time.
+
+Each question takes a snapshot of its own, so a publication is seen by the next question, and no read transaction outlives one.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
+from codecompass.actors.commits import named_commit
+from codecompass.cli.answering import deadline, index_first
+from codecompass.cli.commits import commit_index
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.workspace import choose, project_for_question
+from codecompass.errors import PermissionDenied
+from codecompass.protocol.decode import decode
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import Result, SearchCodeReply
+from codecompass.protocol.requests import FreshnessPolicy, SearchCode, SearchMode
+from codecompass.query.search import search_code
+from codecompass.query.source_lines import lines_of
+from codecompass.scan.commit_names import NamedCommit
+from codecompass.settings import Settings
+from codecompass.store.epochs import compatibility
+from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.registry import Project
+
+SHOWN_HITS: Final = 30
+"""Hits of an answer where --limit says nothing: several screens of them."""
+
+LEAST_LITERAL: Final = 2
+"""Characters of a query that is also looked for as a text where its words find nothing."""
+
+LINES_BEFORE: Final = 60
+LINES_AFTER: Final = 100
+"""Lines of a preview around its own, which is more than most screens have."""
+
+Version = tuple[int, float]
+"""Names a generation: its number, and when it was published, since a rebuild counts from 1 again."""
+
+
+class Source(Struct, frozen=True):
+    """Where questions go. `arguments` are those of `search_code` but for query and mode. `commit` is None for the tree."""
+
+    project: Project
+    settings: Settings
+    layout: ProjectLayout
+    arguments: Mapping[str, object]
+    mode: SearchMode
+    policy: FreshnessPolicy
+    commit: NamedCommit | None
+
+
+class Hit(Struct, frozen=True):
+    """A hit and the line that the reader wants to be at: that of a definition, or else the one that matches, with its text."""
+
+    result: Result
+    line: int
+    text: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the file, relative to the root."""
+        return self.result.path
+
+
+class Found(Struct, frozen=True):
+    """The hits for a query. `reads_as` is the mode that found them: `literal` where words found nothing."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    reads_as: SearchMode
+    warnings: tuple[str, ...]
+    version: Version
+
+
+class CodeAround(Struct, frozen=True):
+    """Lines of a file as the index has them, from line `first` on, and the file's language."""
+
+    first: int
+    lines: tuple[str, ...]
+    language: str
+
+
+def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Source:
+    """Returns where the questions of `arguments`, those of `search_code`, go; indexes first what is not indexed.
+
+    Raises InvalidInput for arguments that do not decode, and what opening an index for `codecompass search` raises.
+    """
+    request = decode(SearchCode.tool, {"query": "any", **arguments}).request
+    assert isinstance(request, SearchCode)
+    options = invocation.options
+    with invocation.registry() as registry:
+        project = project_for_question(registry, choose(registry, workspace=options.workspace, name=options.project_id))
+        settings = invocation.settings_for(project.root)
+        layout = invocation.home.project(project.project_id)
+        named = asked_ref(request)
+        commit = None if named is None else named_commit(project.root, *named)
+        if commit is not None:
+            index = commit_index(invocation, project, commit, settings)
+            layout = index.layout
+            index.close()
+        elif compatibility(layout).status == "not_indexed":
+            index_first(invocation, registry, project, layout, settings)
+        if is_touch_due(project, time.time()):
+            with suppress(PermissionDenied):
+                registry.touch(project.project_id)
+    rest = {name: value for name, value in arguments.items() if name not in ("query", "mode", "limit")}
+    return Source(
+        project,
+        settings,
+        layout,
+        {**rest, "limit": request.limit or SHOWN_HITS},
+        request.mode,
+        freshness_policy(request, settings.query.freshness_policy),
+        commit,
+    )
+
+
+class LiveIndex:
+    """The index of a source, kept open. Its methods raise what opening and searching an index raises."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._index = WorkspaceIndex(source.layout, source.project.project_id)
+
+    def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> Found:
+        """Returns the hits for `query`, fewer once `is_dropped` returns True.
+
+        A query whose words are nowhere is looked for as a text: the last word of most queries is still being typed.
+        """
+        request = self._request(query, mode)
+        is_late = deadline(request, self.source.settings)
+
+        def is_expired() -> bool:
+            return is_dropped() or is_late()
+
+        with self._index.snapshot() as snapshot:
+            reply, reads_as = self._reply(snapshot, request, is_expired), mode
+            if not reply.results and mode == "auto" and len(query.strip()) >= LEAST_LITERAL and not is_expired():
+                literal = self._reply(snapshot, self._request(query.strip(), "literal"), is_expired)
+                if literal.results:
+                    reply, reads_as = literal, "literal"
+            version = version_of(snapshot)
+        by_line = reads_as in ("literal", "regex")
+        hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
+        return Found(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
+
+    def around(self, path: str, line: int) -> CodeAround:
+        """Returns the lines around a line of a file, without any where the newest generation has no such file."""
+        with self._index.snapshot() as snapshot:
+            file = snapshot.facts.file(path)
+            if file is None:
+                return CodeAround(1, (), "")
+            first = max(1, line - LINES_BEFORE)
+            lines = lines_of(snapshot, file.id, first, line + LINES_AFTER)
+            return CodeAround(first, tuple(lines), file.language)
+
+    def close(self) -> None:
+        """Closes the index."""
+        self._index.close()
+
+    def _request(self, query: str, mode: SearchMode) -> SearchCode:
+        request = decode(SearchCode.tool, {**self.source.arguments, "query": query, "mode": mode}).request
+        assert isinstance(request, SearchCode)
+        return request
+
+    def _reply(self, snapshot: Snapshot, request: SearchCode, is_expired: Callable[[], bool]) -> SearchCodeReply:
+        project, commit = self.source.project, self.source.commit
+        state = AnswerState(
+            workspace=str(project.root),
+            project_id=project.name,
+            ref=snapshot.meta.ref if commit is None else commit.name,
+            # Whether it is fresh is found out beside the answer, see `upkeep.py`.
+            freshness_status="stale" if commit is None else "fresh",
+        )
+        return search_code(snapshot, request, state, query_settings(self.source.settings, "text"), is_expired)
+
+
+def version_of(snapshot: Snapshot) -> Version:
+    """Returns the name of the generation that a snapshot is of."""
+    return snapshot.meta.generation, snapshot.meta.published_at
+
+
+def _hit(result: Result, *, by_line: bool) -> Hit:
+    lines = () if result.excerpt is None else result.excerpt.lines
+    if lines and (by_line or result.result_type not in ("", "symbol")):
+        return Hit(result, lines[0].line, lines[0].text)
+    is_definition = result.result_type in ("", "symbol") and result.name
+    return Hit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)

@@ -1,0 +1,193 @@
+"""The thread that compares the tree with the index while somebody searches, and takes changes in.
+
+    nothing asked since the last look   -> nothing is done
+    asked, and then quiet for a moment  -> compare; a new question ends that, but not for longer than CHECK_LATEST_SECONDS
+    files have changed                  -> balanced: run a job; other policies: say so
+    another process is writing          -> wait for its end, then compare again
+    nothing can be written              -> say so
+
+An answer is called up to date only for a generation that was compared with the tree, as of the time when that began.
+"""
+
+import io
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass import amounts
+from codecompass.cli.answering import drift_of
+from codecompass.cli.interactive.finder import message_of
+from codecompass.cli.interactive.source import Source, Version, version_of
+from codecompass.cli.invocation import GlobalOptions, Invocation
+from codecompass.cli.jobs import OTHERS_POLL_SECONDS, JobStop, JobStopped, run_job
+from codecompass.cli.terminal import Terminal
+from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.query.metadata import cannot_update
+from codecompass.scan.walk import ScanCancelled
+from codecompass.store.drift import Drift
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.lock import is_locked
+
+QUIET_SECONDS: Final = 0.5
+"""A look waits until nothing was asked for so long: it takes 15 us a file, in the process that answers."""
+
+RECHECK_SECONDS: Final = 2.0
+"""Between the end of one look and the beginning of the next."""
+
+CHECK_LATEST_SECONDS: Final = 10.0
+"""After a question a look begins that nothing ends, however much is typed: it slows the answers down."""
+
+JOIN_SECONDS: Final = 5.0
+"""How long leaving waits for a job to end and its worker processes with it."""
+
+Phase = Literal["unknown", "checking", "updating", "waiting", "fresh", "stale", "failed"]
+
+
+class TreeState(Struct, frozen=True):
+    """How the index stands to the tree. `as_of` is the time, in seconds since 1970, of which `version` is known to be up to date.
+
+    `changed` are files that the index does not have as they are; `message` says why it cannot or may not take them in.
+    """
+
+    phase: Phase = "unknown"
+    version: Version | None = None
+    as_of: float = 0.0
+    changed: frozenset[str] = frozenset()
+    message: str = ""
+
+
+class Upkeep:
+    """Keeps the index of a source up to date. `tell` is called in its thread, with each new state."""
+
+    def __init__(self, options: GlobalOptions, source: Source, tell: Callable[[TreeState], object]) -> None:
+        self._options, self._source, self._tell = options, source, tell
+        self._changed = threading.Condition()
+        self._asked_first = math.inf
+        self._asked_last = -math.inf
+        self._looked = -math.inf
+        self._began_for = -math.inf
+        self._is_forced = False
+        self._is_stopped = False
+        self._stop = JobStop()
+        self._thread = threading.Thread(target=self._run, name="interactive-upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def asked(self) -> None:
+        """Notes that something was asked now."""
+        with self._changed:
+            self._asked_last = time.monotonic()
+            self._asked_first = min(self._asked_first, self._asked_last)
+            self._changed.notify()
+
+    def look_now(self) -> None:
+        """Compares as soon as the last look has ended."""
+        with self._changed:
+            self._is_forced = True
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Ends the thread, with the job that it runs, and waits for it, for a bounded time. What is published stays."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify()
+        self._stop.ask()
+        if self._thread.ident is not None:
+            self._thread.join(JOIN_SECONDS)
+
+    def _run(self) -> None:
+        index = WorkspaceIndex(self._source.layout, self._source.project.project_id)
+        try:
+            while self._wait_until_due():
+                try:
+                    self._look(index)
+                except JobStopped:
+                    return
+                except ScanCancelled:
+                    self._tell(TreeState())
+                    continue
+                except Exception as error:  # noqa: BLE001 - the boundary of a look: the next one may succeed
+                    self._tell(TreeState("failed", message=message_of(error)))
+                self._looked = time.monotonic()
+        finally:
+            index.close()
+
+    def _wait_until_due(self) -> bool:
+        """Waits until it is time to look, and returns True; False once it is time to end."""
+        with self._changed:
+            while not self._is_stopped:
+                due = -math.inf if self._is_forced else self._due()
+                now = time.monotonic()
+                if now >= due:
+                    self._began_for = -math.inf if self._is_forced else self._asked_first
+                    self._is_forced = False
+                    self._asked_first = math.inf
+                    return True
+                self._changed.wait(None if due == math.inf else due - now)
+            return False
+
+    def _due(self) -> float:
+        if self._asked_first == math.inf:
+            return math.inf
+        quiet = min(self._asked_last + QUIET_SECONDS, self._asked_first + CHECK_LATEST_SECONDS)
+        return max(quiet, self._looked + RECHECK_SECONDS)
+
+    def _is_in_the_way(self) -> bool:
+        """Whether a comparison should end because somebody types, or leaves. The question that it began for stays open."""
+        if not self._is_stopped:
+            with self._changed:
+                if self._asked_first == math.inf or time.monotonic() > self._began_for + CHECK_LATEST_SECONDS:
+                    return False
+                self._asked_first = self._began_for
+        return True
+
+    def _look(self, index: WorkspaceIndex) -> None:
+        source = self._source
+        while not self._is_stopped:
+            self._tell(TreeState("checking"))
+            began = time.time()
+            with index.snapshot() as snapshot:
+                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_in_the_way)
+                version = version_of(snapshot)
+            if drift.is_fresh:
+                self._tell(TreeState("fresh", version, began))
+                return
+            changed = frozenset(drift.paths)
+            if source.policy != "balanced":
+                remedy = "; run codecompass sync" if source.policy == "strict" else ""
+                self._tell(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
+                return
+            self._tell(TreeState("updating", changed=changed, message=_changes(drift)))
+            began = time.time()
+            try:
+                self._run_job()
+            except PermissionDenied as error:
+                self._tell(TreeState("stale", version, changed=changed, message=cannot_update(error)))
+                return
+            except IndexInProgress:
+                self._tell(TreeState("waiting", changed=changed))
+                while is_locked(source.layout) and not self._is_stopped:
+                    with self._changed:
+                        self._changed.wait(OTHERS_POLL_SECONDS)
+            else:
+                with index.snapshot() as snapshot:
+                    version = version_of(snapshot)
+                self._tell(TreeState("fresh", version, began))
+                return
+
+    def _run_job(self) -> None:
+        # A job writes its progress and its warnings to the terminal of the command, which shows the search.
+        invocation = Invocation(self._options)
+        invocation.terminal = Terminal(invocation.environment, io.StringIO(), io.StringIO())
+        with invocation.registry() as registry:
+            run_job(invocation, registry, self._source.project, cause="question", stop=self._stop)
+
+
+def _changes(drift: Drift) -> str:
+    return amounts.count(drift.n_files, "changed file") if drift.n_files else "changed settings"
