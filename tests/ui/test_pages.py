@@ -118,7 +118,7 @@ async def test_a_project_that_is_not_live_answers_a_search_of_all(tmp_path, shop
     assert live == ()
     assert "oven.py" in html
     assert "shop/prices.py" in html
-    assert "def" in parsed(html).text
+    assert "def discounted_bread(cents):" in parsed(html).text
 
 
 async def test_a_file_has_numbered_lines_its_outline_and_links_to_editors(browser, shop):
