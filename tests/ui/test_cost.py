@@ -1,5 +1,6 @@
 """What the page costs those who do not use it: nothing; and what it does with text that is made to be slow."""
 
+import gc
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from codecompass.protocol.replies import ErrorReply, MatchedLine
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.activity import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
 from codecompass.transport.ui.code_lines import code_lines
+from codecompass.transport.ui.door import MAX_REQUESTS, PageDoor
 from codecompass.transport.ui.highlighting import MAX_CHARACTERS, highlighted
 from tests.support.serving import SETTINGS, open_serving
 from tests.ui.pages import page_server
@@ -45,11 +47,19 @@ async def test_the_page_is_made_for_the_first_request_that_comes_through_the_doo
         assert door._site is not None
 
 
+async def test_requests_to_the_page_are_bounded_and_others_do_not_notice(tmp_path):
+    async with page_server(tmp_path / "home") as browser:
+        await browser.get("/ui")
+        _door(browser)._n_requests = MAX_REQUESTS
+        refused, health = await browser.get("/ui"), await browser.get("/health")
+        _door(browser)._n_requests = MAX_REQUESTS - 1
+        answered = [(await browser.get("/ui")).status for _ in range(2)]
+
+    assert (refused.status, refused.headers["retry-after"], health.status) == (503, "1", 200)
+    assert answered == [200, 200]
+
+
 def _door(browser):
-    import gc
-
-    from codecompass.transport.ui.door import PageDoor
-
     return next(each for each in gc.get_objects() if isinstance(each, PageDoor) and each._server is browser.serving.server)
 
 
