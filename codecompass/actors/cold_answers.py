@@ -1,102 +1,135 @@
-"""Answers from the index of a project whose workspace is not live, without making it live: for questions about many projects.
+"""Answers about projects whose workspaces are not live, without making them live: for questions about many projects.
 
-An actor would scan and watch the tree, for each of a hundred projects. Here the index is opened, asked and closed. What has
-changed since it was written is not known; the files that an answer shows are looked at, and those that have changed are marked.
+An actor would scan and watch the tree, for each of a hundred projects. Here the index is read as it was left
+(`cold_reading.py`). What has changed since is not known; the files that an answer shows are looked at, and those that have
+changed are marked.
+
+A server reads in processes of its own, which it starts for the first such question and which end when none has come for a while:
+in threads, reading a hundred indexes would take the interpreter from whoever asks about one project meanwhile.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
+from msgspec.structs import replace
 
-from codecompass.actors.answering import asked_for, query, query_settings
-from codecompass.actors.background import panics_as_errors
-from codecompass.actors.index_answers import deadline
+from codecompass.actors.answering import query_settings
+from codecompass.actors.cold_reading import ColdAnswer, answer_cold, survey_cold
 from codecompass.actors.limits import Limits
-from codecompass.actors.messages import Query
-from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import (
-    FindReferencesReply,
-    LocateSymbolReply,
-    Reply,
-    SearchCodeReply,
-    SearchEvidence,
-)
-from codecompass.query.merge_evidence import survey_evidence
+from codecompass.actors.messages import QueryRequest
+from codecompass.errors import CodeCompassError, InternalError
+from codecompass.protocol.replies import ImportedSymbol, Reply, SearchEvidence
 from codecompass.query.metadata import mark_stale
-from codecompass.settings import Settings
-from codecompass.store.drift import changed_since_indexed, manifest_entry
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.settings import AnswerForm, Settings
+from codecompass.store.drift import changed_since_indexed
 from codecompass.store.layout import HomeLayout
-from codecompass.store.manifest import ManifestEntry
-from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.registry import Project
+from codecompass.units import SECONDS
 
-COLD_THREADS: Final = 2
-"""Indexes that are open here at a time, each with some ten files."""
+if TYPE_CHECKING:
+    from trio_parallel import WorkerContext
 
-Shown = dict[str, ManifestEntry | None]
+T = TypeVar("T")
+
+COLD_READERS: Final = 2
+"""Processes, or threads, and so indexes that are open here at a time, each with some ten files."""
+
+IDLE_SECONDS: Final = 60 * SECONDS
+"""A process that has not been asked for so long ends: it holds 70 MB."""
+
+SURVEYED_AT_ONCE: Final = 8
+"""Projects of one call to a process: passing a call costs a tenth of a survey."""
+
+LATE_SECONDS: Final = 2 * SECONDS
+"""A reader that takes so much longer than it may is ended: the disk of the store does not answer."""
 
 
 class ColdAnswers:
-    """One for a server. Settings are the server's own: reading those of each project would cost more than the answer."""
+    """Get one from `open_cold_answers`. Settings are the server's own: reading those of each project would cost more than the
+    answer."""
 
-    def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, mapped_files: MappedFiles | None) -> None:
+    def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool) -> None:
         self._home = home
         self._options = query_settings(settings, settings.server.answers)
         self._blocking = limits.blocking
-        self._mapped_files = mapped_files
-        self._limiter = trio.CapacityLimiter(COLD_THREADS)
+        self._limiter = trio.CapacityLimiter(COLD_READERS)
+        self._in_processes = in_processes
+        self._wanted = trio.Event()
+        self._opened = trio.Event()
+        self._readers: WorkerContext | None = None
 
-    async def answer(self, project: Project, asked: Query, seconds: float) -> Reply:
-        """Returns the answer of the project's index as it was left; hits in files that have changed are marked.
+    async def answer(
+        self,
+        project: Project,
+        request: QueryRequest,
+        seconds: float,
+        imported: ImportedSymbol | None = None,
+        answers: AnswerForm | None = None,
+    ) -> Reply:
+        """Returns the answer of the project's index as it was left, for merging; hits in files that have changed are marked.
+        `imported` and `answers` as in `Query`.
 
         Raises IndexNotReady, IndexIncompatible, IndexDamaged, FileSystemUnresponsive, and what the query raises.
         """
-        reply, shown = await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), project, asked, seconds, limiter=self._limiter
-        )
-        if not shown:
-            return reply
+        options = replace(self._options, imported=imported, answers=answers or self._options.answers)
+        found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, request, options, seconds)
+        if not found.shown:
+            return found.reply
         root = str(project.root)
-        changed = await self._blocking.run(lambda _call: changed_since_indexed(root, shown), root)
-        return mark_stale(reply, changed) if changed else reply
+        changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown), root)
+        return mark_stale(found.reply, changed) if changed else found.reply
 
-    async def survey(self, project: Project, words: str) -> SearchEvidence:
-        """Returns what the project's index has of a question in words, without searching it. Raises what `answer` raises."""
-        return await trio.to_thread.run_sync(panics_as_errors(self._survey), project, words, limiter=self._limiter)
+    async def survey(
+        self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
+    ) -> None:
+        """Puts into `found`, by project id and as they come, what each project's index has of a question in words, or why that
+        cannot be told."""
 
-    def _survey(self, project: Project, words: str) -> SearchEvidence:
-        with self._open(project) as snapshot:
-            return survey_evidence(snapshot, words)
+        async def read(some: Sequence[Project]) -> None:
+            told = await self._read(seconds, survey_cold, self._home, some, words)
+            found.update((project.project_id, each) for project, each in zip(some, told, strict=True))
 
-    @contextmanager
-    def _open(self, project: Project) -> Iterator[Snapshot]:
-        index = WorkspaceIndex(self._home.project(project.project_id), project.project_id, self._mapped_files)
+        async with trio.open_nursery() as nursery:
+            for first in range(0, len(projects), SURVEYED_AT_ONCE):
+                nursery.start_soon(read, projects[first : first + SURVEYED_AT_ONCE])
+
+    async def _read(self, seconds: float, work: Callable[..., T], *arguments: object) -> T:
+        if not self._in_processes:
+            return await trio.to_thread.run_sync(work, *arguments, limiter=self._limiter)
+        import trio_parallel  # only where a question is about several projects
+
+        self._wanted.set()
+        await self._opened.wait()
+        assert self._readers is not None
         try:
-            with index.snapshot() as snapshot:
-                yield snapshot
-        finally:
-            index.close()
+            # A reader whose question is given up goes on for the moment that it takes: starting another takes longer.
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + seconds + LATE_SECONDS):
+                result: T = await self._readers.run_sync(work, *arguments, kill_on_cancel=True, limiter=self._limiter)
+                return result
+        except trio_parallel.BrokenWorkerError as error:
+            raise InternalError("the process that read this index has ended. Call again.") from error
+        raise InternalError("the index could not be read in time. Call again, or name fewer projects.")
 
-    def _answer(self, project: Project, asked: Query, seconds: float) -> tuple[Reply, Shown]:
-        with self._open(project) as snapshot:
-            state = AnswerState(
-                workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale"
-            )
-            reply = query(snapshot, asked.request, state, asked_for(asked, self._options), deadline(seconds))
-            shown: Shown = {}
-            for path in _paths(reply):
-                row = snapshot.facts.file(path)
-                shown[path] = None if row is None else manifest_entry(row)
-            return reply, shown
+    async def serve(self) -> None:
+        """Keeps the processes, from the first question that needs them on. Never ends by itself."""
+        await self._wanted.wait()
+        import trio_parallel
+
+        async with trio_parallel.open_worker_context(idle_timeout=IDLE_SECONDS) as readers:
+            self._readers = readers
+            self._opened.set()
+            await trio.sleep_forever()
 
 
-def _paths(reply: Reply) -> Iterable[str]:
-    match reply:
-        case SearchCodeReply() | LocateSymbolReply():
-            return {result.path for result in reply.results}
-        case FindReferencesReply():
-            return {reference.path for reference in reply.references}
-    return ()
+@asynccontextmanager
+async def open_cold_answers(
+    home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool
+) -> AsyncIterator[ColdAnswers]:
+    """Gives one; its processes have ended when the block is left. With `in_processes` False it reads in threads of this one."""
+    answers = ColdAnswers(home, settings, limits, in_processes=in_processes)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answers.serve)
+        yield answers
+        nursery.cancel_scope.cancel()

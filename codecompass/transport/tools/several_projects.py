@@ -116,22 +116,15 @@ async def _surveyed(
     call: Call, words: str, cold: Sequence[SelectedProject], deadline: float, answers: dict[str, ProjectAnswer]
 ) -> list[SelectedProject]:
     """Returns the projects to search: those with most of the question. Notes what becomes of the others."""
-    found: dict[str, SearchEvidence] = {}
-    turns = trio.CapacityLimiter(MAX_AT_ONCE)
-
-    async def survey(each: SelectedProject) -> None:
-        async with turns:
-            try:
-                await call.services.router.require_present(each.project)
-                found[each.project.project_id] = await call.services.cold_answers.survey(each.project, words)
-            except CodeCompassError as error:
-                answers[each.project.project_id] = ProjectAnswer(each, failure=error)
-
-    now = trio.current_time()
-    with trio.move_on_at(now + SURVEY_SHARE * (deadline - now)):
-        async with trio.open_nursery() as nursery:
-            for each in cold:
-                nursery.start_soon(survey, each)
+    told: dict[str, SearchEvidence | CodeCompassError] = {}
+    seconds = SURVEY_SHARE * (deadline - trio.current_time())
+    with trio.move_on_after(seconds):
+        await call.services.cold_answers.survey([each.project for each in cold], words, seconds, told)
+    found = {project_id: each for project_id, each in told.items() if isinstance(each, SearchEvidence)}
+    for each in cold:
+        failure = told.get(each.project.project_id)
+        if isinstance(failure, CodeCompassError):
+            answers[each.project.project_id] = ProjectAnswer(each, failure=failure)
     known = [each for each in cold if each.project.project_id in found]
     best = most_promising([found[each.project.project_id] for each in known], FULL_SEARCHES)
     answers.update((each.project.project_id, ProjectAnswer(each)) for number, each in enumerate(known) if number not in best)
@@ -146,11 +139,11 @@ async def _answer(
         await services.router.require_present(project)
         # No checkpoint between this and asking: a workspace with a question is never evicted.
         is_live = services.workspaces.find(project.project_id) is not None
-        query = Query(request=request, is_for_merging=True, imported=imported, answers=call.answers)
         if is_live:
+            query = Query(request=request, is_for_merging=True, imported=imported, answers=call.answers)
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
-            reply = await services.cold_answers.answer(project, query, seconds)
+            reply = await services.cold_answers.answer(project, request, seconds, imported, call.answers)
     except CodeCompassError as error:
         return ProjectAnswer(selected, failure=error)
     assert isinstance(reply, SharedReply)

@@ -1,0 +1,87 @@
+"""Answers from the index of a project as it was left: opened, asked, closed. Blocking, without an event loop, so that it can run
+in a thread or in another process.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.actors.answering import query
+from codecompass.actors.background import panics_as_errors
+from codecompass.actors.messages import QueryRequest
+from codecompass.errors import CodeCompassError
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
+from codecompass.query.merge_evidence import survey_evidence
+from codecompass.query.options import QueryOptions
+from codecompass.store.drift import manifest_entry
+from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.layout import HomeLayout
+from codecompass.store.manifest import ManifestEntry
+from codecompass.store.registry import Project
+
+Shown = dict[str, ManifestEntry | None]
+"""The files of an answer, and what the index holds of each."""
+
+
+class ColdAnswer(Struct, frozen=True):
+    """A reply, and what is to be compared with the disk."""
+
+    reply: Reply
+    shown: Shown
+
+
+def answer_cold(home: HomeLayout, project: Project, request: QueryRequest, options: QueryOptions, seconds: float) -> ColdAnswer:
+    """Returns the answer to a question that is to be merged with others. Scans end after `seconds` with what they have.
+
+    Raises IndexNotReady, IndexIncompatible, IndexDamaged, and what the query raises.
+    """
+    with _opened(home, project) as snapshot:
+        state = AnswerState(workspace=str(project.root), project_id=project.name, ref=snapshot.meta.ref, freshness_status="stale")
+        asked = panics_as_errors(query)
+        reply = asked(snapshot, request, state, replace(options, is_for_merging=True), _deadline(seconds))
+        shown: Shown = {}
+        for path in _paths(reply):
+            row = snapshot.facts.file(path)
+            shown[path] = None if row is None else manifest_entry(row)
+        return ColdAnswer(reply, shown)
+
+
+def survey_cold(home: HomeLayout, projects: Sequence[Project], words: str) -> list[SearchEvidence | CodeCompassError]:
+    """Returns what the index of each project has of a question in words, or why that cannot be told."""
+    return [_surveyed(home, project, words) for project in projects]
+
+
+def _surveyed(home: HomeLayout, project: Project, words: str) -> SearchEvidence | CodeCompassError:
+    try:
+        with _opened(home, project) as snapshot:
+            return panics_as_errors(survey_evidence)(snapshot, words)
+    except CodeCompassError as error:
+        return error
+
+
+@contextmanager
+def _opened(home: HomeLayout, project: Project) -> Iterator[Snapshot]:
+    index = WorkspaceIndex(home.project(project.project_id), project.project_id)
+    try:
+        with index.snapshot() as snapshot:
+            yield snapshot
+    finally:
+        index.close()
+
+
+def _deadline(seconds: float) -> Callable[[], bool]:
+    ends = time.monotonic() + seconds
+    return lambda: time.monotonic() > ends
+
+
+def _paths(reply: Reply) -> Iterable[str]:
+    match reply:
+        case SearchCodeReply() | LocateSymbolReply():
+            return {result.path for result in reply.results}
+        case FindReferencesReply():
+            return {reference.path for reference in reply.references}
+    return ()

@@ -1,0 +1,123 @@
+"""Indexes that are read without a workspace: in other processes, as they were left."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from codecompass.actors.cold_answers import open_cold_answers
+from codecompass.actors.limits import Limits
+from codecompass.errors import IndexNotReady, InternalError
+from codecompass.protocol.replies import SearchEvidence
+from codecompass.protocol.requests import LocateSymbol
+from codecompass.settings import Settings
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project
+from tests.support.asking import until
+
+LOCATE = LocateSymbol(name="settle")
+
+
+@pytest.fixture
+async def project(workspace):
+    workspace.write({"a.py": "def settle():\n    pass\n"})
+    await workspace.sync()
+    return project_of(workspace)
+
+
+def project_of(workspace):
+    return Project(
+        project_id=workspace.project_id,
+        alias=None,
+        root=workspace.root,
+        is_auto_discovered=False,
+        is_default=False,
+        created_at=0.0,
+        last_used_at=0.0,
+    )
+
+
+def opened(workspace, *, in_processes=True):
+    return open_cold_answers(HomeLayout(workspace.home), Settings(), Limits(), in_processes=in_processes)
+
+
+def readers():
+    """The ids of the processes that read for this one."""
+    own = []
+    for entry in Path("/proc").iterdir():
+        try:
+            state = (entry / "stat").read_text().rpartition(")")[2].split()
+            is_own = entry.name.isdigit() and int(state[1]) == os.getpid() and state[0] != "Z"
+            if is_own and b"spawn_main" in (entry / "cmdline").read_bytes():
+                own.append(int(entry.name))
+        except (OSError, IndexError):
+            continue
+    return own
+
+
+@pytest.mark.parametrize("in_processes", [True, False])
+async def test_an_index_is_read_in_another_process_or_in_a_thread(workspace, project, in_processes):
+    before = set(readers())
+    async with opened(workspace, in_processes=in_processes) as cold:
+        reply = await cold.answer(project, LOCATE, 10)
+        found = {}
+        await cold.survey([project], "settle", 10, found)
+        started = set(readers()) - before
+
+    assert [result.path for result in reply.results] == ["a.py"]
+    assert isinstance(found[project.project_id], SearchEvidence)
+    assert bool(started) == in_processes
+    await until(lambda: not set(readers()) & started, "the end of the processes")
+
+
+async def test_nothing_is_started_where_nobody_asks(workspace):
+    before = set(readers())
+    async with opened(workspace):
+        assert set(readers()) == before
+
+
+async def test_the_error_of_an_index_comes_as_it_is(workspace):
+    missing = project_of(workspace)
+    found = {}
+    async with opened(workspace) as cold:
+        with pytest.raises(IndexNotReady):
+            await cold.answer(missing, LOCATE, 10)
+        await cold.survey([missing], "settle", 10, found)
+
+    assert isinstance(found[missing.project_id], IndexNotReady)
+
+
+async def test_a_hit_in_a_file_that_has_changed_is_marked(workspace, project):
+    async with opened(workspace, in_processes=False) as cold:
+        before = await cold.answer(project, LOCATE, 10)
+        workspace.write({"a.py": "\n\ndef settle():\n    pass\n"})
+        after = await cold.answer(project, LOCATE, 10)
+
+    assert [result.stale for result in (*before.results, *after.results)] == [False, True]
+
+
+async def test_a_process_that_is_killed_costs_its_question_and_is_replaced(workspace, project):
+    before = set(readers())
+    async with opened(workspace) as cold:
+        await cold.answer(project, LOCATE, 10)
+        (reader,) = set(readers()) - before
+        os.kill(reader, signal.SIGSTOP)
+        async with trio.open_nursery() as nursery:
+            failed = []
+
+            async def ask():
+                try:
+                    await cold.answer(project, LOCATE, 60)
+                except InternalError as error:
+                    failed.append(error)
+
+            nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            os.kill(reader, signal.SIGKILL)
+        again = await cold.answer(project, LOCATE, 10)
+
+    assert len(failed) == 1
+    assert [result.path for result in again.results] == ["a.py"]
