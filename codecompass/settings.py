@@ -177,6 +177,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
     ] = "json"
+    activity: Annotated[
+        bool, Meta(description="Keep the last calls of each client in memory, for the page that a server over HTTP has at /ui.")
+    ] = True
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
-    AnyRequest,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -20,6 +21,8 @@ from codecompass.protocol.requests import (
     GetSymbolHierarchy,
     IndexStatus,
     LocateSymbol,
+    ReadFile,
+    Request,
     SearchCode,
 )
 from codecompass.query.options import QueryOptions
@@ -30,7 +33,7 @@ from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
     # The command line asks without an event loop.
-    from codecompass.actors.messages import QueryRequest
+    from codecompass.actors.messages import Query, QueryRequest
 
 RETRY_AFTER_MS = 1000
 """The wait that is recommended before asking again for a first index; the next call waits as long as this one did."""
@@ -66,13 +69,15 @@ def query(
         case DiffContext():
             assert settings.difference is not None, "read before: see differences.py"
             return core.diff_context(snapshot, request, settings.difference, state, settings, is_expired)
+        case ReadFile():
+            return core.read_file(snapshot, request, state)
         case IndexStatus():
             raise AssertionError("index_status needs what the log of jobs says, see index_status")
 
 
-def needs_symbols(request: AnyRequest) -> bool:
+def needs_symbols(request: Request) -> bool:
     """Whether only symbols answer the request. Others find places in text, too."""
-    return not isinstance(request, SearchCode | GetCodeContext | IndexStatus)
+    return not isinstance(request, SearchCode | GetCodeContext | ReadFile | IndexStatus)
 
 
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
@@ -108,7 +113,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     )
 
 
-def asked_ref(request: AnyRequest) -> tuple[str, str] | None:
+def asked_ref(request: Request) -> tuple[str, str] | None:
     """Returns the name of the commit that a question is about, and the argument that gives it: of a comparison its head.
 
     None for the working tree.
@@ -140,6 +145,13 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     )
 
 
+def asked_for(query: "Query", options: QueryOptions) -> QueryOptions:
+    """Returns the options for a question: its answer may be one of several, or wanted in another form than the server's."""
+    if query.is_for_merging:
+        options = msgspec.structs.replace(options, is_for_merging=True, imported=query.imported)
+    return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
+
+
 TOUCH_SECONDS: Final = 1 * MINUTES
 """A project used more recently than this is not noted as used again: a question should not write."""
 
@@ -149,13 +161,13 @@ def is_touch_due(project: Project, now: float) -> bool:
     return now - project.last_used_at > TOUCH_SECONDS
 
 
-def freshness_policy(request: AnyRequest, default: FreshnessPolicy) -> FreshnessPolicy:
+def freshness_policy(request: Request, default: FreshnessPolicy) -> FreshnessPolicy:
     """Returns what to do where files have changed: what the request says, else the default."""
     policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
     return policy or default
 
 
-def timeout_seconds(request: AnyRequest, default: float) -> float:
+def timeout_seconds(request: Request, default: float) -> float:
     """Returns how long the caller wants to wait, for changes to be indexed or for the search itself; both in seconds."""
     milliseconds: int | None = getattr(request, "timeout_ms", None)
     return default if milliseconds is None else milliseconds * MILLISECONDS

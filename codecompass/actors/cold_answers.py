@@ -13,14 +13,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
-from msgspec.structs import replace
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.answering import asked_for, query_settings
 from codecompass.actors.cold_reading import ColdAnswer, answer_cold, be_nice, survey_cold
 from codecompass.actors.limits import Limits
-from codecompass.actors.messages import QueryRequest
+from codecompass.actors.messages import Query
 from codecompass.errors import CodeCompassError, InternalError
-from codecompass.protocol.replies import ImportedSymbol, Reply, SearchEvidence
+from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.query.metadata import mark_stale
 from codecompass.settings import Settings
 from codecompass.store.drift import changed_since_indexed
@@ -60,23 +59,15 @@ class ColdAnswers:
         self._opened = trio.Event()
         self._readers: WorkerContext | None = None
 
-    async def answer(
-        self,
-        project: Project,
-        request: QueryRequest,
-        seconds: float,
-        imported: ImportedSymbol | None = None,
-        *,
-        is_fresh: bool = False,
-    ) -> Reply:
-        """Returns the answer of the project's index as it is on disk, for merging. `imported` as in `Query`.
+    async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
+        """Returns the answer of the project's index as it is on disk.
 
         With `is_fresh` the index is known to hold the tree as it is; else hits in files that have changed are marked.
 
         Raises IndexNotReady, IndexIncompatible, IndexDamaged, FileSystemUnresponsive, and what the query raises.
         """
-        options = replace(self._options, imported=imported)
-        found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, request, options, seconds, is_fresh)
+        options = asked_for(asked, self._options)
+        found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
         if not found.shown:
             return found.reply
         root = str(project.root)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from codecompass.actors.answering import query
 from codecompass.actors.background import panics_as_errors
@@ -54,7 +53,7 @@ def answer_cold(
     seconds: float,
     is_fresh: bool,
 ) -> ColdAnswer:
-    """Returns the answer to a question that is to be merged with others. Scans end after `seconds` with what they have.
+    """Returns the answer to a question. Scans end after `seconds` with what they have.
 
     With `is_fresh` the index is known to hold the tree as it is. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and what
     the query raises.
@@ -67,7 +66,7 @@ def answer_cold(
             freshness_status="fresh" if is_fresh else "stale",
         )
         asked = panics_as_errors(query)
-        reply = asked(snapshot, request, state, replace(options, is_for_merging=True), _deadline(seconds))
+        reply = asked(snapshot, request, state, options, _deadline(seconds))
         shown: Shown = {}
         for path in () if is_fresh else _paths(reply):
             row = snapshot.facts.file(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_ref, query, query_settings, timeout_seconds
+from codecompass.actors.answering import asked_for, asked_ref, query, query_settings, timeout_seconds
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
@@ -101,9 +101,9 @@ class CommitWorkbench:
             root = self._project.root
             return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
-        workers = nullcontext(self._pool)
+        workers, own = nullcontext(self._pool), asked_for(query, self._options)
         root, limits = self._project.root, self._index_limits
-        options = await with_differences(self._options, query.request, root, limits, lambda: workers, run, self._commit)
+        options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         answer = panics_as_errors(self._answer)
         return await trio.to_thread.run_sync(answer, query, view, options, limiter=self._limits.queries)
 

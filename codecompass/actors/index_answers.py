@@ -11,7 +11,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import query, query_settings, require_ref, timeout_seconds
+from codecompass.actors.answering import asked_for, query, query_settings, require_ref, timeout_seconds
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
@@ -115,9 +115,7 @@ class IndexAnswers:
         compared = None
         if view.freshness != "fresh" and _needs_comparison(view):
             compared = await self._comparison.compare()
-        options = self._query_settings
-        if asked.is_for_merging:
-            options = replace(options, is_for_merging=True, imported=asked.imported)
+        options = asked_for(asked, self._query_settings)
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
         options = await self._with_differences(asked, options)

@@ -26,8 +26,10 @@ from codecompass.protocol.requests import (
     GetSymbolHierarchy,
     IndexStatus,
     LocateSymbol,
+    ReadFile,
     SearchCode,
 )
+from codecompass.settings import AnswerForm
 
 QueryRequest = (
     SearchCode
@@ -39,6 +41,7 @@ QueryRequest = (
     | FindRelatedSymbols
     | GetCodeContext
     | DiffContext
+    | ReadFile
     | IndexStatus
 )
 """The requests that an index answers."""
@@ -51,7 +54,8 @@ class Query(Struct, frozen=True, kw_only=True):
     caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
     that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
     work done: nothing of it leaves the machine. `is_for_merging`: the answer is to be merged with those of other workspaces.
-    `imported` is a definition of another workspace, whose uses are asked for.
+    `imported` is a definition of another workspace, whose uses are asked for. `answers` is the form that the reply is made for,
+    None that of the server.
     """
 
     request: QueryRequest
@@ -62,6 +66,7 @@ class Query(Struct, frozen=True, kw_only=True):
     is_internal: bool = False
     is_for_merging: bool = False
     imported: ImportedSymbol | None = None
+    answers: AnswerForm | None = None
 
 
 class Settle(Struct, frozen=True, kw_only=True):

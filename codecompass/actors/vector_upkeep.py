@@ -21,7 +21,7 @@ from codecompass.actors.background import panics_as_errors
 from codecompass.actors.limits import Limits
 from codecompass.actors.semantic_lane import SemanticLane
 from codecompass.errors import CodeCompassError
-from codecompass.protocol.requests import AnyRequest
+from codecompass.protocol.requests import Request
 from codecompass.protocol.state_replies import SemanticReport
 from codecompass.query.meaning import QuestionMeaning, question_of
 from codecompass.scan.path_roles import PathReader
@@ -74,7 +74,7 @@ class VectorUpkeep:
         """Of the last run."""
         self._log = structlog.get_logger(__name__)
 
-    async def meaning_of(self, request: AnyRequest) -> QuestionMeaning | None:
+    async def meaning_of(self, request: Request) -> QuestionMeaning | None:
         """Returns the vector of a request's question, or why there is none; None for a request that asks none in words.
 
         Takes `question_timeout_ms` at most, besides reading one row.

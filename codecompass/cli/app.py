@@ -26,6 +26,7 @@ ENTRIES = (
     _entry(FIND, "callees", "List what a function calls, and what that calls."),
     _entry(FIND, "subtypes", "List what inherits from a type."),
     _entry(FIND, "impact", "List what a change of a definition reaches."),
+    _entry(FIND, "ui", "Look at code, projects and jobs in a browser."),
     _entry(FIND, "branches", "List branches and tags, and which are indexed."),
     _entry(FIND, "diff", "Show what differs from another commit, by definitions."),
     _entry(INDEX, "init", "Make a project known and give it a name."),

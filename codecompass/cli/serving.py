@@ -12,7 +12,7 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
@@ -54,8 +54,16 @@ ON_A_TERMINAL: Final = (
 )
 
 
-def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None) -> int:
-    """Serves until the client goes or a signal comes; returns the exit code.
+def serve(
+    invocation: Invocation,
+    flags: Mapping[str, object],
+    workspaces: Sequence[str],
+    log_file: str | None,
+    *,
+    greet: Callable[[str], None] | None = None,
+) -> int:
+    """Serves until the client goes or a signal comes; returns the exit code. Over HTTP, `greet` is called with the address, once
+    clients can connect; without it, the address is said on stderr.
 
     Raises InvalidInput for options that make no sense, PermissionDenied for a log file that cannot be written; nothing has
     been started then.
@@ -74,7 +82,7 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
     semantic = semantic_target_of(settings, invocation.environment)
     if settings.server.transport == "http":
-        return _serve_over_http(invocation, settings, rules, semantic, log_file)
+        return _serve_over_http(invocation, settings, rules, semantic, log_file, greet)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
@@ -86,14 +94,22 @@ def serve(invocation: Invocation, flags: Mapping[str, object], workspaces: Seque
 
 
 def _serve_over_http(
-    invocation: Invocation, settings: Settings, rules: RoutingRules, semantic: "SemanticTarget | None", log_file: str | None
+    invocation: Invocation,
+    settings: Settings,
+    rules: RoutingRules,
+    semantic: "SemanticTarget | None",
+    log_file: str | None,
+    greet: Callable[[str], None] | None,
 ) -> int:
     """Serves over HTTP. The port is opened before the server is imported, so that a port in use is reported at once."""
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
     with _log_to(log_file):
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+        if greet is None:
+            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+        else:
+            greet(address)
         trio.run(_serve_http, invocation, settings, rules, semantic, sockets)
     return failure.DONE
 

@@ -196,6 +196,17 @@ class FileOutlineReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
 
+class FileTextReply(Struct, frozen=True, kw_only=True):
+    """Lines of a file as they are indexed, from `line_start` (1-based) on; the file has `line_count` of them."""
+
+    file_path: str
+    language: str
+    line_start: int
+    line_count: int
+    lines: tuple[str, ...]
+    metadata: Metadata
+
+
 class HierarchyNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A symbol of a hierarchy; `depth` counts from the symbol asked for, which is 0."""
 
@@ -447,6 +458,7 @@ Reply = (
     SearchCodeReply
     | LocateSymbolReply
     | FileOutlineReply
+    | FileTextReply
     | SymbolHierarchyReply
     | FindReferencesReply
     | CallGraphReply

@@ -42,6 +42,10 @@ STRATEGIES: Final = get_args(Strategy)
 MAX_REFERENCES: Final = 1_000
 MAX_OFFSET: Final = 1_000_000
 
+MAX_LINE_NUMBER: Final = 100_000_000
+MAX_LINES_READ: Final = 5_000
+"""Lines of a file that are given at a time."""
+
 MAX_WAIT_SECONDS: Final = 50
 """Clients give up after 60 seconds by default."""
 
@@ -618,6 +622,19 @@ class HealthCheck(Request, frozen=True, kw_only=True):
     """The state of the server and its projects."""
 
     tool: ClassVar[str] = "health_check"
+
+
+class ReadFile(Request, frozen=True, kw_only=True):
+    """The text of a file as it is indexed, for people who look at it on a page. No tool: an agent reads files by itself.
+
+    Lines count from 1; `line_count` bounds how many are given.
+    """
+
+    tool: ClassVar[str] = "read_file"
+
+    path: FilePath
+    line_start: Annotated[int, Meta(ge=1, le=MAX_LINE_NUMBER)] = 1
+    line_count: Annotated[int, Meta(ge=1, le=MAX_LINES_READ)] = MAX_LINES_READ
 
 
 AnyRequest = (

@@ -3,6 +3,7 @@
 from codecompass.query.call_graph import get_call_graph
 from codecompass.query.context import get_code_context
 from codecompass.query.diff_context import diff_context
+from codecompass.query.file_text import read_file
 from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
@@ -26,5 +27,6 @@ __all__ = [
     "get_symbol_hierarchy",
     "index_status",
     "locate_symbol",
+    "read_file",
     "search_code",
 ]

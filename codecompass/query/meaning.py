@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
-from codecompass.protocol.requests import AnyRequest, GetCodeContext, SearchCode
+from codecompass.protocol.requests import GetCodeContext, Request, SearchCode
 from codecompass.query.best_definitions import MAX_ALSO
 from codecompass.query.exact_names import is_handle
 from codecompass.query.filters import has_kind
@@ -69,7 +69,7 @@ class _Near(Struct, frozen=True):
     value: float
 
 
-def question_of(request: AnyRequest) -> str:
+def question_of(request: Request) -> str:
     """Returns the question that a request asks in words, as it is sent; empty for every other request.
 
     What is recognized as a name, a path, an error message, a handle or lines is found by what it says, and not sent.

@@ -37,7 +37,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-_SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
+SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "binary": "it is binary: there is a NUL byte near its beginning",
     "minified": "it looks generated: its lines are too long to be read",
     "not_utf8": "its content is neither UTF-8 nor UTF-16 with a byte order mark",
@@ -158,7 +158,7 @@ class _PathExplainer:
         return self._answer("ignored", f"it is left out by `{rule.pattern}` ({where})", rule=rule)
 
     def _skipped(self, reason: SkipReason) -> Explanation:
-        return self._answer("skipped", _SKIP_SENTENCES[reason], skip_reason=reason)
+        return self._answer("skipped", SKIP_SENTENCES[reason], skip_reason=reason)
 
     def _answer(
         self, verdict: Verdict, why: str, *, skip_reason: SkipReason | None = None, rule: Rule | None = None

@@ -46,6 +46,7 @@ from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project, Registry
+from codecompass.transport.activity import ActivityLog
 from codecompass.transport.health import Moment, PrewarmStatus
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import Measures
@@ -120,7 +121,8 @@ class Server:
         self.measures: Final = Measures()
         self.tools: Final = Catalog(services, self.measures)
         listed_names(served.tools)
-        self.core: Final = Core(product_surface(self, served.tools, served.answers), launch.limits)
+        self.activity: Final = ActivityLog() if served.activity and served.transport == "http" else None
+        self.core: Final = Core(product_surface(self, served.tools, served.answers, self.activity), launch.limits)
         self.started_at: Final = time.monotonic()
         self._survey = ProjectSurvey(registry, launch.home, blocking)
         self.storage_cleanup: Final = StorageCleanup(

@@ -10,6 +10,7 @@ import trio.testing
 
 from codecompass.actors.cold_answers import open_cold_answers
 from codecompass.actors.limits import Limits
+from codecompass.actors.messages import Query
 from codecompass.errors import IndexNotReady, InternalError
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.protocol.requests import LocateSymbol
@@ -18,7 +19,7 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
 from tests.support.asking import until
 
-LOCATE = LocateSymbol(name="settle")
+LOCATE = Query(request=LocateSymbol(name="settle"))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from codecompass.protocol.replies import (
     CodeContextReply,
     ErrorReply,
     FileOutlineReply,
+    FileTextReply,
     FindReferencesReply,
     LocateSymbolReply,
     RelatedSymbolsReply,
@@ -82,6 +83,9 @@ def _lines(reply: Reply) -> Iterator[str]:
             yield from outline_lines(reply.symbols, reply.file_path)
             if not reply.symbols:
                 yield "defines nothing that is listed; search_code finds its text"
+        case FileTextReply():
+            yield one_line(reply.file_path)
+            yield from (f"{number}:{one_line(line)}" for number, line in enumerate(reply.lines, reply.line_start))
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
         case FindReferencesReply():

@@ -39,7 +39,9 @@ _OTHER: Final = "other"
 
 
 class HttpApp:
-    """The ASGI application of a server. `routes` are exact paths; POSTs to them are bounded in number."""
+    """The ASGI application of a server. `routes` are exact paths, `areas` have all that is at or below theirs, and decide by
+    themselves which headers an answer has. POSTs are bounded in number.
+    """
 
     def __init__(
         self,
@@ -49,10 +51,12 @@ class HttpApp:
         routes: Mapping[str, Handler],
         websockets: WebSocketEndpoint,
         measures: Measures,
+        areas: Mapping[str, Handler] | None = None,
     ) -> None:
         self._guard = guard
         self._limits = limits
         self._routes = {**routes, WEBSOCKET_PATH: _require_upgrade}
+        self._areas = areas or {}
         self._websockets = websockets
         self._measures = measures
         self._log = get_logger(__name__)
@@ -80,7 +84,7 @@ class HttpApp:
         try:
             self._check(request)
             origin = request.header("origin")
-            if origin is not None and self._guard.names(origin):
+            if origin is not None and self._guard.names(origin) and self._area(request.path) is None:
                 request.common_headers = allowance(origin)
             await self._handler(request)(request)
         except HttpRefusal as refusal:
@@ -96,7 +100,8 @@ class HttpApp:
         finally:
             self.n_requests -= is_counted
             if request.status is not None:
-                self._measures.count_response(request.path if request.path in self._routes else _OTHER, request.status)
+                route = request.path if request.path in self._routes else self._area(request.path) or _OTHER
+                self._measures.count_response(route, request.status)
 
     async def _websocket(self, scope: WebsocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         heading = Heading(scope)
@@ -115,9 +120,9 @@ class HttpApp:
             self._measures.count_response(WEBSOCKET_PATH, status)
 
     def _handler(self, request: HttpRequest) -> Handler:
-        handler = self._routes.get(request.path)
+        handler = self._routes.get(request.path) or self._areas.get(self._area(request.path) or "")
         if handler is None:
-            raise HttpRefusal(NOT_FOUND, "there is nothing at this path. Use POST / or /mcp, GET /health, or /ws.")
+            raise HttpRefusal(NOT_FOUND, "there is nothing at this path. Use POST / or /mcp, GET /health or /ui, or /ws.")
         if request.common_headers and is_preflight(request, request.method):
             return answer_preflight
         if request.method == "POST" and self.n_requests > self._limits.requests:
@@ -128,6 +133,10 @@ class HttpApp:
                 is_retryable=True,
             )
         return handler
+
+    def _area(self, path: str) -> str | None:
+        """Returns the area that a path is in."""
+        return next((area for area in self._areas if path == area or path.startswith(f"{area}/")), None)
 
     def _check(self, heading: Heading) -> None:
         match self._guard.check(heading.header("host"), heading.header("origin")):

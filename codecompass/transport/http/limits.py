@@ -17,6 +17,7 @@ HEADER_LENGTHS: Final[Mapping[str, int]] = {
     "content-length": 20,
     "content-encoding": 100,
     "access-control-request-method": 100,
+    "sec-fetch-site": 100,
     "mcp-session-id": 128,
     "mcp-protocol-version": 100,
     "mcp-method": MAX_NAME_LENGTH,

@@ -71,10 +71,10 @@ class Heading:
             )
         return value
 
-    def parameter(self, name: str) -> str | None:
-        """Returns a parameter of the query. Raises HttpRefusal where it is there more than once, or is too long, and for a query
-        that cannot be read."""
-        values, bound = self._values(name), PARAMETER_LENGTHS[name]
+    def parameter(self, name: str, bound: int | None = None) -> str | None:
+        """Returns a parameter of the query, of `bound` characters at most where it is not in PARAMETER_LENGTHS. Raises
+        HttpRefusal where it is there more than once, or is too long, and for a query that cannot be read."""
+        values, bound = self._values(name), PARAMETER_LENGTHS[name] if bound is None else bound
         if any(len(value) > bound for value in values):
             raise HttpRefusal(BAD_REQUEST, f"?{name}= is longer than {bound:,} characters. Send a shorter one.")
         if len(values) > 1:

@@ -29,6 +29,7 @@ from codecompass.transport.http.websocket import WebSocketEndpoint
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.measures import Measures
 from codecompass.transport.server import Server, resident_bytes
+from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 
 
 class HttpTransport:
@@ -46,6 +47,7 @@ class HttpTransport:
         limits: HttpLimits | None = None,
         measures: Measures | None = None,
         pages: Mapping[str, Handler] | None = None,
+        areas: Mapping[str, Handler] | None = None,
     ) -> None:
         limits = limits or HttpLimits()
         paths = ProjectPaths(check_project_path)
@@ -63,6 +65,7 @@ class HttpTransport:
             },
             websockets=self._websockets,
             measures=measures or Measures(),
+            areas=areas,
         )
         self._server = HttpServer(self._app, limits)
 
@@ -139,6 +142,7 @@ async def serve_http(
         limits=limits,
         measures=server.measures,
         pages={"/health": health_page, "/metrics": metrics_page},
+        areas={PAGE_PATH: PageDoor(server, guarding).handle},
     )
     log.info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
     await transport.serve(sockets, task_status=task_status)

@@ -1,7 +1,7 @@
 """The product's surface: its name, what a model is told of it at the start, and the parts it is made of."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codecompass import __version__
 from codecompass.settings import AnswerForm
@@ -11,6 +11,9 @@ from codecompass.transport.mcp.wire import Implementation
 from codecompass.transport.product.prompts import ProductCompletions, ProductPrompts
 from codecompass.transport.product.resources import ProductResources
 from codecompass.transport.product.tool_calls import ProductTools
+
+if TYPE_CHECKING:
+    from codecompass.transport.activity import ActivityLog
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \
@@ -40,12 +43,15 @@ INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": WHAT_IT_IS + _JSON_ANSW
 show no more of it, and one repeats it for each tool."""
 
 
-def product_surface(access: ServerAccess, listing: str = "default", answers: AnswerForm = "json") -> Surface:
-    """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer."""
+def product_surface(
+    access: ServerAccess, listing: str = "default", answers: AnswerForm = "json", activity: "ActivityLog | None" = None
+) -> Surface:
+    """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer,
+    `activity` keeps the calls of tools."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
         instructions=INSTRUCTIONS[answers],
-        tools=ProductTools(access, listing, answers),
+        tools=ProductTools(access, listing, answers, activity),
         resources=ProductResources(access),
         prompts=ProductPrompts(),
         completions=ProductCompletions(access),

@@ -31,6 +31,7 @@ from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextCon
 if TYPE_CHECKING:
     # A session is there before anything that answers a call is loaded.
     from codecompass.protocol.replies import Reply
+    from codecompass.transport.activity import ActivityLog
 
 ROOTS_INPUT: Final = "roots"
 """The name under which roots are asked for, and come back, in the modern era."""
@@ -179,8 +180,10 @@ def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) ->
 class ProductTools:
     """The ToolSource of the product."""
 
-    def __init__(self, access: ServerAccess, listing: str, answers: AnswerForm) -> None:
+    def __init__(self, access: ServerAccess, listing: str, answers: AnswerForm, activity: "ActivityLog | None" = None) -> None:
+        """`activity` keeps the calls for a person who looks."""
         self._access = access
+        self._activity = activity
         self._listing = listing
         self._answers: AnswerForm = answers
 
@@ -202,12 +205,17 @@ class ProductTools:
         """Runs a tool: waits for the server to open where it is not, and makes a task of a job for clients that want one."""
         caller = SessionCaller(exchange)
         server = await self._access.opened()
+        began = time.monotonic()
         outcome = await server.tools.call(name, arguments, caller)
+        seconds = time.monotonic() - began
         question = asked_roots(outcome.reply, caller)
         if question is not None:
             return question
         envelope = exchange.envelope
         result = result_of(outcome.reply, self._answers, knows_structured=envelope.knows_structured)
+        if self._activity is not None:
+            n_characters = sum(len(each.text) for each in result.content if isinstance(each, TextContent))
+            self._activity.note(envelope.client.name, caller.transport, name, arguments, outcome.reply, seconds, n_characters)
         job, at_end = outcome.job, outcome.at_end
         if job is None:
             return result

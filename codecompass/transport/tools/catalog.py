@@ -18,10 +18,12 @@ from codecompass.projects.caller import Caller
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.protocol.requests import ReadFile
+from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
 from codecompass.transport.measures import CANCELLED, OK, Measures
 from codecompass.transport.tools.listing import TOOLS
-from codecompass.transport.tools.toolkit import Call, Services
+from codecompass.transport.tools.toolkit import Call, Services, ask_index
 
 _TOOLS: Final = {tool.name: tool for tool in TOOLS}
 
@@ -36,12 +38,36 @@ class Catalog:
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
         """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
+
+        def begin() -> Call:
+            decoded = decode(name, arguments)
+            return Call(self._services, decoded.request, caller, warnings=decoded.warnings)
+
+        return await self._run(name, caller, begin)
+
+    async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
+        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have
+        lines of code, else ids.
+        """
+
+        def begin() -> Call:
+            decoded = decode(name, arguments)
+            return Call(self._services, decoded.request, caller, warnings=decoded.warnings, answers=answers)
+
+        return await self._run(name, caller, begin)
+
+    async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
+        """Returns the text of a file as it is indexed, on the way of all questions."""
+        return await self._run(request.tool, caller, lambda: Call(self._services, request, caller))
+
+    async def _run(self, name: str, caller: Caller, begin: Callable[[], Call]) -> Outcome:
         started = time.monotonic()
         counted_as = CANCELLED
         call: Call | None = None
         try:
-            call = Call(self._services, decode(name, arguments), caller)
-            outcome = await _TOOLS[name].run(call)
+            call = begin()
+            run = ask_index if isinstance(call.request, ReadFile) else _TOOLS[name].run
+            outcome = await run(call)
             counted_as = OK
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
             reply = self._error_reply(self._known(error, name, caller), call)

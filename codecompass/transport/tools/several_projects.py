@@ -198,14 +198,14 @@ async def _answer(
 ) -> ProjectAnswer:
     services, project = call.services, selected.project
     try:
+        if state == "changing" and not isinstance(request, FindReferences) and request.freshness_policy != "strict":
+            # It has waited for changes already.
+            request = replace(request, freshness_policy="best_effort")
+        query = Query(request=request, is_for_merging=True, imported=imported, answers=call.answers)
         if state == "changing":
-            if not isinstance(request, FindReferences) and request.freshness_policy != "strict":
-                # It has waited for changes already.
-                request = replace(request, freshness_policy="best_effort")
-            query = Query(request=request, is_for_merging=True, imported=imported)
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
-            reply = await services.cold_answers.answer(project, request, seconds, imported, is_fresh=state == "fresh")
+            reply = await services.cold_answers.answer(project, query, seconds, is_fresh=state == "fresh")
     except CodeCompassError as error:
         return ProjectAnswer(selected, failure=error)
     assert isinstance(reply, SharedReply)

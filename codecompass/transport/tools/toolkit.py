@@ -16,10 +16,10 @@ from codecompass.projects.caller import Caller
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.eviction import Workspaces
 from codecompass.projects.router import Routed, Router
-from codecompass.protocol.decode import Decoded
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
-from codecompass.protocol.requests import AnyRequest
+from codecompass.protocol.requests import AnyRequest, ReadFile
 from codecompass.scan.commit_names import NamedCommit
+from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
 from codecompass.transport.health import ServerState
 from codecompass.units import MINUTES
@@ -41,14 +41,24 @@ class Services(Struct, frozen=True, kw_only=True):
 class Call:
     """One call of a tool: what was asked, by whom, and what has been found out about it so far."""
 
-    def __init__(self, services: Services, decoded: Decoded, caller: Caller) -> None:
+    def __init__(
+        self,
+        services: Services,
+        request: AnyRequest | ReadFile,
+        caller: Caller,
+        *,
+        warnings: tuple[str, ...] = (),
+        answers: AnswerForm | None = None,
+    ) -> None:
+        """`warnings` are those of decoding; `answers` is the form that replies are made for, None that of the server."""
         self.services = services
         self.caller = caller
-        self.request: AnyRequest = decoded.request
+        self.request = request
+        self.answers: AnswerForm | None = answers
         self.routed: Routed | None = None
         self.commit: NamedCommit | None = None
         self._is_about_ref = False
-        self._warnings = decoded.warnings
+        self._warnings = warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -150,6 +160,7 @@ async def ask_index(call: Call) -> Outcome:
         hint=call.hint,
         names_project=call.routed.names_project,
         tell_job=awaited.tell,
+        answers=call.answers,
     )
     with collapse_groups():
         async with trio.open_nursery() as nursery:

@@ -8,7 +8,7 @@ from tests.transport.http.client import JSON, UPGRADE, ask, call, connect, messa
 from tests.transport.http.serving import serving, wait_holding
 from tests.transport.sample_tools import sample_core
 
-ROUTES = ["/", "/mcp", "/ws", "/health", "/metrics"]
+ROUTES = ["/", "/mcp", "/ws", "/health", "/metrics", "/ui", "/ui/act"]
 
 
 async def test_an_unknown_path_is_not_found():

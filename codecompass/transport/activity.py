@@ -1,0 +1,118 @@
+"""The last calls of each client, so that a person sees on the page what an agent asked and how it was answered.
+
+In memory only, bounded by clients, calls and characters, and gone with the server. `server.activity = false` keeps none.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    # A session is there before anything that answers a call is loaded.
+    from codecompass.protocol.replies import Reply
+
+MAX_CLIENTS: Final = 20
+MAX_CALLS: Final = 50
+"""Of each client."""
+
+MAX_NAME: Final = 60
+MAX_VALUE: Final = 200
+MAX_ARGUMENTS: Final = 500
+"""Characters that are kept of the name of a client, of one argument, and of all arguments of a call. With MAX_CLIENTS and
+MAX_CALLS, about 1 MB in the worst case."""
+
+
+class NotedCall(Struct, frozen=True, kw_only=True):
+    """One call. `at` is in seconds since 1970; `characters` are those of the text that the client got.
+
+    `outcome` is `ok` or the code of the error; `workspace` the root that answered, empty where none did.
+    """
+
+    at: float
+    tool: str
+    arguments: str
+    milliseconds: float
+    characters: int
+    freshness: str
+    workspace: str
+    outcome: str
+
+
+class NotedClient(Struct, frozen=True, kw_only=True):
+    """A client by the name that it gives itself, and how it is connected; its calls, the newest first."""
+
+    name: str
+    transport: str
+    calls: tuple[NotedCall, ...]
+
+
+class ActivityLog:
+    """Takes a call in microseconds: nothing is encoded or looked up."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, str], deque[NotedCall]] = {}
+
+    def note(
+        self,
+        client: str,
+        transport: str,
+        tool: str,
+        arguments: Mapping[str, object],
+        reply: "Reply",
+        seconds: float,
+        n_characters: int,
+    ) -> None:
+        """Keeps a call. The client that has been silent for longest makes room for a new one."""
+        key = (client[:MAX_NAME], transport)
+        calls = self._calls.pop(key, None) or deque(maxlen=MAX_CALLS)
+        self._calls[key] = calls
+        if len(self._calls) > MAX_CLIENTS:
+            del self._calls[next(iter(self._calls))]
+        error = getattr(reply, "error", None)
+        metadata = reply.metadata
+        calls.append(
+            NotedCall(
+                at=time.time(),
+                tool=tool,
+                arguments=_shown(arguments),
+                milliseconds=seconds * 1000,
+                characters=n_characters,
+                freshness=getattr(metadata, "freshness_status", ""),
+                workspace=metadata.workspace,
+                outcome="ok" if error is None else error.code,
+            )
+        )
+
+    def clients(self) -> tuple[NotedClient, ...]:
+        """Returns what is kept, the client that has called last first."""
+        return tuple(
+            NotedClient(name=name, transport=transport, calls=tuple(reversed(calls)))
+            for (name, transport), calls in reversed(self._calls.items())
+        )
+
+
+def _shown(arguments: Mapping[str, object]) -> str:
+    """Returns the beginning of the arguments as people write them."""
+    text = ""
+    for part in _parts(arguments):
+        text = f"{text} {part}" if text else part
+        if len(text) > MAX_ARGUMENTS:
+            return text[: MAX_ARGUMENTS - 1] + "…"
+    return text
+
+
+def _parts(arguments: Mapping[str, object]) -> Iterator[str]:
+    for name, value in arguments.items():
+        match value:
+            case str():
+                shown = f"{value[:MAX_VALUE]!r}" + ("…" if len(value) > MAX_VALUE else "")
+            case bool() | int() | float() | None:
+                shown = f"{value!s:.{MAX_VALUE}}"
+            case list():
+                shown = f"[{len(value)} items]"
+            case _:
+                shown = "{…}"
+        yield f"{name[:MAX_NAME]}={shown}"

@@ -1,0 +1,119 @@
+"""Questions of the page, on the way of all calls of tools: same routing, isolation, freshness, deadlines and counters."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from codecompass.actors.job_model import JobView
+from codecompass.projects.caller import TransportName
+from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Reply, Result
+from codecompass.protocol.requests import ALL_PROJECTS, ReadFile
+from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
+
+if TYPE_CHECKING:
+    from codecompass.transport.server import Server
+
+ADVICE: Final[Mapping[str, str]] = {
+    "index_not_ready": "The index is being built. Projects shows how far it is; load this page again in a moment.",
+    "index_incompatible": "The index is being built anew. Projects shows how far it is; load this page again in a moment.",
+    "index_stale": "Files have changed, and the index does not have them yet. Load this page again in a moment.",
+    "file_not_found": "No indexed file has this path. It may be left out, removed or renamed: search for its name.",
+    "symbol_not_found": "Nothing of this name is defined in the project. Search for it as text.",
+    "ambiguous_symbol": "Several definitions have this name. Choose the one that you mean.",
+    "page_not_found": "The address is wrong. Begin with a search.",
+    "project_not_found": "There is no such project here. Choose one under Projects.",
+    "workspace_not_allowed": "This server does not answer for that project. Choose one under Projects.",
+    "workspace_not_registered": "This server does not know that project. Choose one under Projects.",
+    "ref_not_indexed": "There is no such branch, tag or commit. Correct the name.",
+    "workspace_busy": "Too many questions wait for this project. Load the page again in a moment.",
+    "workspace_failed": "The project cannot be answered for now. Projects has a button that builds its index anew.",
+    "invalid_input": "Something that was filled in cannot be used. Correct it and send it again.",
+    "deadline_exceeded": "That took too long. Ask for less: a more exact query, or a path.",
+    "permission_denied": "The index cannot be written. Look at the disk and the rights of the data directory.",
+    "internal_error": "That is a defect of CodeCompass. The log of the server has the details.",
+}
+"""What a person can do on the page, by the code of the error; what the tool says is for agents."""
+
+_STATUSES: Final = {
+    "file_not_found": NOT_FOUND,
+    "project_not_found": NOT_FOUND,
+    "symbol_not_found": NOT_FOUND,
+    "workspace_not_allowed": NOT_FOUND,
+    "workspace_not_registered": NOT_FOUND,
+    "invalid_input": BAD_REQUEST,
+}
+
+_PASSING: Final = frozenset({"index_not_ready", "index_incompatible", "index_stale", "workspace_busy"})
+"""What is over in a moment: a page that can do so asks again."""
+
+
+class Trouble(Exception):
+    """A question that was answered with an error, which the page shows."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.advice = ADVICE.get(code, "Load the page again; if that does not help, look into the log of the server.")
+        self.status = _STATUSES.get(code, OK)
+        self.is_passing = code in _PASSING
+
+
+class PageCaller:
+    """The Caller of the page: a person who names a project with every question."""
+
+    transport: Final[TransportName] = "http"
+    request_id: Final = "page"
+    project_path: Final = None
+
+    async def roots(self) -> tuple[str, ...]:
+        """None: a browser has none."""
+        return ()
+
+    def take_hint(self) -> bool:
+        """Never: hints are for those who set up a client."""
+        return False
+
+    async def follow(self, job: JobView, seconds: float) -> None:
+        """Waits for the end of the job, at most `seconds`. The page has its own way to show how far it is."""
+        with trio.move_on_after(seconds):
+            await job.wait_end()
+
+
+class Asking:
+    """Asks the tools of a server. Every question names its project by id: nothing else chooses one."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+
+    async def show(self, tool: str, project: str, **arguments: object) -> Reply:
+        """Returns the answer, with lines of code where it has some. Arguments that are None count as absent.
+
+        Raises Trouble for an error.
+        """
+        outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller(), "text")
+        return _reply(outcome.reply)
+
+    async def show_all(self, tool: str, **arguments: object) -> Reply:
+        """As `show`, about all projects that the server answers for."""
+        outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
+        return _reply(outcome.reply)
+
+    async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
+        """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises Trouble."""
+        arguments = {"project_id": project, "name": name, "path": path, "limit": limit}
+        reply = _reply((await self._server.tools.show("locate_symbol", arguments, PageCaller(), "json")).reply)
+        assert isinstance(reply, LocateSymbolReply)
+        return reply.results
+
+    async def read(self, project: str, path: str, line_start: int, line_count: int) -> Reply:
+        """Returns lines of a file as they are indexed. Raises Trouble."""
+        request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count)
+        return _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+
+
+def _reply(reply: Reply) -> Reply:
+    if isinstance(reply, ErrorReply):
+        raise Trouble(reply.error.code, reply.error.message)
+    return reply

@@ -1,0 +1,282 @@
+"""Pages about code: `/ui/file`, from a name to its definition (`/ui/goto`), a definition with its uses and callers
+(`/ui/symbol`), and what differs from another commit (`/ui/diff`).
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.languages.detect import language_of
+from codecompass.protocol.difference_replies import DiffContextReply
+from codecompass.protocol.metadata import Metadata
+from codecompass.protocol.replies import (
+    CallGraphReply,
+    FileOutlineReply,
+    FileTextReply,
+    FindReferencesReply,
+    GraphNode,
+    LocateSymbolReply,
+    MatchedLine,
+    OutlineNode,
+    Reference,
+    Result,
+)
+from codecompass.transport.http.request import BAD_REQUEST, HttpRefusal, HttpRequest
+from codecompass.transport.ui.asking import Asking, Trouble
+from codecompass.transport.ui.code_lines import CodeLine, code_lines, lines_of_hit
+from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
+from codecompass.transport.ui.shown_projects import ShownProject, chosen
+
+PART_LINES: Final = 800
+"""Lines of a file on one page, which weighs about 100 kB then."""
+
+OUTLINE_NODES: Final = 300
+"""Of the outline beside a file: the innermost ones are left out first."""
+
+MAX_LINE: Final = 100_000_000
+DEFINITIONS: Final = 20
+USES: Final = 300
+CALL_DEPTH: Final = 3
+CALLERS: Final = 100
+DIFFERENCE_TOKENS: Final = 20_000
+HEADER_LINES: Final = 12
+"""How far below the first line of a definition its name may stand: behind decorators, annotations, attributes."""
+
+_SEE_OTHER: Final = 303
+_SURE: Final = ("exact", "case")
+
+
+class FilePart(Struct, frozen=True, kw_only=True):
+    """A part of a file on a page; `before` and `behind` are lines in the parts around it, 0 where there are none."""
+
+    path: str
+    language: str
+    line_start: int
+    line_end: int
+    line_count: int
+    lines: tuple[CodeLine, ...]
+    before: int
+    behind: int
+    metadata: Metadata
+
+
+class UsesInFile(Struct, frozen=True):
+    """The uses of a definition in one file, by line."""
+
+    path: str
+    is_test: bool
+    uses: tuple[tuple[Reference, CodeLine | None], ...]
+
+
+class CallerNode(Struct, frozen=True):
+    """A caller in a tree, with the lines of its calls and those who call it. `is_known`: it stands in the tree already."""
+
+    node: GraphNode
+    lines: tuple[int, ...]
+    callers: "tuple[CallerNode, ...]"
+    is_known: bool = False
+
+
+class CodePages:
+    """Answers the pages about code. Each raises Trouble, HttpRefusal."""
+
+    def __init__(self, asking: Asking, rendering: Rendering) -> None:
+        self._asking = asking
+        self._rendering = rendering
+
+    async def file(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with a file, or the part of it around a line, and its outline."""
+        fields = Fields(request)
+        project = _project(fields, projects)
+        path = _required(fields, "path")
+        line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
+        first = (line - 1) // PART_LINES * PART_LINES + 1
+        reply = await self._asking.read(project.project_id, path, first, PART_LINES)
+        assert isinstance(reply, FileTextReply)
+        part = await trio.to_thread.run_sync(_part, reply)
+        outline: tuple[OutlineNode, ...] = ()
+        try:
+            described = await self._asking.show("get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES)
+            assert isinstance(described, FileOutlineReply)
+            outline = described.symbols
+        except Trouble:
+            pass  # without symbols, a file is text all the same
+        values = {
+            "projects": projects,
+            "project": project,
+            "part": part,
+            "line": line,
+            "outline": outline,
+            "part_lines": PART_LINES,
+            "here": "file",
+        }
+        await self._rendering.page(request, "file.html", values)
+
+    async def goto(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Leads from a name in a file to its definition; where it stands in that very definition, to who uses it."""
+        fields = Fields(request)
+        project = _project(fields, projects)
+        name, path = _required(fields, "name"), fields.text("path")
+        line = fields.number("line", 0, lowest=0, highest=MAX_LINE)
+        reply = await self._asking.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS)
+        assert isinstance(reply, LocateSymbolReply)
+        target = _target(reply.results, project.project_id, name, path, line)
+        await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
+
+    async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with the definitions of a name; of one that is meant also with its uses and callers."""
+        fields = Fields(request)
+        project = _project(fields, projects)
+        name = _required(fields, "name")
+        path = fields.given("path")
+        known = await self._asking.identify(project.project_id, name, path, DEFINITIONS)
+        meant = _meant(known)
+        asked = {"name": meant.symbol_id, "detail_level": "context"} if meant else {"name": name, "path": path}
+        found = await self._asking.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS)
+        assert isinstance(found, LocateSymbolReply)
+        values: dict[str, object] = {
+            "projects": projects,
+            "project": project,
+            "name": name,
+            "metadata": found.metadata,
+            "definitions": await trio.to_thread.run_sync(_definitions, found.results),
+            "uses": None,
+            "here": "symbol",
+        }
+        if meant is not None:
+            values |= await self._uses(project, meant.symbol_id)
+        await self._rendering.page(request, "symbol.html", values)
+
+    async def _uses(self, project: ShownProject, symbol_id: str) -> dict[str, object]:
+        """Returns who uses a definition, and who calls it."""
+        uses = await self._asking.show("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
+        graph = await self._asking.show(
+            "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS
+        )
+        assert isinstance(uses, FindReferencesReply)
+        assert isinstance(graph, CallGraphReply)
+        return {
+            "uses": await trio.to_thread.run_sync(_uses_by_file, uses.references),
+            "counts": uses.counts,
+            "total": uses.total,
+            "callers": _caller_tree(graph),
+        }
+
+    async def difference(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with what differs from another commit."""
+        fields = Fields(request)
+        project = _project(fields, projects)
+        base, head, path = fields.given("base"), fields.given("head"), fields.given("path")
+        values: dict[str, object] = {
+            "projects": projects,
+            "project": project,
+            "base": base or "",
+            "head": head or "",
+            "path": path or "",
+            "reply": None,
+            "trouble": None,
+            "here": "diff",
+        }
+        try:
+            reply = await self._asking.show(
+                "diff_context", project.project_id, base=base, head=head, path=path, max_tokens=DIFFERENCE_TOKENS
+            )
+            assert isinstance(reply, DiffContextReply)
+            values["reply"] = reply
+        except Trouble as trouble:
+            values["trouble"] = trouble
+        await self._rendering.page(request, "diff.html", values)
+
+
+def _project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:
+    """Returns the project of a page. A name outside of what is shown is as good as one that there is not."""
+    project = chosen(projects, fields.text("project"))
+    if project is None:
+        raise Trouble("project_not_found", "no project of this name is served here.")
+    return project
+
+
+def _required(fields: Fields, name: str) -> str:
+    value = fields.text(name)
+    if not value:
+        raise HttpRefusal(BAD_REQUEST, f"the address needs ?{name}=. Begin with a search.")
+    return value
+
+
+def _part(reply: FileTextReply) -> FilePart:
+    first, last = reply.line_start, reply.line_start + max(0, len(reply.lines) - 1)
+    lines = code_lines([MatchedLine(line=first + index, text=text) for index, text in enumerate(reply.lines)], reply.language)
+    return FilePart(
+        path=reply.file_path,
+        language=reply.language,
+        line_start=first,
+        line_end=last,
+        line_count=reply.line_count,
+        lines=lines,
+        before=max(0, first - PART_LINES),
+        behind=last + 1 if last < reply.line_count else 0,
+        metadata=reply.metadata,
+    )
+
+
+def _target(results: Sequence[Result], project_id: str, name: str, path: str, line: int) -> str:
+    """Returns where a name at a line of a file leads to."""
+    sure = [hit for hit in results if hit.match in _SURE]
+    # The innermost one that begins at the line, or a little above it: its name stands behind its decorators.
+    beginning = [
+        hit for hit in sure if hit.path == path and hit.line_start <= line <= min(hit.line_end, hit.line_start + HEADER_LINES)
+    ]
+    if beginning:
+        nearest = max(beginning, key=lambda hit: hit.line_start)
+        if line == nearest.line_start or len(sure) == 1:
+            return address("symbol", project=project_id, name=f"{path}:{nearest.line_start}")
+    here = [hit for hit in sure if hit.path == path]
+    meant = here if len(here) == 1 else sure
+    if len(meant) == 1:
+        return address("file", project=project_id, path=meant[0].path, line=meant[0].line_start)
+    return address("symbol", project=project_id, name=name)
+
+
+def _meant(known: Sequence[Result]) -> Result | None:
+    """Returns the one definition that a name can mean; None where there are several, or none for sure."""
+    sure = [hit for hit in known if hit.symbol_id and hit.match in ("", *_SURE)]
+    return sure[0] if len(sure) == 1 else None
+
+
+def _definitions(results: Sequence[Result]) -> tuple[tuple[Result, tuple[CodeLine, ...]], ...]:
+    return tuple((hit, lines_of_hit(hit)) for hit in results)
+
+
+def _uses_by_file(references: Sequence[Reference]) -> tuple[UsesInFile, ...]:
+    found = []
+    for (path, is_test), group in groupby(references, key=lambda each: (each.path, each.is_test)):
+        language = language_of(path, b"")
+        uses = tuple(
+            (each, code_lines((MatchedLine(line=each.line_start, text=each.text.strip()),), language)[0] if each.text else None)
+            for each in group
+        )
+        found.append(UsesInFile(path, is_test, uses))
+    return tuple(found)
+
+
+def _caller_tree(graph: CallGraphReply) -> tuple[CallerNode, ...]:
+    """Returns the callers of node 0, each with its own; one that stands in the tree already is not opened again."""
+    nodes = {node.id: node for node in graph.nodes}
+    opened = {0}
+
+    def callers_of(callee: int, depth: int) -> tuple[CallerNode, ...]:
+        found = []
+        for edge in graph.edges:
+            if edge.callee != callee or edge.caller not in nodes:
+                continue
+            is_known = edge.caller in opened
+            opened.add(edge.caller)
+            above = () if is_known or depth >= CALL_DEPTH else callers_of(edge.caller, depth + 1)
+            found.append(CallerNode(nodes[edge.caller], edge.lines, above, is_known))
+        return tuple(found)
+
+    return callers_of(0, 1)

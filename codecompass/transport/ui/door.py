@@ -1,0 +1,118 @@
+"""The door of the page `/ui`: who may come in, the headers of every answer, and the page itself, which is loaded by the first
+request that comes through.
+
+    Host, Origin (as everywhere) -> Host by address or by a name of ours -> no other site -> room -> the page
+
+A browser sends requests of other sites here with the user's network, and shows them to no one who could refuse them. So a request
+that a browser says another site has made is refused whatever it asks; what changes something is a POST from a page of this very
+origin; and no answer may be read, framed or held by another origin. Nothing here is imported that shows a page.
+"""
+
+import ipaddress
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from codecompass.transport.http.faults import require_method
+from codecompass.transport.http.guards import LOOPBACK_NAMES, Guard, host_name
+from codecompass.transport.http.request import FORBIDDEN, MISDIRECTED, UNAVAILABLE, Header, HttpRefusal, HttpRequest
+
+if TYPE_CHECKING:
+    from codecompass.transport.server import Server
+    from codecompass.transport.ui.site import Site
+
+PAGE_PATH: Final = "/ui"
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+"""No content from elsewhere, and none that stands in a page itself: what a repository holds can never run."""
+
+HEADERS: Final[tuple[Header, ...]] = (
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    # Not `no-referrer`: a browser would then say `Origin: null` with the forms of the page itself.
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("x-frame-options", "DENY"),
+)
+
+MAX_REQUESTS: Final = 32
+"""Requests to the page at a time, streams apart: a person who types makes two or three."""
+
+_SITE_MODULE: Final = "codecompass.transport.ui.site"
+_OWN_SITES: Final = ("same-origin", "none")
+"""What a browser says of the page's own requests, and of an address that the user has typed or opened from a program."""
+
+
+class PageDoor:
+    """Handles the requests at and below `/ui`."""
+
+    def __init__(self, server: "Server", guard: Guard) -> None:
+        self._server = server
+        self._guard = guard
+        self._loading = trio.Lock()
+        self._site: Site | None = None
+        self._n_requests = 0
+
+    async def handle(self, request: HttpRequest) -> None:
+        """Answers one request. Raises HttpRefusal, ClientGone."""
+        request.common_headers = HEADERS
+        self._check(request)
+        require_method(request, "GET", "POST")
+        site = await self._loaded()
+        if site.is_stream(request):
+            await site.stream(request)
+            return
+        if self._n_requests >= MAX_REQUESTS:
+            raise HttpRefusal(
+                UNAVAILABLE,
+                "too many requests to the page are under way. Wait, then load it again.",
+                headers=(("retry-after", "1"),),
+                is_retryable=True,
+            )
+        self._n_requests += 1
+        try:
+            await site.handle(request)
+        finally:
+            self._n_requests -= 1
+
+    def _check(self, request: HttpRequest) -> None:
+        host, origin = request.header("host") or "", request.header("origin")
+        if not self._is_own_host(host):
+            # A page can have its own name lead here, and be of this origin then: only a name that is ours is none of its own.
+            raise HttpRefusal(
+                MISDIRECTED, "the page is not served under this name. Use the address of the server, or allow it: --allowed-host."
+            )
+        if request.header("sec-fetch-site") not in (None, *_OWN_SITES):
+            raise HttpRefusal(FORBIDDEN, "another site has asked for this. Type the address of the page into the browser.")
+        if origin is not None and origin.lower().partition("://")[2] != host.lower():
+            raise HttpRefusal(FORBIDDEN, "a page of another origin has asked for this. Use the page of this server.")
+        if request.method == "POST" and origin is None:
+            raise HttpRefusal(FORBIDDEN, "a POST to the page needs the header Origin. Use the buttons of the page.")
+
+    def _is_own_host(self, host: str) -> bool:
+        name = host_name(host)
+        if name is None:
+            return False
+        if name in LOOPBACK_NAMES or name in self._guard.bound or name in self._guard.hosts or host.lower() in self._guard.hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    async def _loaded(self) -> "Site":
+        """Returns the page; loads it where nobody has asked for it yet."""
+        if self._site is None:
+            async with self._loading:
+                if self._site is None:
+                    # In a thread, so that the server goes on answering.
+                    module = await trio.to_thread.run_sync(import_module, _SITE_MODULE)
+                    site: Site = module.Site(self._server)
+                    self._site = site
+        return self._site

@@ -1,0 +1,171 @@
+"""Pages about projects: `/ui/projects`, `/ui/project`, orders to index and to cancel, changes as a stream of events; and
+`/ui/activity`, what clients have asked.
+"""
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.protocol.state_replies import IndexStatusReply
+from codecompass.protocol.times import iso_time
+from codecompass.scan.explain import SKIP_SENTENCES
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.outgoing import COMMENT
+from codecompass.transport.http.request import BAD_REQUEST, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.ui.asking import Asking, Trouble
+from codecompass.transport.ui.fields import Fields, read_form
+from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
+from codecompass.transport.ui.shown_projects import ShownProject, chosen, shown_projects
+from codecompass.units import MILLISECONDS, MINUTES
+
+if TYPE_CHECKING:
+    from codecompass.transport.activity import NotedCall
+    from codecompass.transport.server import Server
+
+MAX_STREAMS: Final = 8
+"""Streams of events at a time. A browser opens six connections to one server at most, and needs some for pages."""
+
+LOOK_SECONDS: Final = 400 * MILLISECONDS
+"""How often a stream compares what is published, in memory, with what it has told."""
+
+STREAM_SECONDS: Final = 30 * MINUTES
+"""A stream ends then; a page that is still looked at opens another one by itself."""
+
+HEARTBEAT_SECONDS: Final = HttpLimits().comment
+
+_SEE_OTHER: Final = 303
+
+
+class ShownClient(Struct, frozen=True):
+    """A client with those of its calls that may be shown, the newest first."""
+
+    name: str
+    transport: str
+    calls: "tuple[tuple[str, NotedCall], ...]"
+
+
+class ProjectPages:
+    """Answers the pages about projects and activity. Each raises Trouble, HttpRefusal."""
+
+    def __init__(self, server: "Server", asking: Asking, rendering: Rendering) -> None:
+        self._server = server
+        self._asking = asking
+        self._rendering = rendering
+        self._n_streams = 0
+
+    async def projects(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with all projects."""
+        await self._rendering.page(request, "projects.html", {"projects": projects, "here": "projects"})
+
+    async def project(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with one project: what is indexed, what was left out and why, its last jobs; what became of one file."""
+        fields = Fields(request)
+        project = chosen(projects, fields.text("project"))
+        if project is None:
+            raise Trouble("project_not_found", "no project of this name is served here.")
+        path = fields.given("path")
+        reply = await self._asking.show("index_status", project.project_id, path=path)
+        assert isinstance(reply, IndexStatusReply)
+        values = {
+            "projects": projects,
+            "project": project,
+            "status": reply,
+            "path": path or "",
+            "sentences": SKIP_SENTENCES,
+            "here": "projects",
+        }
+        await self._rendering.page(request, "project.html", values)
+
+    async def act(self, request: HttpRequest) -> None:
+        """Orders or cancels a job, and leads back to the projects."""
+        form = await read_form(request)
+        project = chosen(shown_projects(self._server), form.get("project", ""))
+        if project is None or not form.get("project"):
+            raise HttpRefusal(BAD_REQUEST, "there is no such project here. Load the page again.")
+        try:
+            match form.get("action"):
+                case "update":
+                    await self._asking.show("sync_repo", project.project_id)
+                case "rebuild":
+                    await self._asking.show("index_repo", project.project_id, force=True)
+                case "cancel" if project.job is not None and project.job.job_id == form.get("job"):
+                    await self._server.cancel_job(project.job.job_id)
+                case "cancel":
+                    pass  # it has ended meanwhile
+                case _:
+                    raise HttpRefusal(BAD_REQUEST, "there is no such action. Load the page again.")
+        except Trouble as trouble:
+            values = {"trouble": trouble, "here": "projects", "projects": shown_projects(self._server)}
+            await self._rendering.page(request, "trouble.html", values, status=trouble.status)
+            return
+        await request.answer(_SEE_OTHER, headers=(("location", address("projects")), *NOT_STORED))
+
+    async def activity(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with the last calls of each client, as far as they are about projects that are shown."""
+        log = self._server.activity
+        roots = {project.root: project.label for project in projects}
+        clients = []
+        for client in log.clients() if log is not None else ():
+            # A call about several projects names them, not a root: the server has left out what may not be seen.
+            calls = tuple(
+                (iso_time(call.at), call)
+                for call in client.calls
+                if not call.workspace.startswith("/") or call.workspace in roots
+            )
+            if calls:
+                clients.append(ShownClient(client.name, client.transport, calls))
+        values = {"projects": projects, "clients": clients, "labels": roots, "is_kept": log is not None, "here": "activity"}
+        await self._rendering.page(request, "activity.html", values)
+
+    async def events(self, request: HttpRequest) -> None:
+        """Streams what changes in the list of projects: each event has the parts of the page that are different now, by id."""
+        if self._n_streams >= MAX_STREAMS:
+            raise HttpRefusal(
+                UNAVAILABLE,
+                "too many pages watch at a time. Close one of them.",
+                headers=(("retry-after", "5"),),
+                is_retryable=True,
+            )
+        self._n_streams += 1
+        try:
+            await request.body()
+            async with trio.open_nursery() as nursery:
+
+                async def watch() -> None:
+                    await request.wait_gone()
+                    nursery.cancel_scope.cancel()
+
+                async def stop() -> None:
+                    await self._server.core.stopping.wait()
+                    told.cancel()
+
+                nursery.start_soon(watch)
+                with trio.move_on_after(STREAM_SECONDS) as told:
+                    nursery.start_soon(stop)
+                    await request.begin_stream()
+                    await request.write(COMMENT)
+                    await self._tell(request)
+                await request.end_stream()
+                nursery.cancel_scope.cancel()
+        finally:
+            self._n_streams -= 1
+
+    async def _tell(self, request: HttpRequest) -> None:
+        known: dict[str, str] = {}
+        quiet_since = trio.current_time()
+        while True:
+            parts = {
+                f"live-{project.project_id}": self._rendering.html("project_state.html", {"project": project})
+                for project in shown_projects(self._server)
+            }
+            changed = {name: html for name, html in parts.items() if known.get(name) != html}
+            if changed:
+                # JSON in ASCII has no line end, so it is one line of an event.
+                await request.write(b"event: projects\ndata: " + json.dumps(changed).encode("ascii") + b"\n\n")
+                known, quiet_since = parts, trio.current_time()
+            elif trio.current_time() - quiet_since > HEARTBEAT_SECONDS:
+                await request.write(COMMENT)
+                quiet_since = trio.current_time()
+            await trio.sleep(LOOK_SECONDS)

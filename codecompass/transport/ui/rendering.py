@@ -1,0 +1,105 @@
+"""Templates to HTML, with everything escaped that is put into them, and the files that pages are made of besides."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec import Struct
+
+from codecompass import __version__
+from codecompass.protocol.decode import well_formed
+from codecompass.transport.http.request import NOT_FOUND, OK, Header, HttpRefusal, HttpRequest
+from codecompass.transport.ui.door import PAGE_PATH
+from codecompass.units import GIB, KIB, MIB
+
+HTML_TYPE: Final = "text/html; charset=utf-8"
+
+NOT_STORED: Final[tuple[Header, ...]] = (("cache-control", "no-store"),)
+_KEPT: Final[tuple[Header, ...]] = (("cache-control", "private, max-age=31536000, immutable"),)
+"""Of a file whose address has the digest of all of them."""
+
+_HERE: Final = Path(__file__).parent
+_MEDIA_TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+class StaticFile(Struct, frozen=True):
+    """A script, a style sheet or a picture."""
+
+    media_type: str
+    content: bytes
+
+
+class Rendering:
+    """The templates and static files, read once."""
+
+    def __init__(self) -> None:
+        self._files = {
+            path.name: StaticFile(_MEDIA_TYPES[path.suffix], path.read_bytes()) for path in sorted((_HERE / "static").iterdir())
+        }
+        digest = hashlib.sha256(b"\0".join(file.content for file in self._files.values())).hexdigest()[:12]
+        self._static_path = f"{PAGE_PATH}/static/{digest}/"
+        self._environment = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals.update(
+            static=self._static_path, version=__version__, address=address, editors=editor_links, thousands=thousands, size=size
+        )
+
+    def html(self, template: str, values: Mapping[str, object]) -> str:
+        """Returns a page or a part of one."""
+        return self._environment.get_template(template).render(values)
+
+    async def page(self, request: HttpRequest, template: str, values: Mapping[str, object], *, status: int = OK) -> None:
+        """Answers with a page."""
+        # Text of a repository may hold halves of characters, which no encoding has.
+        body = well_formed(self.html(template, values)).encode()
+        await request.answer(status, body, media_type=HTML_TYPE, headers=NOT_STORED)
+
+    async def file(self, request: HttpRequest) -> None:
+        """Answers with a static file. Raises HttpRefusal where there is none."""
+        file = self._files.get(request.path.removeprefix(self._static_path))
+        if file is None:
+            raise HttpRefusal(NOT_FOUND, "there is no such file. Load the page again.")
+        await request.answer(OK, file.content, media_type=file.media_type, headers=_KEPT)
+
+
+def address(page: str, **parameters: object) -> str:
+    """Returns the address of a page of ours. Parameters that are None, empty or false are left out; `line` becomes an anchor."""
+    line = parameters.get("line")
+    given = {name: value for name, value in parameters.items() if value not in (None, "", False)}
+    query = urlencode({name: str(value) for name, value in given.items()}, errors="surrogatepass")
+    path = f"{PAGE_PATH}/{page}" if page else PAGE_PATH
+    return path + (f"?{query}" if query else "") + (f"#L{line}" if line and page == "file" else "")
+
+
+def editor_links(root: str, path: str, line: int) -> tuple[tuple[str, str], ...]:
+    """Returns the names of editors, and the links that open a line of a file in them."""
+    whole = f"{root.rstrip('/')}/{path}"
+    plain = quote(whole, errors="surrogatepass")
+    return (
+        ("VS Code", f"vscode://file{plain}:{line}"),
+        ("Cursor", f"cursor://file{plain}:{line}"),
+        ("Zed", f"zed://file{plain}:{line}"),
+        ("IntelliJ", f"idea://open?file={quote(whole, safe='/', errors='surrogatepass')}&line={line}"),
+    )
+
+
+def thousands(number: int) -> str:
+    """Returns a number as people read it."""
+    return f"{number:,}"
+
+
+def size(n_bytes: int) -> str:
+    """Returns a number of bytes as people read it."""
+    for unit, name in ((GIB, "GB"), (MIB, "MB"), (KIB, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {name}"
+    return f"{n_bytes} bytes"

@@ -1,0 +1,121 @@
+"""The projects that the page shows: those that the server answers for, as health sees them.
+
+The same rule as for a question: with allowed roots, only what lies in them, what the user has pinned and the default project.
+"""
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from codecompass.jobs import Job, Progress
+from codecompass.projects.path_resolution import is_within
+from codecompass.projects.selection import labels
+from codecompass.protocol.metadata import bare_metadata
+from codecompass.transport.health import Moment, health
+from codecompass.transport.mcp.progress import status_text
+
+if TYPE_CHECKING:
+    from codecompass.transport.server import Server
+
+
+class ShownJob(Struct, frozen=True, kw_only=True):
+    """A job that runs or waits. `percentage` is 0..100; `is_here` says that this server can cancel it."""
+
+    job_id: str
+    mode: str
+    status: str
+    percentage: int
+    message: str
+    is_here: bool
+
+
+class ShownProject(Struct, frozen=True, kw_only=True):
+    """A project as the page shows it. `source_bytes` is 0 where it is not known, `last_indexed_at` ISO 8601 in UTC or empty."""
+
+    project_id: str
+    name: str
+    label: str
+    """What the project is called on the page, and in answers about several."""
+    root: str
+    state: str
+    freshness: str
+    residency: str
+    ref: str
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    last_indexed_at: str
+    last_error: str
+    last_used_at: float
+    is_home: bool
+    job: ShownJob | None
+
+
+def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
+    """Returns the projects by label. Never waits."""
+    moment = server.moment()
+    rules = server.launch.rules
+    entries = {str(entry.project.root): entry for entry in moment.known.projects}
+    default = tuple(entry.project.root for entry in moment.known.projects if entry.project.is_default)
+    allowed = (*rules.allowed_roots, *rules.pinned, *default) if rules.allowed_roots else ()
+    visible = [entry.project for entry in entries.values() if is_within(entry.project.root, allowed)]
+    named = labels(visible)
+    shown = []
+    for state in health(moment, metadata=bare_metadata()).projects:
+        entry = entries.get(state.repo_root)
+        if entry is None or entry.project.project_id not in named:
+            continue
+        project = entry.project
+        shown.append(
+            ShownProject(
+                project_id=project.project_id,
+                name=project.name,
+                label=named[project.project_id],
+                root=state.repo_root,
+                state=state.index_status,
+                freshness=state.freshness_status,
+                residency=state.residency,
+                ref=state.ref,
+                file_count=state.file_count,
+                symbol_count=state.symbol_count,
+                source_bytes=0 if entry.meta is None else entry.meta.source_bytes,
+                last_indexed_at=state.last_indexed_at,
+                last_error=state.last_error,
+                last_used_at=project.last_used_at,
+                is_home=project.project_id == moment.home,
+                job=_job(moment, project.project_id, entry.active_job),
+            )
+        )
+    return tuple(sorted(shown, key=lambda each: (each.label.lower(), each.root)))
+
+
+def chosen(projects: tuple[ShownProject, ...], asked: str) -> ShownProject | None:
+    """Returns the project that is asked for by id or name; without one the home project, else the one used last."""
+    if asked:
+        return next((each for each in projects if asked in (each.project_id, each.name)), None)
+    home = next((each for each in projects if each.is_home), None)
+    return home or max(projects, key=lambda each: each.last_used_at, default=None)
+
+
+def _job(moment: Moment, project_id: str, recorded: Job | None) -> ShownJob | None:
+    live = next((each.active_job for each in moment.live if each.project_id == project_id), None)
+    if live is not None:
+        return ShownJob(
+            job_id=live.job_id,
+            mode=live.mode,
+            status=live.status,
+            percentage=live.progress.percentage,
+            message=status_text(live),
+            is_here=True,
+        )
+    if recorded is None or any(each.project_id == project_id for each in moment.live):
+        # What the registry said at the last survey may have ended since; the workspace knows better.
+        return None
+    return ShownJob(
+        job_id=recorded.job_id,
+        mode=recorded.mode,
+        status=recorded.status,
+        percentage=recorded.progress.percentage,
+        message=recorded.progress.message if isinstance(recorded.progress, Progress) else "another process indexes it",
+        is_here=False,
+    )

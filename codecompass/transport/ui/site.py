@@ -1,0 +1,112 @@
+"""The page behind its door: which address is what, and an answer that people can read whatever happens.
+
+    /ui  /ui/results                    search
+    /ui/file  /ui/goto  /ui/symbol      a file, from a name to its definition, a definition with who uses it
+    /ui/diff                            what differs from another commit
+    /ui/projects  /ui/project           all projects, one project; POST /ui/act orders and cancels jobs
+    /ui/events                          how projects and jobs change, as a stream of events
+    /ui/activity                        the last calls of each client
+    /ui/static/...                      scripts and styles
+
+Loaded by the first request.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from codecompass.transport.http.faults import require_method
+from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest
+from codecompass.transport.ui.asking import Asking, Trouble
+from codecompass.transport.ui.code_pages import CodePages
+from codecompass.transport.ui.door import PAGE_PATH
+from codecompass.transport.ui.project_pages import ProjectPages
+from codecompass.transport.ui.rendering import Rendering
+from codecompass.transport.ui.search_page import SearchPage
+from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
+
+if TYPE_CHECKING:
+    from codecompass.transport.server import Server
+
+EVENTS_PATH: Final = f"{PAGE_PATH}/events"
+_STATIC_PATH: Final = f"{PAGE_PATH}/static/"
+
+Page = Callable[[HttpRequest, tuple[ShownProject, ...]], Awaitable[None]]
+
+
+class Site:
+    """Answers all requests that the door has let in."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+        self._rendering = Rendering()
+        asking = Asking(server)
+        search = SearchPage(asking, self._rendering)
+        code = CodePages(asking, self._rendering)
+        self._projects = ProjectPages(server, asking, self._rendering)
+        self._pages: Mapping[str, Page] = {
+            "": search.page,
+            "/": search.page,
+            "/results": search.results,
+            "/file": code.file,
+            "/goto": code.goto,
+            "/symbol": code.symbol,
+            "/diff": code.difference,
+            "/projects": self._projects.projects,
+            "/project": self._projects.project,
+            "/activity": self._projects.activity,
+        }
+
+    def is_stream(self, request: HttpRequest) -> bool:
+        """Whether the answer goes on until the client leaves."""
+        return request.path == EVENTS_PATH
+
+    async def stream(self, request: HttpRequest) -> None:
+        """Answers with a stream of events. Raises HttpRefusal where there are too many."""
+        require_method(request, "GET")
+        await self._projects.events(request)
+
+    async def handle(self, request: HttpRequest) -> None:
+        """Answers with a page; a question whose browser has gone is cancelled. Raises HttpRefusal, ClientGone."""
+        below = request.path.removeprefix(PAGE_PATH)
+        if below == "/act":
+            await self._projects.act(request)
+            return
+        require_method(request, "GET")
+        if request.path.startswith(_STATIC_PATH):
+            await self._rendering.file(request)
+            return
+        page = self._pages.get(below)
+        if page is None:
+            await self._say(request, Trouble("page_not_found", "there is no such page."), NOT_FOUND)
+            return
+        await request.body()
+        failure: Exception | None = None
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await request.wait_gone()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            try:
+                await self._answer(request, page)
+            except Exception as error:  # noqa: BLE001 (raised again where no nursery makes a group of it)
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def _answer(self, request: HttpRequest, page: Page) -> None:
+        projects = shown_projects(self._server)
+        try:
+            await page(request, projects)
+        except Trouble as trouble:
+            await self._say(request, trouble, trouble.status)
+        except HttpRefusal as refusal:
+            await self._say(request, Trouble("", refusal.message), refusal.status)
+
+    async def _say(self, request: HttpRequest, trouble: Trouble, status: int) -> None:
+        values = {"trouble": trouble, "here": "", "projects": shown_projects(self._server)}
+        await self._rendering.page(request, "trouble.html", values, status=status)

@@ -1,0 +1,79 @@
+"""The text of a file for the page: what is indexed, bounded, and nothing else."""
+
+import pytest
+
+from codecompass import query
+from codecompass.errors import FileNotFound
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.requests import MAX_LINES_READ, ReadFile
+from codecompass.query.file_text import LINE_CHARACTERS, MAX_CHARACTERS
+from tests.support.workspace import TestWorkspace
+
+
+@pytest.fixture
+async def read(workspace: TestWorkspace):
+    """Gives `read(files)`: a function that reads one of these files from their index."""
+
+    async def index(files):
+        workspace.write(files)
+        await workspace.sync()
+
+        def ask(path, **arguments):
+            with workspace.index.snapshot() as snapshot:
+                state = AnswerState(workspace=str(workspace.root), project_id=workspace.project_id, ref="main")
+                return query.read_file(snapshot, ReadFile(path=path, **arguments), state)
+
+        return ask
+
+    return index
+
+
+async def test_lines_are_those_of_the_file_wherever_one_begins(read):
+    lines = [f"value_{number} = {number}" for number in range(1, 1_001)]
+    ask = await read({"a.py": "\n".join(lines) + "\n"})
+
+    whole, middle, behind = ask("a.py"), ask("a.py", line_start=500, line_count=3), ask("a.py", line_start=5_000)
+
+    assert list(whole.lines) == lines
+    assert (whole.line_start, whole.line_count, whole.metadata.result_completeness) == (1, 1_000, "complete")
+    assert (middle.line_start, list(middle.lines)) == (500, lines[499:502])
+    assert (behind.line_start, list(behind.lines)) == (1_000, lines[-1:])
+
+
+async def test_what_the_disk_says_meanwhile_is_not_what_was_indexed(read, workspace):
+    ask = await read({"a.py": "before = 1\n"})
+    workspace.write({"a.py": "after = 2\n"})
+
+    assert ask("a.py").lines == ("before = 1",)
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "/etc/passwd", "missing.py", ".env", "logo.png", "", "a.py/b"])
+async def test_what_is_not_indexed_is_not_read(read, tmp_path, path):
+    (tmp_path / "outside.txt").write_text("4711")
+    ask = await read({"a.py": "a = 1\n", ".env": "TOKEN=4711\n", "logo.png": b"\0\0"})
+
+    with pytest.raises(FileNotFound) as refused:
+        ask(path)
+
+    assert "4711" not in refused.value.message
+
+
+async def test_a_file_without_lines_is_no_error(read):
+    ask = await read({"empty.py": ""})
+
+    assert (ask("empty.py").lines, ask("empty.py").line_count) == ((), 0)
+
+
+async def test_an_answer_is_bounded_in_lines_and_characters(read):
+    ask = await read(
+        {
+            "many.txt": "a line\n" * (MAX_LINES_READ + 10),
+            "large.txt": ("word " * 60 + "\n") * 3_400,
+            "wide.txt": "x " * 7_000 + "\n" + "short\n" * 200,
+        }
+    )
+
+    assert len(ask("many.txt").lines) == MAX_LINES_READ
+    assert ask("many.txt").metadata.result_completeness == "truncated"
+    assert sum(map(len, ask("large.txt").lines)) <= MAX_CHARACTERS
+    assert [len(line) for line in ask("wide.txt").lines[:2]] == [LINE_CHARACTERS, len("short")]

@@ -1,0 +1,483 @@
+"""The page in a real browser: what people do with it, by mouse, by keys alone, on a phone, in both colour schemes, without
+scripts; that everybody can use it; and that neither hostile content nor another site gets anything from it.
+"""
+
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.workspace import TestWorkspace
+from tests.ui.browsing import CHROMIUM, browser_tools, codecompass, other_site, server_process
+from tests.ui.shop import FILES, HOSTILE_NAME, hostile_files, write
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.filterwarnings("default")]
+
+PATIENCE_MS = 20_000
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+UPDATES_PICTURES = bool(os.environ.get("CODECOMPASS_UPDATE_PICTURES"))
+MAX_PICTURE_BYTES = 150_000
+
+WIDE = {"width": 1100, "height": 720}
+PHONE = {"width": 360, "height": 740}
+
+WATCH_FOR_HITS = "window.hits = []; window.hit = (...seen) => window.hits.push(seen); window.alert = window.hit;"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    api = browser_tools()
+    with api.sync_playwright() as playwright:
+        # Tests run in containers, whose kernel lets nobody make the sandbox; the pages are ours.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A git repository with a branch that has changed something."""
+    workspace = TestWorkspace(tmp_path_factory.mktemp("projects") / "shop", Path("/nonexistent"), git=True)
+    workspace.write(FILES)
+    workspace.commit("begin")
+    workspace.write({"shop/prices.py": FILES["shop/prices.py"].replace("19}", "20}").replace("rounded down", "never rounded up")})
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, shop):
+    home = tmp_path_factory.mktemp("home")
+    hostile = write(tmp_path_factory.mktemp("projects2") / "<b>hostile", hostile_files())
+    large = tmp_path_factory.mktemp("projects3") / "large"
+    write(
+        large, {f"part{n % 50}/module_{n}.py": f"def function_{n}(value):\n    return value + {n}\n" * 30 for n in range(1_500)}
+    )
+    for root in (shop.root, hostile, large):
+        codecompass(home, "index", str(root))
+    with server_process(home) as found:
+        yield found
+
+
+@pytest.fixture
+def opened(chromium, server):
+    """Gives `opened(path, **context)`: a page of the browser at that path. In the end no script has failed or been refused."""
+    contexts, complaints = [], []
+
+    def open_page(path="/ui", *, scheme="light", size=WIDE, expects_errors=False, **options):
+        context = chromium.new_context(viewport=size, color_scheme=scheme, base_url=server.url, **options)
+        context.set_default_timeout(PATIENCE_MS)
+        context.add_init_script(WATCH_FOR_HITS)
+        contexts.append(context)
+        page = context.new_page()
+        if not expects_errors:
+            page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def projects(chromium, server):
+    """The ids of the projects, by name."""
+    page = chromium.new_page(base_url=server.url)
+    page.goto("/ui")
+    options = page.locator("select[name=project] option").all()
+    found = {option.inner_text(): option.get_attribute("value") for option in options}
+    page.close()
+    assert {"shop", "<b>hostile", "large"} <= set(found)
+    return found
+
+
+def search(page, text):
+    """Types a query and waits for its answer."""
+    page.locator("#q").fill("")
+    page.locator("#q").press_sequentially(text)
+    page.wait_for_function("text => document.getElementById('results').dataset.answers === text", arg=text)
+
+
+def path_of(page):
+    return re.sub(r"^http://[^/]+", "", page.url)
+
+
+def test_search_open_follow_a_name_to_its_definition_and_to_its_uses(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+
+    search(page, "what a customer pays")
+    page.locator(".hit", has_text="Cart.total").first.locator("a.row").click()
+    page.wait_for_selector(".code.whole")
+    line = page.locator(".l", has_text="gross = sum(with_tax(")
+    box = line.locator("code").bounding_box()
+    # The name begins behind eight blanks and `gross = sum(`: 20 characters of the same width.
+    width = page.evaluate("""() => {
+        const canvas = document.createElement("canvas").getContext("2d");
+        canvas.font = getComputedStyle(document.querySelector(".code code")).font;
+        return canvas.measureText("x").width;
+    }""")
+    page.mouse.click(box["x"] + 22.5 * width, box["y"] + box["height"] / 2)
+    page.wait_for_url("**/ui/file?**prices.py**")
+    there = path_of(page)
+    definition = page.locator(".l", has_text="def with_tax(").locator("code")
+    definition.locator(".f").click()
+    page.wait_for_url("**/ui/symbol?**")
+    uses = page.url
+    page.go_back()
+    page.locator("#L8 > span").click()
+    assert page.url.endswith("#L8")
+    assert page.locator("[data-editor]").first.get_attribute("href").endswith("shop/prices.py:8")
+    page.goto(uses)
+
+    assert there.endswith("#L6")
+    assert "gross = sum(with_tax(" in page.locator("main").inner_text()
+    assert "place_order" in page.locator(".tree").first.inner_text()
+    page.locator(".uses a[data-row]").first.click()
+    page.wait_for_url("**/ui/file?**")
+
+
+def test_everything_can_be_done_by_keys_alone(opened, projects):
+    page = opened(f"/ui/projects?project={projects['shop']}")
+    keys = page.keyboard
+
+    keys.press("?")
+    page.wait_for_selector("dialog[open]")
+    keys.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+    for _ in range(8):
+        if page.evaluate("document.activeElement.textContent") == "shop":
+            break
+        keys.press("j")
+    keys.press("Enter")
+    page.wait_for_url("**/ui/project?**")
+    keys.press("/")
+    keys.type("place_order")
+    keys.press("Enter")
+    page.wait_for_url("**/ui?**q=place_order**")
+    keys.press("/")
+    keys.press("ArrowDown")
+    first = page.evaluate("document.activeElement.textContent")
+    keys.press("j")
+    second = page.evaluate("document.activeElement.textContent")
+    keys.press("k")
+    keys.press("Enter")
+    page.wait_for_url("**/ui/file?**checkout.py**")
+    keys.press("o")
+    in_outline = page.evaluate("document.activeElement.closest('.outline') !== null")
+    keys.press("g")
+    keys.type("Cart")
+    keys.press("Enter")
+    page.wait_for_url("**/ui/file?**cart.py**")
+    keys.press("Escape")
+    page.wait_for_url("**/ui/file?**checkout.py**")
+
+    assert first.startswith("shop/checkout.py")
+    assert second != first
+    assert in_outline
+
+
+def test_the_last_question_wins_whatever_comes_late(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+    held = []
+    page.route(re.compile(r"/ui/results\?.*q=dis(&|$)"), lambda route: held.append(route))
+
+    page.locator("#q").press_sequentially("dis")
+    page.wait_for_selector("#results[aria-busy=true]")
+    page.locator("#q").press_sequentially("counted")
+    page.wait_for_selector("#results[data-answers=discounted][aria-busy=false]")
+
+    assert "shop/prices.py" in page.locator("#results").inner_text()
+    assert "q=discounted" in page.url
+    assert len(held) == 1
+    held[0].fulfill(body="late", content_type="text/html")
+    assert "shop/prices.py" in page.locator("#results").inner_text()
+
+
+def test_a_search_that_meets_an_index_that_is_being_built_is_repeated_by_itself(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+    answers = []
+
+    def answer(route):
+        answers.append(route.request.url)
+        if len(answers) == 1:
+            route.fulfill(body="<div data-passing>being built</div>", content_type="text/html; charset=utf-8")
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/ui/results\?"), answer)
+    page.locator("#q").fill("discounted")
+    page.locator(".hit", has_text="shop/prices.py").first.wait_for()
+
+    assert len(answers) == 2
+    assert answers[0] == answers[1]
+
+
+def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects):
+    page = opened("/ui/projects")
+    large = page.locator(".project", has=page.locator("h2 a", has_text=re.compile("^large$")))
+
+    large.get_by_role("button", name="Build anew").click()
+    page.wait_for_selector("[data-live=yes]")
+    large.locator("progress").wait_for()
+    large.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector("[data-live=yes]")
+    large.locator("progress").wait_for(state="detached")
+    before = page.url
+    page.goto(f"/ui/project?project={projects['large']}")
+
+    assert before.endswith("/ui/projects")
+    assert "cancelled" in page.locator("main").inner_text()
+
+
+def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, shop):
+    page = opened(f"/ui?project={projects['shop']}&q=cart")  # so that the project is live, and watched
+    page.goto("/ui/projects")
+    page.wait_for_selector("[data-live=yes]")
+    figures = page.locator(f"#live-{projects['shop']} .figures")
+    n_files = int(re.match(r"(\d+) files", figures.inner_text())[1])
+
+    shop.write({"shop/late.py": "def late(): pass\n"})
+    page.locator(f".project:has(#live-{projects['shop']})").get_by_role("button", name="Update").click()
+
+    try:
+        page.wait_for_function(
+            "([id, text]) => document.querySelector(`#${CSS.escape(id)} .figures`).textContent.startsWith(text)",
+            arg=[f"live-{projects['shop']}", f"{n_files + 1} files"],
+        )
+    finally:
+        (shop.root / "shop/late.py").unlink()
+
+
+def pages_of(projects):
+    shop = projects["shop"]
+    return {
+        "search": f"/ui?project={shop}&q=price+discount&why=1&why_not=README.md",
+        "plain": "/ui?project=*&q=discounted",
+        "empty": f"/ui?project={shop}",
+        "nothing": f"/ui?project={shop}&q=qqqqqqxyz&mode=literal",
+        "file": f"/ui/file?project={shop}&path=shop/cart.py",
+        "line": f"/ui/file?project={shop}&path=shop/cart.py&line=31#L31",
+        "symbol": f"/ui/symbol?project={shop}&name=with_tax",
+        "diff": f"/ui/diff?project={shop}&base=main",
+        "projects": "/ui/projects",
+        "project": f"/ui/project?project={shop}&path=logo.png",
+        "activity": "/ui/activity",
+        "trouble": f"/ui/file?project={shop}&path=missing.py",
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_everybody_can_use_every_page(opened, projects, scheme, size):
+    """axe finds nothing: names, roles, order of headings, contrast, in both schemes and at both widths."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+    found = {}
+    for name, path in pages_of(projects).items():
+        page = opened(path, scheme=scheme, size=size, expects_errors=name == "trouble", bypass_csp=True)
+        page.wait_for_load_state()
+        response = axe.Axe().run(page).response
+        assert {"color-contrast", "document-title"} <= {each["id"] for each in response["passes"]}
+        violations = response["violations"]
+        if violations:
+            found[name] = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in violations]
+
+    assert found == {}
+
+
+def test_every_page_fits_a_phone(opened, projects):
+    wide = {}
+    for name, path in pages_of(projects).items():
+        page = opened(path, size=PHONE, expects_errors=name == "trouble")
+        if page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]:
+            wide[name] = page.evaluate(
+                "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > 361)"
+                ".map(e => e.outerHTML.slice(0, 120))"
+            )[:5]
+
+    assert wide == {}
+
+
+def test_both_colour_schemes_are_there(opened):
+    def brightness(scheme):
+        page = opened("/ui", scheme=scheme)
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+
+    assert brightness("light") > 200
+    assert brightness("dark") < 60
+
+
+def test_search_and_view_work_without_scripts(opened, projects):
+    page = opened("/ui", java_script_enabled=False)
+
+    page.locator("select[name=project]").select_option(projects["shop"])
+    page.locator("#q").fill("place order")
+    page.get_by_role("button", name="Search").click()
+    page.locator(".hit", has_text="place_order").first.locator("a.row").click()
+    page.locator("[data-goto]").fill("EmptyCart")
+    page.get_by_role("button", name="Go").click()
+
+    assert "class EmptyCart" in page.locator(".code").first.inner_text()
+
+
+def test_hostile_content_never_becomes_markup(opened, projects):
+    project = projects["<b>hostile"]
+    seeded = random.Random(17)
+    pieces = [
+        "<script>hit()</script>",
+        "<img src=x onerror=hit()>",
+        "<svg/onload=hit()>",
+        '"',
+        "'",
+        ">",
+        "</",
+        "hit()",
+        "&lt;",
+        "hostile",
+    ]
+    pieces += [
+        "javascript:hit()",
+        "{{7*7}}",
+        "${hit()}",
+        "`",
+        "\u2028",
+        "-->",
+        "<!--",
+        "]]>",
+        "\\",
+        "%3Cscript%3E",
+        "<b",
+        "onclick=hit() ",
+    ]
+
+    page = opened(f"/ui?project={project}&q=hostile&why=1", expects_errors=True)
+    for _ in range(40):
+        query = "".join(seeded.choice(pieces) for _ in range(seeded.randint(1, 5)))
+        page.locator("#q").fill(query)
+        page.wait_for_function(
+            "text => document.getElementById('results').dataset.answers === text",
+            arg=query,
+        )
+        assert page.locator("#results :is(script, img, svg, iframe, object, style, link)").count() == 0, query
+        assert page.evaluate("window.hits") == [], query
+    for path in (
+        f"/ui/file?project={project}&path={HOSTILE_NAME.replace(' ', '%20')}",
+        f"/ui/symbol?project={project}&name=hostile",
+        f"/ui/project?project={project}&path=<script>hit()</script>",
+        f"/ui/diff?project={project}&base=<img src=x onerror=hit()>",
+        "/ui/nothing/<script>hit()</script>",
+        "/ui/projects",
+        "/ui/activity",
+    ):
+        page.goto(path)
+        assert page.locator("main :is(script, img, svg, iframe, object, style, link)").count() == 0, path
+        assert page.evaluate("window.hits") == [], path
+    page.goto(f"/ui/file?project={project}&path={HOSTILE_NAME.replace(' ', '%20')}")
+
+    assert "<script>hit()</script>" in page.locator(".code.whole").inner_text()
+
+
+def test_a_script_that_got_into_a_page_all_the_same_would_not_run(opened):
+    """The policy is the second wall behind escaping."""
+    page = opened("/ui", expects_errors=True)
+
+    page.evaluate("""() => {
+        document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='hit()'><a href='javascript:hit()' id=bad>x</a>");
+        const script = document.createElement("script");
+        script.textContent = "hit()";
+        document.body.append(script);
+        document.getElementById("bad").click();
+    }""")
+    page.wait_for_timeout(200)
+
+    assert page.evaluate("window.hits") == []
+
+
+ATTACK = """<!doctype html><title>attack</title><body><script>
+const at = "{url}", read = [];
+const attempts = [
+  fetch(at + "/ui/projects").then((a) => a.text()).then((t) => read.push(["fetch", t])),
+  fetch(at + "/ui/projects", {{mode: "no-cors"}}).then((a) => a.text()).then((t) => t && read.push(["no-cors", t])),
+  fetch(at + "/ui/act", {{method: "POST", mode: "no-cors", body: new URLSearchParams({form})}}),
+  fetch(at + "/ui/act", {{method: "POST", credentials: "include", body: new URLSearchParams({form})}}),
+  new Promise((done) => {{
+    const source = new EventSource(at + "/ui/events");
+    source.addEventListener("projects", (e) => {{ read.push(["events", e.data]); done(); }});
+    source.onerror = () => {{ source.close(); done(); }};
+  }}),
+  new Promise((done) => {{
+    const frame = document.createElement("iframe");
+    frame.src = at + "/ui/projects";
+    frame.onload = () => {{ try {{ read.push(["frame", frame.contentDocument.body.innerHTML]); }} catch {{}} done(); }};
+    document.body.append(frame);
+  }}),
+  new Promise((done) => {{
+    const script = document.createElement("script");
+    script.src = at + "/ui/projects";
+    script.onload = () => {{ read.push(["script", "loaded"]); done(); }};
+    script.onerror = done;
+    document.body.append(script);
+  }}),
+];
+Promise.allSettled(attempts).then(() => {{
+  const form = document.createElement("form");
+  form.method = "post"; form.action = at + "/ui/act"; form.target = "sent";
+  for (const [name, value] of Object.entries({form})) {{
+    const field = document.createElement("input"); field.name = name; field.value = value; form.append(field);
+  }}
+  const frame = document.createElement("iframe"); frame.name = "sent"; document.body.append(frame, form);
+  frame.onload = () => {{ window.told = read; }};
+  form.submit();
+}});
+</script>"""
+
+
+def test_a_page_of_another_site_can_neither_read_nor_call_anything(opened, chromium, server, projects):
+    project = projects["shop"]
+    own = opened(f"/ui/project?project={project}")
+    jobs = own.locator("table").last.inner_text()
+    form = f'{{project: "{project}", action: "rebuild"}}'
+    with other_site({"/": ATTACK.format(url=server.url, form=form)}) as site:
+        context = chromium.new_context()
+        attacker = context.new_page()
+        attacker.goto(site + "/")
+        attacker.wait_for_function("window.told !== undefined", timeout=PATIENCE_MS)
+        told = attacker.evaluate("window.told")
+        # A link from there is refused too: it would begin searches that nobody wants.
+        attacker.evaluate("url => { location.href = url }", f"{server.url}/ui?project={project}&q=cart")
+        attacker.wait_for_url(f"{server.url}/**")
+        followed = attacker.locator("body").inner_text()
+        context.close()
+    own.reload()
+
+    assert [(how, what) for how, what in told if how != "frame" or "shop" in what] == []
+    assert "another site" in followed
+    assert own.locator("table").last.inner_text() == jobs
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "scheme", "size"),
+    [
+        ("search", "search", "light", WIDE),
+        ("file-dark", "file", "dark", WIDE),
+        ("symbol", "symbol", "light", WIDE),
+        ("phone", "plain", "light", PHONE),
+    ],
+)
+def test_pictures_of_the_documentation(opened, projects, tmp_path, name, of, scheme, size):
+    """Made anew with CODECOMPASS_UPDATE_PICTURES=1; the documentation shows what is there."""
+    page = opened(pages_of(projects)[of], scheme=scheme, size=size)
+    page.wait_for_load_state()
+    made = (PICTURES if UPDATES_PICTURES else tmp_path) / f"ui-{name}.png"
+    made.parent.mkdir(exist_ok=True)
+
+    page.screenshot(path=str(made), animations="disabled", caret="hide")
+
+    assert 5_000 < made.stat().st_size < MAX_PICTURE_BYTES
+    assert f"pictures/ui-{name}.png" in (PICTURES.parent / "ui.md").read_text()
+    assert (PICTURES / f"ui-{name}.png").stat().st_size < MAX_PICTURE_BYTES

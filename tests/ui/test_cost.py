@@ -1,0 +1,127 @@
+"""What the page costs those who do not use it: nothing; and what it does with text that is made to be slow."""
+
+import gc
+import subprocess
+import sys
+
+import pytest
+
+from codecompass.errors import InvalidInput, error_body
+from codecompass.protocol.metadata import bare_metadata
+from codecompass.protocol.replies import ErrorReply, MatchedLine
+from codecompass.query.excerpts import word_pattern
+from codecompass.transport.activity import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
+from codecompass.transport.ui.code_lines import code_lines
+from codecompass.transport.ui.door import MAX_REQUESTS, PageDoor
+from codecompass.transport.ui.highlighting import MAX_CHARACTERS, highlighted
+from tests.support.serving import SETTINGS, open_serving
+from tests.ui.pages import page_server
+from tests.ui.shop import FILES
+
+OF_THE_PAGE = ("jinja2", "pygments", "markupsafe", "codecompass.transport.ui.site", "codecompass.transport.ui.rendering")
+
+WITHOUT_THE_PAGE = """
+import sys
+import codecompass.transport.server, codecompass.transport.http.service, codecompass.cli.serving
+from codecompass.transport.tools.listing import TOOLS
+print(*sys.modules)
+"""
+
+
+def test_nothing_of_the_page_is_loaded_by_a_server_that_nobody_looks_at():
+    loaded = subprocess.run([sys.executable, "-c", WITHOUT_THE_PAGE], capture_output=True, text=True, check=True).stdout.split()
+
+    assert "codecompass.transport.ui.door" in loaded
+    assert not set(OF_THE_PAGE) & set(loaded)
+
+
+async def test_the_page_is_made_for_the_first_request_that_comes_through_the_door(tmp_path):
+    async with page_server(tmp_path / "home") as browser:
+        door = _door(browser)
+        await browser.get("/health")
+        await browser.get("/ui", {"sec_fetch_site": "cross-site"})
+        before = door._site
+        await browser.get("/ui")
+
+        assert before is None
+        assert door._site is not None
+
+
+async def test_requests_to_the_page_are_bounded_and_others_do_not_notice(tmp_path):
+    async with page_server(tmp_path / "home") as browser:
+        await browser.get("/ui")
+        # A request counts a moment longer than it takes.
+        _door(browser)._n_requests = 2 * MAX_REQUESTS
+        refused, health = await browser.get("/ui"), await browser.get("/health")
+        _door(browser)._n_requests = 0
+        answered = await browser.get("/ui")
+
+    assert (refused.status, refused.headers["retry-after"], health.status) == (503, "1", 200)
+    assert answered.status == 200
+
+
+def _door(browser):
+    return next(each for each in gc.get_objects() if isinstance(each, PageDoor) and each._server is browser.serving.server)
+
+
+async def test_a_server_over_stdio_keeps_no_activity(tmp_path):
+    async with open_serving(tmp_path / "home", settings=SETTINGS) as serving:
+        assert serving.server.activity is None
+
+
+def test_activity_is_bounded_whatever_clients_send():
+    reply = ErrorReply(error=error_body(InvalidInput("no")), metadata=bare_metadata())
+    log = ActivityLog()
+    for number in range(MAX_CLIENTS + 30):
+        arguments = {f"key{n}" * 100: "\U0001f600" * 100_000 for n in range(20)}
+        log.note(f"client {number}" * 50, "http", "search_code", {**arguments, "n": 10**4_000, "l": ["x"] * 9}, reply, 0.1, 5)
+    for _ in range(MAX_CALLS * 3):
+        log.note("busy", "http", "search_code", {"query": "x"}, reply, 0.1, 5)
+
+    clients = log.clients()
+    assert len(clients) == MAX_CLIENTS
+    assert clients[0].name == "busy"
+    assert len(clients[0].calls) == MAX_CALLS
+    assert all(len(call.arguments) <= MAX_ARGUMENTS for client in clients for call in client.calls)
+
+
+@pytest.mark.parametrize("language", ["python", "typescript", "php", "ruby", "markdown", "nonsense", "sql", "haskell", "bash"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *FILES.values(),
+        "",
+        "\n\n",
+        "a\r\nb\tc\n",
+        "'\"`" * 50,
+        '"""unfinished\n<b>&amp;',
+        "<script>\u2028\u0000\x0c</script>\x85x\x0by",
+        "\udce9 half a character",
+        "x" * 3_000,
+        "y = 1\n" * (MAX_CHARACTERS // 6 + 1),
+    ],
+)
+def test_highlighting_changes_no_character_and_no_line(language, text):
+    lines = text.split("\n")
+
+    for wanted in (None, word_pattern("cart script unfinished")):
+        shown = highlighted(lines, language, wanted)
+
+        assert _unescaped(shown) == lines
+
+
+def _unescaped(shown):
+    """Returns the text of lines whose only markup is ours."""
+    import html
+    import re
+
+    return [html.unescape(re.sub(r"</?(?:i|b)(?: class=\"[a-z]\")?>", "", line)) for line in map(str, shown)]
+
+
+def test_lines_that_do_not_follow_on_each_other_are_shown_apart():
+    lines = [MatchedLine(line=3, text="def f():"), MatchedLine(line=4, text="    '''"), MatchedLine(line=9, text="    return 1")]
+
+    shown = code_lines(lines, "python")
+
+    assert [(line.number, line.follows) for line in shown] == [(3, True), (4, True), (9, False)]
+    assert '<i class="k">return</i>' in shown[2].html
