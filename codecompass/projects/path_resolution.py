@@ -110,6 +110,16 @@ def _real_path(path: str, call: Call) -> Path:
     return Path(result)
 
 
+def _present(root: str, call: Call) -> Path | None:
+    """Returns where the directory `root` really is, None where there is none. Blocking."""
+    try:
+        real = _real_path(root, call)
+        call.enter(str(real))
+        return real if stat.S_ISDIR(os.stat(real).st_mode) else None
+    except (ValueError, OSError):
+        return None
+
+
 class NamedProject(Struct, frozen=True, kw_only=True):
     """The project that a source names: its root, and its entry if it is registered. `is_evicted` where it was until evicted."""
 
@@ -163,10 +173,11 @@ class PathResolver:
 
     async def require_present(self, project: Project) -> None:
         """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
-        facts = await self.inspect(str(project.root))
-        if not facts.is_allowed:
+        allowed, root = await self.allowed(), str(project.root)
+        found = await self._blocking.run(lambda call: _present(root, call), root)
+        if found is not None and not is_within(found, allowed):
             raise not_allowed(project.name)
-        if not facts.is_directory or facts.path != project.root:
+        if found != project.root:
             raise gone(f"project {project.name}", project.root)
 
     async def check_project_path(self, path: str) -> None:

@@ -218,7 +218,7 @@ async def test_a_hit_in_a_file_that_has_changed_is_marked_where_its_project_is_n
 
 
 async def test_of_many_projects_those_with_most_of_the_question_are_searched(machine):
-    """More than are searched in full: a survey chooses."""
+    """More than are searched: a survey chooses."""
     for number in range(16):
         root = machine.project(f"p{number:02}", {"src/wait.py": f"def wait_{number}(attempt):\n    return attempt\n"})
         machine.index(root)
