@@ -5,7 +5,7 @@
     not live   -> its index is read as it was left (`cold_answers.py`); it does not become live
     too slow, not indexed, failed -> named in a warning; the others are answered
 
-Nothing of a project outside the allowed roots takes part, and each root is looked at before its index is.
+Nothing of a project outside the allowed roots takes part, and the root of each that answers is looked at before.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -128,7 +128,7 @@ async def _prepared(
     deadline: float,
     answers: dict[str, ProjectAnswer],
 ) -> dict[str, _State]:
-    """Lets changes land in live projects, and makes sure that each is where it was registered. Notes those that fail."""
+    """Lets changes land in live projects, once it is sure that they are where they were registered. Notes those that fail."""
     states: dict[str, _State] = {}
     turns = trio.CapacityLimiter(MAX_AT_ONCE)
     seconds = PREPARING_SHARE * (deadline - trio.current_time())
@@ -136,13 +136,13 @@ async def _prepared(
 
     async def prepare(each: SelectedProject) -> None:
         project, workspaces = each.project, call.services.workspaces
+        if workspaces.find(project.project_id) is None:
+            states[project.project_id] = "cold"
+            return
         try:
             async with turns:
                 await call.services.router.require_present(project)
             # No checkpoint between this and asking: a workspace with a question is never evicted.
-            if workspaces.find(project.project_id) is None:
-                states[project.project_id] = "cold"
-                return
             settle = Settle(policy=policy, seconds=seconds)
             settled = await workspaces.route(project).ask(settle, request_id=call.caller.request_id)
             states[project.project_id] = "fresh" if settled.freshness == "fresh" else "changing"
@@ -205,6 +205,8 @@ async def _answer(
         if state == "changing":
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
+            if state == "cold":
+                await services.router.require_present(project)
             reply = await services.cold_answers.answer(project, query, seconds, is_fresh=state == "fresh")
     except CodeCompassError as error:
         return ProjectAnswer(selected, failure=error)
