@@ -28,7 +28,7 @@ Shown = dict[str, ManifestEntry | None]
 """The files of an answer, and what the index holds of each."""
 
 
-NICENESS: Final = 5
+NICENESS: Final = 15
 """Who asks about one project goes first where there are too few cores."""
 
 
