@@ -199,6 +199,18 @@ async def test_a_name_that_several_definitions_have_is_left_to_the_person(browse
     assert {"a.py", "b.py"} <= set(re.findall(r"[ab]\.py", html))
 
 
+async def test_a_definition_has_its_uses_in_all_projects(browser, tmp_path):
+    library = await browser.index(write(tmp_path / "library", {"library/__init__.py": "def settle():\n    pass\n"}))
+    user = await browser.index(write(tmp_path / "till", {"till.py": "from library import settle\n\nsettle()\n"}))
+
+    here = await browser.html("/ui/symbol", project=library, name="settle")
+    everywhere = await browser.html("/ui/symbol", project=library, name="settle", view="everywhere")
+
+    assert "till.py" not in here
+    assert [link for link in links(here) if "view=everywhere" in link]
+    assert f"/ui/file?project={user}&path=till.py&line=3" in [link.partition("#")[0] for link in links(everywhere)]
+
+
 async def test_what_has_changed_since_a_commit_is_shown_by_definitions(browser, shop):
     project = await browser.index(shop.root)
     shop.write({"shop/prices.py": FILES["shop/prices.py"].replace("19}", "20}")})

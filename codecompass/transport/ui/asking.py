@@ -100,6 +100,10 @@ class Asking:
         outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
 
+    async def show_from(self, tool: str, project: str, **arguments: object) -> Reply:
+        """As `show_all`, about what one of the projects defines."""
+        return await self.show_all(tool, **arguments, workspace=[project, ALL_PROJECTS])
+
     async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
         """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises Trouble."""
         arguments = {"project_id": project, "name": name, "path": path, "limit": limit}

@@ -39,6 +39,9 @@ OUTLINE_NODES: Final = 300
 
 MAX_LINE: Final = 100_000_000
 DEFINITIONS: Final = 20
+EVERYWHERE: Final = "everywhere"
+"""The view of a definition with its uses in all projects."""
+
 USES: Final = 300
 CALL_DEPTH: Final = 3
 CALLERS: Final = 100
@@ -67,6 +70,7 @@ class FilePart(Struct, frozen=True, kw_only=True):
 class UsesInFile(Struct, frozen=True):
     """The uses of a definition in one file, by line."""
 
+    project: ShownProject
     path: str
     is_test: bool
     uses: tuple[tuple[Reference, CodeLine | None], ...]
@@ -148,19 +152,23 @@ class CodePages:
             "here": "symbol",
         }
         if meant is not None:
-            values |= await self._uses(project, meant.symbol_id)
+            is_everywhere = fields.text("view") == EVERYWHERE
+            values |= await self._uses(project, meant.symbol_id, projects if is_everywhere else (project,))
         await self._rendering.page(request, "symbol.html", values)
 
-    async def _uses(self, project: ShownProject, symbol_id: str) -> dict[str, object]:
-        """Returns who uses a definition, and who calls it."""
-        uses = await self._asking.show("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
+    async def _uses(self, project: ShownProject, symbol_id: str, looked_in: Sequence[ShownProject]) -> dict[str, object]:
+        """Returns who uses a definition in these projects, and who calls it in its own."""
+        ask = self._asking.show if len(looked_in) == 1 else self._asking.show_from
+        uses = await ask("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
         graph = await self._asking.show(
             "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS
         )
         assert isinstance(uses, FindReferencesReply)
         assert isinstance(graph, CallGraphReply)
         return {
-            "uses": await trio.to_thread.run_sync(_uses_by_file, uses.references),
+            "uses": await trio.to_thread.run_sync(_uses_by_file, uses.references, project, looked_in),
+            "is_everywhere": len(looked_in) > 1,
+            "use_warnings": uses.metadata.warnings if len(looked_in) > 1 else (),
             "counts": uses.counts,
             "total": uses.total,
             "callers": _caller_tree(graph),
@@ -251,15 +259,18 @@ def _definitions(results: Sequence[Result]) -> tuple[tuple[Result, tuple[CodeLin
     return tuple((hit, lines_of_hit(hit)) for hit in results)
 
 
-def _uses_by_file(references: Sequence[Reference]) -> tuple[UsesInFile, ...]:
+def _uses_by_file(
+    references: Sequence[Reference], home: ShownProject, projects: Sequence[ShownProject]
+) -> tuple[UsesInFile, ...]:
+    by_label = {each.label: each for each in projects}
     found = []
-    for (path, is_test), group in groupby(references, key=lambda each: (each.path, each.is_test)):
+    for (label, path, is_test), group in groupby(references, key=lambda each: (each.project, each.path, each.is_test)):
         language = language_of(path, b"")
         uses = tuple(
             (each, code_lines((MatchedLine(line=each.line_start, text=each.text.strip()),), language)[0] if each.text else None)
             for each in group
         )
-        found.append(UsesInFile(path, is_test, uses))
+        found.append(UsesInFile(by_label.get(label, home), path, is_test, uses))
     return tuple(found)
 
 
