@@ -37,12 +37,12 @@ def codecompass(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @contextmanager
-def server_process(home: Path, *arguments: str) -> Iterator[ServerProcess]:
-    """Gives a server on a free port."""
+def server_process(home: Path, *arguments: str, cwd: Path = Path("/")) -> Iterator[ServerProcess]:
+    """Gives a server on a free port, started where no project is."""
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open", *arguments],
         env={**os.environ, "CODECOMPASS_HOME": str(home)},
-        cwd="/",  # no project
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

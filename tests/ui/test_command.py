@@ -55,6 +55,17 @@ def test_the_page_begins_with_the_project_that_one_stands_in(tmp_path):
     assert str(root) in listed
 
 
+def test_a_directory_that_is_no_project_is_not_made_one(tmp_path):
+    home, place = tmp_path / "home", tmp_path / "place"
+    home.mkdir()
+    place.mkdir()
+    (place / "notes.txt").write_text("no project\n")
+    with server_process(home, cwd=place) as server:
+        listed = codecompass(home, "projects", "list").stdout
+
+    assert str(place) not in listed
+
+
 @pytest.mark.parametrize("option", [("--workspace", "/nonexistent/place"), ("--project-id", "nobody")])
 def test_a_project_that_there_is_not_is_said_before_anything_is_started(tmp_path, option):
     with pytest.raises(subprocess.CalledProcessError) as failed:

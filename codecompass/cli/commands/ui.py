@@ -72,15 +72,21 @@ def command(
 
 
 def _project_id(invocation: Invocation) -> str:
-    """Returns the project to begin with, registered now if it was not; empty where there is none."""
+    """Returns the project to begin with, registered now if it was not; empty where there is none, or none by its markers: who
+    looks at a page need not stand in a project."""
     from codecompass.cli.workspace import choose, project_for_question
     from codecompass.errors import ProjectNotFound
+    from codecompass.projects.detection import never_projects
+    from codecompass.scan.roots import marked_root
 
     options = invocation.options
     is_named = options.workspace is not None or options.project_id is not None
     with invocation.registry() as registry:
         try:
             choice = choose(registry, workspace=options.workspace, name=options.project_id)
+            is_known = is_named or choice.project is not None
+            if not is_known and marked_root(choice.root, frozenset(never_projects())) is None:
+                return ""
             return project_for_question(registry, choice).project_id
         except ProjectNotFound:
             if is_named:
