@@ -33,7 +33,7 @@ def test_it_prints_the_address_of_a_page_that_is_there(tmp_path):
 def test_the_page_begins_with_the_project_that_one_stands_in(tmp_path):
     home, root, other = tmp_path / "home", write(tmp_path / "shop"), write(tmp_path / "another")
     home.mkdir()
-    (root / ".git").mkdir()
+    (root / "pyproject.toml").write_text("")
     codecompass(home, "init", str(other))
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open"],
@@ -60,7 +60,7 @@ def test_a_directory_that_is_no_project_is_not_made_one(tmp_path):
     home.mkdir()
     place.mkdir()
     (place / "notes.txt").write_text("no project\n")
-    with server_process(home, cwd=place) as server:
+    with server_process(home, cwd=place):
         listed = codecompass(home, "projects", "list").stdout
 
     assert str(place) not in listed
