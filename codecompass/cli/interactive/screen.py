@@ -242,9 +242,9 @@ class Screen:
             async with in_terminal():
                 process = await asyncio.create_subprocess_exec(*command, stderr=self._stderr)
                 code = await process.wait()
-            session.message = f"{command[0]} ended with exit code {code}" if code else ""
+            session.message = f"{os.path.basename(command[0])} ended with exit code {code}" if code else ""
         except OSError as error:
-            session.message = f"{command[0]} cannot be started: {error.strerror}. Set $EDITOR to another one."
+            session.message = f"{os.path.basename(command[0])} cannot be started: {error.strerror}. Set $EDITOR to another one."
         finally:
             self._is_editing = False
         if not session.message:

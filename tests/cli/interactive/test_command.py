@@ -206,7 +206,7 @@ def test_policies_that_take_nothing_in_say_what_has_changed(cli, shop, opener):
 
     lax = opener("total price", "--freshness-policy", "best_effort")
     lax.until("not up to date: 1 changed file")
-    assert "cart.py:12 (changed)" in lax.selected
+    lax.until("cart.py:12 (changed)")
 
     strict = opener("total price", "--freshness-policy", "strict")
     strict.until("not up to date: 1 changed file")
