@@ -122,17 +122,19 @@ class Router:
     async def select(self, names: Sequence[str]) -> tuple[SelectedProject, ...]:
         """Returns the registered projects that `names` mean, see `select_projects`. Raises what that raises, and
         WorkspaceNotRegistered or WorkspaceNotAllowed for a path."""
+        known = await self._registry.run(known_projects)
+        allowed = await self._paths.allowed()
+        by_root = {str(project.root): project for project in known.projects if is_within(project.root, allowed)}
         named: list[str] = []
         for name in names:
-            if "/" not in name:
-                named.append(name)
+            if "/" not in name or name in by_root:
+                named.append(by_root[name].project_id if name in by_root else name)
                 continue
             found = await self._paths.resolve("workspace", name)
             if found.project is None:
                 raise not_registered(found.root, is_named=True, is_project=found.root not in self._rules.never)
             named.append(found.project.project_id)
-        known = await self._registry.run(known_projects)
-        return select_projects(known, named, await self._paths.allowed())
+        return select_projects(known, named, allowed)
 
     async def require_present(self, project: Project) -> None:
         """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
