@@ -1,7 +1,7 @@
 """Whether a message leads to its commit when many repositories are asked at once: `python -m bench.quality.across`.
 
 Asks each message of --truth (see `bench.quality.commits`) of all repositories together, and merges their hits: by the rule of
-`query/merging.py` over all, over those that a survey chooses, by score, and from each in turns. A hit counts only in the
+`query/merging.py` over all, over those that samples choose, by score, and from each in turns. A hit counts only in the
 repository of its commit. --index is the directory `index` below the --out of `bench.quality.commits`, which makes the indexes.
 """
 
@@ -22,7 +22,7 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Result, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.merge_evidence import survey_evidence
+from codecompass.query.merge_evidence import sample_evidence
 from codecompass.query.merging import Part, merged_results, most_promising
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
@@ -36,7 +36,7 @@ class _Asked(Struct, frozen=True):
     """What one repository has of one message."""
 
     part: Part
-    survey: SearchEvidence
+    sample: SearchEvidence
 
 
 Merge = Callable[[Sequence[_Asked]], Sequence[Result]]
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with index.snapshot() as snapshot:
             for commit, answers in zip(commits, asked, strict=True):
                 reply = search_code(snapshot, SearchCode(query=commit.query, limit=LIMIT), state, FOR_MERGING)
-                answers.append(_Asked(Part(tree.repository.repo, reply), survey_evidence(snapshot, commit.query)))
+                answers.append(_Asked(Part(tree.repository.repo, reply), sample_evidence(snapshot, commit.query)))
         index.close()
         print(tree.repository.repo, file=sys.stderr, flush=True)
     for name, merge in _RULES.items():
@@ -92,8 +92,8 @@ def _all(asked: Sequence[_Asked]) -> Sequence[Result]:
     return merged_results([each.part for each in asked], LIMIT).results
 
 
-def _surveyed(asked: Sequence[_Asked]) -> Sequence[Result]:
-    chosen = most_promising([each.survey for each in asked], FULL_SEARCHES)
+def _sampled(asked: Sequence[_Asked]) -> Sequence[Result]:
+    chosen = most_promising([each.sample for each in asked], FULL_SEARCHES)
     return _all([asked[number] for number in sorted(chosen)])
 
 
@@ -114,7 +114,7 @@ def _of(label: str, result: Result) -> Result:
 
 _RULES: Final[dict[str, Merge]] = {
     "by the rule, over all": _all,
-    "by the rule, over those that a survey chooses": _surveyed,
+    "by the rule, over those that samples choose": _sampled,
     "by score": lambda asked: _plain(asked, lambda reply, number: reply.results[number].score or 0.0),
     "from each in turns": lambda asked: _plain(asked, lambda _reply, number: -number),
 }

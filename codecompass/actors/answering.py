@@ -1,5 +1,6 @@
 """Steps between a question and its answer that the server and the command line share. Pure, without an event loop."""
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -165,6 +166,12 @@ def freshness_policy(request: Request, default: FreshnessPolicy) -> FreshnessPol
     """Returns what to do where files have changed: what the request says, else the default."""
     policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
     return policy or default
+
+
+def time_limit(seconds: float) -> Callable[[], bool]:
+    """Returns what says whether so many seconds, which begin now, are over."""
+    ends = time.monotonic() + seconds
+    return lambda: time.monotonic() > ends
 
 
 def timeout_seconds(request: Request, default: float) -> float:

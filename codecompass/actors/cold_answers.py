@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_for, query_settings
-from codecompass.actors.cold_reading import ColdAnswer, answer_cold, be_nice, survey_cold
+from codecompass.actors.answering import asked_for, freshness_policy, query_settings
+from codecompass.actors.cold_reading import ColdAnswer, answer_cold, be_nice, sample_cold
 from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
-from codecompass.errors import CodeCompassError, InternalError
+from codecompass.errors import CodeCompassError, IndexStale, InternalError
 from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.query.metadata import mark_stale
-from codecompass.settings import Settings
+from codecompass.settings import FreshnessPolicy, Settings
 from codecompass.store.drift import changed_since_indexed
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
@@ -36,10 +36,10 @@ COLD_READERS: Final = 2
 """Processes, or threads, and so indexes that are open here at a time, each with some ten files."""
 
 IDLE_SECONDS: Final = 60 * SECONDS
-"""A process that has not been asked for so long ends: it holds 70 MB."""
+"""A process that has not been asked for so long ends: it holds 50 MB, of which a quarter is shared."""
 
-SURVEYED_AT_ONCE: Final = 8
-"""Projects of one call to a process: passing a call costs a tenth of a survey."""
+SAMPLED_AT_ONCE: Final = 8
+"""Projects of one call to a process: passing a call costs a tenth of a sample."""
 
 LATE_SECONDS: Final = 2 * SECONDS
 """A reader that takes so much longer than it may is ended: the disk of the store does not answer."""
@@ -52,6 +52,7 @@ class ColdAnswers:
     def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool) -> None:
         self._home = home
         self._options = query_settings(settings, settings.server.answers)
+        self._policy: FreshnessPolicy = settings.query.freshness_policy
         self._blocking = limits.blocking
         self._limiter = trio.CapacityLimiter(COLD_READERS)
         self._in_processes = in_processes
@@ -64,8 +65,11 @@ class ColdAnswers:
 
         With `is_fresh` the index is known to hold the tree as it is; else hits in files that have changed are marked.
 
-        Raises IndexNotReady, IndexIncompatible, IndexDamaged, FileSystemUnresponsive, and what the query raises.
+        Raises IndexStale for a `strict` question without `is_fresh`, IndexNotReady, IndexIncompatible, IndexDamaged,
+        FileSystemUnresponsive, and what the query raises.
         """
+        if not is_fresh and freshness_policy(asked.request, self._policy) == "strict":
+            raise IndexStale("it is not open here, so nobody knows whether its files have changed; name it alone")
         options = asked_for(asked, self._options)
         found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
         if not found.shown:
@@ -74,19 +78,19 @@ class ColdAnswers:
         changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown), root)
         return mark_stale(found.reply, changed) if changed else found.reply
 
-    async def survey(
+    async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
         """Puts into `found`, by project id and as they come, what each project's index has of a question in words, or why that
         cannot be told."""
 
         async def read(some: Sequence[Project]) -> None:
-            told = await self._read(seconds, survey_cold, self._home, some, words)
+            told = await self._read(seconds, sample_cold, self._home, some, words)
             found.update((project.project_id, each) for project, each in zip(some, told, strict=True))
 
         async with trio.open_nursery() as nursery:
-            for first in range(0, len(projects), SURVEYED_AT_ONCE):
-                nursery.start_soon(read, projects[first : first + SURVEYED_AT_ONCE])
+            for first in range(0, len(projects), SAMPLED_AT_ONCE):
+                nursery.start_soon(read, projects[first : first + SAMPLED_AT_ONCE])
 
     async def _read(self, seconds: float, work: Callable[..., T], *arguments: object) -> T:
         if not self._in_processes:

@@ -3,20 +3,19 @@ in a thread or in another process.
 """
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
 
-from codecompass.actors.answering import query
+from codecompass.actors.answering import query, time_limit
 from codecompass.actors.background import panics_as_errors
 from codecompass.actors.messages import QueryRequest
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
-from codecompass.query.merge_evidence import survey_evidence
+from codecompass.query.merge_evidence import sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.store.drift import manifest_entry
 from codecompass.store.index import Snapshot, WorkspaceIndex
@@ -66,7 +65,7 @@ def answer_cold(
             freshness_status="fresh" if is_fresh else "stale",
         )
         asked = panics_as_errors(query)
-        reply = asked(snapshot, request, state, options, _deadline(seconds))
+        reply = asked(snapshot, request, state, options, time_limit(seconds))
         shown: Shown = {}
         for path in () if is_fresh else _paths(reply):
             row = snapshot.facts.file(path)
@@ -74,15 +73,15 @@ def answer_cold(
         return ColdAnswer(reply, shown)
 
 
-def survey_cold(home: HomeLayout, projects: Sequence[Project], words: str) -> list[SearchEvidence | CodeCompassError]:
+def sample_cold(home: HomeLayout, projects: Sequence[Project], words: str) -> list[SearchEvidence | CodeCompassError]:
     """Returns what the index of each project has of a question in words, or why that cannot be told."""
-    return [_surveyed(home, project, words) for project in projects]
+    return [_sampled(home, project, words) for project in projects]
 
 
-def _surveyed(home: HomeLayout, project: Project, words: str) -> SearchEvidence | CodeCompassError:
+def _sampled(home: HomeLayout, project: Project, words: str) -> SearchEvidence | CodeCompassError:
     try:
         with _opened(home, project) as snapshot:
-            return panics_as_errors(survey_evidence)(snapshot, words)
+            return panics_as_errors(sample_evidence)(snapshot, words)
     except CodeCompassError as error:
         return error
 
@@ -95,11 +94,6 @@ def _opened(home: HomeLayout, project: Project) -> Iterator[Snapshot]:
             yield snapshot
     finally:
         index.close()
-
-
-def _deadline(seconds: float) -> Callable[[], bool]:
-    ends = time.monotonic() + seconds
-    return lambda: time.monotonic() > ends
 
 
 def _paths(reply: Reply) -> Iterable[str]:

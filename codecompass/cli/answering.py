@@ -21,6 +21,7 @@ from codecompass.actors.answering import (
     needs_symbols,
     not_ready,
     query_settings,
+    time_limit,
     timeout_seconds,
 )
 from codecompass.actors.commits import named_commit
@@ -271,5 +272,4 @@ def _fresh_enough(
 
 def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
     """Returns what says whether the time of a request, which begins now, is up."""
-    ends = time.monotonic() + timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS)
-    return lambda: time.monotonic() > ends
+    return time_limit(timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))

@@ -18,7 +18,7 @@ from codecompass.query.source_lines import lines_of
 from codecompass.store.index import Snapshot
 from codecompass.store.schema import CHUNK_RECORD
 
-SURVEYED_CHUNKS: Final = 5
+SAMPLED_CHUNKS: Final = 5
 
 READ_LINES: Final = 120
 """Of each hit: longer ones are judged by their beginnings."""
@@ -39,13 +39,13 @@ def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> Sear
     )
 
 
-def survey_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
+def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     """Returns the same for the pieces of text with most of the query, without searching: a tenth of what that takes."""
     words = _words(snapshot, query)
     wanted = WantedWords({word.text: word.weight for word in words})
     n_texts = _n_texts(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
-    chunks = snapshot.text.search_chunks(coverage_query(worth), SURVEYED_CHUNKS)
+    chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
     return SearchEvidence(
         n_texts=n_texts,
         words=words,

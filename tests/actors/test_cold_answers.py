@@ -65,7 +65,7 @@ async def test_an_index_is_read_in_another_process_or_in_a_thread(workspace, pro
     async with opened(workspace, in_processes=in_processes) as cold:
         reply = await cold.answer(project, LOCATE, 10)
         found = {}
-        await cold.survey([project], "settle", 10, found)
+        await cold.sample([project], "settle", 10, found)
         started = set(readers()) - before
 
     assert [result.path for result in reply.results] == ["a.py"]
@@ -86,7 +86,7 @@ async def test_the_error_of_an_index_comes_as_it_is(workspace):
     async with opened(workspace) as cold:
         with pytest.raises(IndexNotReady):
             await cold.answer(missing, LOCATE, 10)
-        await cold.survey([missing], "settle", 10, found)
+        await cold.sample([missing], "settle", 10, found)
 
     assert isinstance(found[missing.project_id], IndexNotReady)
 

@@ -217,8 +217,22 @@ async def test_a_hit_in_a_file_that_has_changed_is_marked_where_its_project_is_n
     assert "stale" not in touched.json["results"][0]
 
 
+async def test_a_strict_question_gets_nothing_from_an_index_that_was_not_compared_with_its_tree(machine, three):
+    api, _web, _docs = three
+    async with cold(machine) as desk:
+        await desk.ready(word(api), workspace=api)
+        some = await search(desk, "retry delay", "*", freshness_policy="strict")
+        none = await search(desk, "retry delay", ["web"], freshness_policy="strict")
+    async with cold(machine, CODECOMPASS_QUERY_FRESHNESS_POLICY="strict") as desk:
+        by_setting = await search(desk, "retry delay", ["web"])
+
+    assert {project for project, _ in places(some)} == {"api"}
+    assert any("no answer from web, docs" in each or "no answer from docs, web" in each for each in some.metadata["warnings"])
+    assert (none.code, by_setting.code) == ("index_stale", "index_stale")
+
+
 async def test_of_many_projects_those_with_most_of_the_question_are_searched(machine):
-    """More than are searched: a survey chooses."""
+    """More than are searched: samples choose."""
     for number in range(16):
         root = machine.project(f"p{number:02}", {"src/wait.py": f"def wait_{number}(attempt):\n    return attempt\n"})
         machine.index(root)

@@ -30,14 +30,14 @@ SEVERAL_SECONDS: Final = 5 * SECONDS
 """How long all projects together may take where the request names no `timeout_ms`."""
 
 PREPARING_SHARE: Final = 0.3
-SURVEY_SHARE: Final = 0.5
-"""The shares of the time left that letting changes land, and then the survey, may take: a project that is later takes no part."""
+SAMPLE_SHARE: Final = 0.5
+"""The shares of the time left that letting changes land, and then the samples, may take: what is later takes no part."""
 
 MAX_AT_ONCE: Final = 8
 """Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits."""
 
 FULL_SEARCHES: Final = 6
-"""Projects that are searched by words: those with most of the question by a survey that takes a tenth of the time. With
+"""Projects that are searched by words: those with most of the question by a sample of each that takes a tenth of the time. With
 eight, one message in a hundred more finds its commit among ten (`bench.quality.across`)."""
 
 NAMED_SILENT: Final = 10
@@ -109,7 +109,7 @@ async def ask_all(
         states = await _prepared(call, request, selected, deadline, answers)
         ready = [each for each in selected if each.project.project_id in states]
         if isinstance(request, SearchCode) and request.mode == "auto":
-            ready = await _surveyed(call, request.query, ready, states, deadline, answers)
+            ready = await _to_search(call, request.query, ready, states, deadline, answers)
         async with trio.open_nursery() as nursery:
             for each in ready:
                 nursery.start_soon(ask, each)
@@ -142,7 +142,10 @@ async def _prepared(
         try:
             async with turns:
                 await call.services.router.require_present(project)
-            # No checkpoint between this and asking: a workspace with a question is never evicted.
+            # Again: it may have been evicted meanwhile. No checkpoint between this and asking: one with a question is not.
+            if workspaces.find(project.project_id) is None:
+                states[project.project_id] = "cold"
+                return
             settle = Settle(policy=policy, seconds=seconds)
             settled = await workspaces.route(project).ask(settle, request_id=call.caller.request_id)
             states[project.project_id] = "fresh" if settled.freshness == "fresh" else "changing"
@@ -156,7 +159,7 @@ async def _prepared(
     return states
 
 
-async def _surveyed(
+async def _to_search(
     call: Call,
     words: str,
     ready: Sequence[SelectedProject],
@@ -170,9 +173,9 @@ async def _surveyed(
     if len(settled) <= FULL_SEARCHES:
         return list(ready)
     told: dict[str, SearchEvidence | CodeCompassError] = {}
-    seconds = SURVEY_SHARE * (deadline - trio.current_time())
+    seconds = SAMPLE_SHARE * (deadline - trio.current_time())
     with trio.move_on_after(seconds):
-        await call.services.cold_answers.survey([each.project for each in settled], words, seconds, told)
+        await call.services.cold_answers.sample([each.project for each in settled], words, seconds, told)
     known: list[tuple[SelectedProject, SearchEvidence]] = []
     for each in settled:
         found = told.get(each.project.project_id)
@@ -198,6 +201,8 @@ async def _answer(
 ) -> ProjectAnswer:
     services, project = call.services, selected.project
     try:
+        if state == "changing" and services.workspaces.find(project.project_id) is None:
+            state = "cold"
         if state == "changing" and not isinstance(request, FindReferences) and request.freshness_policy != "strict":
             # It has waited for changes already.
             request = replace(request, freshness_policy="best_effort")
