@@ -5,18 +5,16 @@ rare in one is common in another. Comparable is which words of the question a hi
 follows from how many texts of each have it.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.replies import HitEvidence, SearchEvidence, WordEvidence
 from codecompass.query.query_words import WantedWords, query_words
-from codecompass.query.retrieval import coverage_query
+from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
 from codecompass.store.index import Snapshot
-from codecompass.store.schema import CHUNK_RECORD
 
 SAMPLED_CHUNKS: Final = 5
 
@@ -33,7 +31,7 @@ def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> Sear
     words = _words(snapshot, query)
     wanted = WantedWords({word.text: word.weight for word in words})
     return SearchEvidence(
-        n_texts=_n_texts(snapshot),
+        n_texts=n_chunks(snapshot),
         words=words,
         hits=tuple(HitEvidence(hit.place.score, _of_place(snapshot, hit.place, wanted)) for hit in hits),
     )
@@ -43,7 +41,7 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     """Returns the same for the pieces of text with most of the query, without searching: a tenth of what that takes."""
     words = _words(snapshot, query)
     wanted = WantedWords({word.text: word.weight for word in words})
-    n_texts = _n_texts(snapshot)
+    n_texts = n_chunks(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
     chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
     return SearchEvidence(
@@ -53,25 +51,9 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     )
 
 
-def inverse_frequency(frequency: int, n_texts: int) -> float:
-    """Returns the inverse document frequency of a word that `frequency` of `n_texts` texts have, as BM25 has it."""
-    return math.log1p((n_texts - frequency + 0.5) / (frequency + 0.5))
-
-
-def _n_texts(snapshot: Snapshot) -> int:
-    return max(1, snapshot.text.document_frequency("record", CHUNK_RECORD))
-
-
 def _words(snapshot: Snapshot, query: str) -> tuple[WordEvidence, ...]:
-    text, total = snapshot.text, _n_texts(snapshot)
-    return tuple(
-        WordEvidence(
-            word.text,
-            word.weight,
-            min(total, max(text.document_frequency("body", word.text), text.document_frequency("parts", word.text))),
-        )
-        for word in query_words(query)
-    )
+    total = n_chunks(snapshot)
+    return tuple(WordEvidence(word.text, word.weight, word_frequency(snapshot, word.text, total)) for word in query_words(query))
 
 
 def _of_place(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords) -> tuple[float, ...]:

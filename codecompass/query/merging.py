@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
 from codecompass.query.exact_names import NameMatch
-from codecompass.query.merge_evidence import inverse_frequency
+from codecompass.query.retrieval import inverse_frequency
 
 NAME_MATCHES: Final = get_args(NameMatch)
 """How a name fits, the best first."""

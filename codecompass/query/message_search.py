@@ -4,7 +4,6 @@ Done for every intent, because a message seldom looks like one. Candidates are t
 message's words (rare words are worth more); the most promising are then aligned with the message.
 """
 
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -21,10 +20,11 @@ from codecompass.query.message_alignment import Alignment, Wanted, align
 from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import STOP_WORDS
+from codecompass.query.retrieval import inverse_frequency, n_chunks
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import is_history, role_of
 from codecompass.store.index import Snapshot
-from codecompass.store.schema import CHUNK_RECORD, index_tokens
+from codecompass.store.schema import index_tokens
 from codecompass.store.text import ChunkHit
 from codecompass.store.text_queries import Filter
 
@@ -119,7 +119,7 @@ def find_messages(
     message = read_message(well_formed(text))
     if message.word_count < MIN_WORDS:
         return []
-    total = max(1, snapshot.text.document_frequency("record", CHUNK_RECORD))
+    total = n_chunks(snapshot)
     worth = _token_worth(snapshot, message, total)
     wanted = _wanted(message, worth, total)
     if wanted.total <= 0.0:
@@ -241,19 +241,13 @@ def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, 
     for token in dict.fromkeys(piece.token for piece in message.pieces):
         frequency = snapshot.text.document_frequency("body", token)
         if frequency:
-            worth[token] = idf(frequency, total)
+            worth[token] = inverse_frequency(frequency, total)
     return worth
-
-
-def idf(frequency: int, total: int) -> float:
-    """Returns the inverse document frequency of a word that `frequency` of `total` chunks have."""
-    frequency = min(frequency, total)
-    return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
 
 
 def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
     """Divides the worth of a token among its words. A token that is not in the index must be a value, and is not required."""
-    unit = idf(1, total)
+    unit = inverse_frequency(1, total)
     places: dict[str, list[int]] = {}
     worths = []
     core = 0.0
@@ -276,7 +270,7 @@ def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total
             continue
         for token in sub_tokens(piece.token):
             if token not in sought and (frequency := snapshot.text.document_frequency("body", token)):
-                sought[token] = SURROUNDING_WORTH * idf(frequency, total)
+                sought[token] = SURROUNDING_WORTH * inverse_frequency(frequency, total)
     return sought
 
 

@@ -195,10 +195,26 @@ def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, flo
 
 def _inverse_frequency(snapshot: Snapshot, word: str, at_least: int = 1) -> float | None:
     """The inverse document frequency of a word over the chunks, None where fewer chunks than `at_least` have it."""
+    total = n_chunks(snapshot)
+    frequency = word_frequency(snapshot, word, total)
+    return inverse_frequency(frequency, total) if frequency >= at_least else None
+
+
+def n_chunks(snapshot: Snapshot) -> int:
+    """Returns how many chunks an index has, at least 1 (deleted ones count until a merge)."""
+    return max(1, snapshot.text.document_frequency("record", CHUNK_RECORD))
+
+
+def word_frequency(snapshot: Snapshot, word: str, total: int) -> int:
+    """Returns how many of `total` chunks have a word, as it is or inside a name."""
     text = snapshot.text
-    total = max(1, text.document_frequency("record", CHUNK_RECORD))
-    frequency = min(total, max(text.document_frequency("body", word), text.document_frequency("parts", word)))
-    return math.log1p((total - frequency + 0.5) / (frequency + 0.5)) if frequency >= at_least else None
+    return min(total, max(text.document_frequency("body", word), text.document_frequency("parts", word)))
+
+
+def inverse_frequency(frequency: int, total: int) -> float:
+    """Returns the inverse document frequency of a word that `frequency` of `total` chunks have, as BM25 has it."""
+    frequency = min(frequency, total)
+    return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
 
 
 SEARCHED_RELATED: Final = 8
