@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog.testing
 import trio
 import trio.testing
+from trio import _core
 
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
@@ -172,8 +173,10 @@ class Run:
 
 
 def run_seed(seed: int) -> Counter[str]:
-    """Runs one schedule; returns how its asks ended."""
+    """Runs one schedule; returns how its asks ended. The same for each run of a seed: tasks too take turns by it."""
     run = Run(seed)
+    _core._run._ALLOW_DETERMINISTIC_SCHEDULING = True  # type: ignore[misc]
+    _core._run._r.seed(seed)
     clock = trio.testing.MockClock(autojump_threshold=0)
     with structlog.testing.capture_logs():
         trio.run(run.go, clock=clock)

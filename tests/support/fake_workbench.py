@@ -64,7 +64,7 @@ class World:
 
 
 class FakeWatcher:
-    """Reports every edit of its project; exact for some projects."""
+    """Reports every edit of its project, and everything until its first `update` and once after it; exact for some projects."""
 
     touches_tree = False
 
@@ -75,12 +75,16 @@ class FakeWatcher:
         self._world = world
         self._project_id = project.project_id
         self._seen = world.edits.get(project.project_id, 0)
+        self._is_set = False
+        self._is_everything = True
 
     def drain(self) -> Changes:
         edits = self._world.edits.get(self._project_id, 0)
         directories = frozenset({"src"}) if edits > self._seen else frozenset()
+        changes = Changes(directories=directories, is_everything=self._is_everything)
         self._seen = edits
-        return Changes(directories=directories)
+        self._is_everything = not self._is_set
+        return changes
 
     async def wait_change(self) -> None:
         await self.changed.wait()
@@ -88,6 +92,8 @@ class FakeWatcher:
 
     async def update(self, directories: object, repositories: object = ()) -> None:
         await trio.lowlevel.checkpoint()
+        self._is_everything = self._is_everything or not self._is_set
+        self._is_set = True
         self.is_exact = self._can_be_exact
 
 
