@@ -130,6 +130,8 @@ async def _prepared(
 ) -> dict[str, _State]:
     """Lets changes land in live projects, once it is sure that they are where they were registered. Notes those that fail."""
     states: dict[str, _State] = {}
+    if call.services.cold_answers.are_fresh:
+        return dict.fromkeys((each.project.project_id for each in selected), "fresh")
     turns = trio.CapacityLimiter(MAX_AT_ONCE)
     seconds = PREPARING_SHARE * (deadline - trio.current_time())
     policy = None if isinstance(request, FindReferences) else request.freshness_policy
