@@ -243,7 +243,7 @@ class Engine:
         return answers
 
     def open_view(self, index: str, *, routing: str = "") -> str:
-        """Returns the id of a view of an index as the last refresh left it (a point in time), kept for VIEW_KEPT after each use."""
+        """Returns the id of a view of an index as the last refresh left it (a point in time), kept for VIEW_KEPT."""
         params: dict[str, object] = {"keep_alive": VIEW_KEPT}
         if routing:
             params["routing"] = routing

@@ -1,7 +1,7 @@
 """The text of one generation in the engine: a `TextIndex`, whose answers are those of the embedded store.
 
-A document is visible to a generation that lists its piece, unless its file is among the piece's dead. A search asks the engine for
-candidates and scores them here (`scoring.py`). Texts that came with a search are kept, as the answer is made of some of them.
+A document is visible to a generation that lists its piece, unless its file is among the piece's dead. A search asks the engine
+for candidates and scores them here (`scoring.py`). Texts that came with a search are kept, as the answer is made of some of them.
 """
 
 import re
@@ -135,7 +135,7 @@ class EngineText:
     def chunk_text(self, hit: ChunkHit) -> str:
         """See `TextIndex`."""
         if not isinstance(hit.address, int):
-            raise ValueError("a chunk without an address")
+            raise TypeError("a chunk without an address")
         return self._texts_of((hit.address,))[hit.address]
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)

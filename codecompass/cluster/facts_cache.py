@@ -1,7 +1,7 @@
 """The facts of generations on this machine: made from blocks of the engine, kept while they are read, and bounded in bytes.
 
-A server has no state of its own: everything here can be deleted at any moment, and is made again. A generation differs little from
-the one before, so most of its blocks are found in a file that is here already.
+A server has no state of its own: everything here can be deleted at any moment, and is made again. A generation differs little
+from the one before, so most of its blocks are found in a file that is here already.
 """
 
 import base64
@@ -34,9 +34,14 @@ def block_key(block: bytes) -> bytes:
     return hashlib.sha256(block).digest()
 
 
-def block_document(block: bytes) -> bytes:
+def block_id(repo_id: str, key: bytes) -> str:
+    """Returns the id of a block's document: repositories share none, so that whoever holds one may sweep its blocks."""
+    return f"{repo_id}-{key.hex()}"
+
+
+def block_document(repo_id: str, block: bytes) -> bytes:
     """Returns a block as the JSON document of the engine."""
-    return msgspec.json.encode({"data": base64.b64encode(zlib.compress(block, 6)).decode()})
+    return msgspec.json.encode({"repo_id": repo_id, "data": base64.b64encode(zlib.compress(block, 6)).decode()})
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
@@ -131,7 +136,7 @@ class FactsCache:
         os.chmod(path, 0o600)
 
     def _fetch(self, manifest: Manifest, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        wanted = {key.hex(): key for key in keys}
+        wanted = {block_id(manifest.repo_id, key): key for key in keys}
         said = self._engine.get_many(self._engine.names.blocks, list(wanted))
         if len(said) < len(wanted):
             raise damaged(manifest.generation, f"{len(wanted) - len(said)} blocks are gone")

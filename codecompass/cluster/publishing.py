@@ -2,9 +2,9 @@
 
     index on disk --what differs from the last generation--> a piece of text, blocks of facts --> manifest
 
-Nothing is visible before the caller names the manifest in the repository's document. Until then everything written is rubbish that
-`sweeping.py` removes, so a publication may end at any moment. What does not differ is not written again: documents of unchanged
-files stay in their pieces, and blocks are known by their content.
+Nothing is visible before the caller names the manifest in the repository's document. Until then everything written is rubbish
+that `sweeping.py` removes, so a publication may end at any moment. What does not differ is not written again: documents of
+unchanged files stay in their pieces, and blocks are known by their content.
 """
 
 import os
@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.cluster.documents import DocumentMaker
 from codecompass.cluster.engine import Conflict, Engine, JsonObject
 from codecompass.cluster.engine_text import visible
-from codecompass.cluster.facts_cache import FactsCache, block_document, block_key, read_blocks
+from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
 from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
 from codecompass.cluster.schema import SCORED
 from codecompass.errors import IndexNotReady
@@ -83,9 +84,9 @@ def publish(
 ) -> Published:
     """Writes the index in `layout`, which nobody else may be writing, as `generation` (a new random name).
 
-    `previous` is the generation that the repository's reader has now, of the same ref or of one that is near. `checkpoint` is called
-    often and may raise, which ends the publication. Raises EngineUnavailable when the engine took nothing for long, EngineRefused,
-    and what reading the index and `previous` raises.
+    `previous` is a generation of the repository that is read now, of the same ref or of one that is near. `checkpoint` is
+    called often and may raise, which ends the publication. Raises EngineUnavailable when the engine took nothing for long,
+    EngineRefused, and what reading the index and `previous` raises.
     """
     index = WorkspaceIndex(layout, project_id)
     try:
@@ -105,7 +106,7 @@ class _Publication:
         self._generation = generation
         self._snapshot = snapshot
         self._checkpoint = checkpoint
-        self._documents = DocumentMaker(generation)
+        self._documents = DocumentMaker(repo_id, generation)
 
     def run(self, cache: FactsCache, previous: Manifest | None, layout: ProjectLayout, scratch: Path) -> Published:
         with _files_of(cache, previous) as known:
@@ -207,8 +208,10 @@ class _Publication:
         if not blocks:
             return 0
         names = self._engine.names
-        # Sweeping spares a block that was touched lately, so one that is there is written again only if it may go: see sweeping.py.
-        actions = (b'{"index":{"_id":"%s"}}\n%s\n' % (key.hex().encode(), block_document(block)) for key, block in blocks.items())
+        actions = (
+            b'{"index":{"_id":"%s"}}\n%s\n' % (block_id(self._repo_id, key).encode(), block_document(self._repo_id, block))
+            for key, block in blocks.items()
+        )
         return self._engine.bulk(names.blocks, actions, checkpoint=self._checkpoint)
 
 
@@ -246,8 +249,6 @@ def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
 
 def _with_averages(engine: Engine, manifest: Manifest) -> Manifest:
     """Fills in the averages, as the engine counts them."""
-    import msgspec
-
     sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
     body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
     said = engine.patiently(lambda: engine.search(engine.names.text, body, routing=manifest.repo_id))

@@ -30,7 +30,7 @@ class FileRow(Struct, frozen=True):
 
 
 class FileContent(Struct, frozen=True):
-    """What tells whether two generations hold the same of a file: where nothing differs, its symbols have the same row ids too."""
+    """What tells whether two generations hold the same of a file: its symbols too have the same row ids then."""
 
     path: str
     language: str

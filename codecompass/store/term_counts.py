@@ -1,6 +1,6 @@
 """How many documents of a generation have each word, in a small database: for a text index that is far away.
 
-tantivy answers this from its own dictionary in 2 us. Where the text is elsewhere, a copy of that dictionary lies beside the facts.
+tantivy answers this from its own dictionary in 2 us. Where the text is elsewhere, a copy of that lies beside the facts.
 """
 
 from collections.abc import Iterable, Mapping
