@@ -20,6 +20,7 @@ from codecompass.units import GIB, KIB, MIB
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
 Transport = Literal["stdio", "http"]
+Store = Literal["embedded", "opensearch"]
 AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
@@ -117,6 +118,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """How `serve-mcp` listens, which workspaces it serves and which it keeps in memory."""
 
     transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
+    store: Annotated[
+        Store, Meta(description="What answers: embedded indexes of this machine, or an organisation's code in opensearch.")
+    ] = "embedded"
     port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
     bind: Annotated[str, Meta(min_length=1, max_length=300, description="HTTP address to listen on.")] = "127.0.0.1"
     auto_workspace: Annotated[bool, Meta(description="Take up unknown workspaces below the allowed roots.")] = False
@@ -180,6 +184,42 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     activity: Annotated[
         bool, Meta(description="Keep the last calls of each client in memory, for the page that a server over HTTP has at /ui.")
     ] = True
+
+
+class ClusterSettings(Struct, frozen=True, kw_only=True):
+    """An organisation's code in a search engine: where that is, and whom its servers answer."""
+
+    url: Annotated[
+        Text, Meta(description="http(s):// URLs of nodes of the OpenSearch that holds the organisation's code, with commas.")
+    ] = ""
+    prefix: Annotated[
+        str,
+        Meta(pattern="^[a-z0-9][a-z0-9-]{0,49}$", description="What the names of the indexes there begin with."),
+    ] = "codecompass"
+    trusted_proxies: Annotated[
+        tuple[Text, ...],
+        Meta(
+            max_length=MAX_ITEMS, description="Networks (10.0.0.0/8) of the proxy that says who its users are. None trusts none."
+        ),
+    ] = ()
+    user_header: Annotated[
+        str, Meta(max_length=100, description="Header in which that proxy names the user, such as X-Forwarded-User.")
+    ] = ""
+    groups_header: Annotated[
+        str, Meta(max_length=100, description="Header with the user's groups, with commas, such as X-Forwarded-Groups.")
+    ] = ""
+    admin_groups: Annotated[
+        tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
+    ] = ()
+    cache_bytes: Annotated[
+        int,
+        Meta(
+            ge=MIB,
+            le=1024 * 1024 * GIB,
+            description="Disk that a server may take for what it has read from the engine.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 8 * GIB
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -298,6 +338,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     server: ServerSettings = ServerSettings()
     semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
+    cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings()
 
 

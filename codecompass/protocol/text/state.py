@@ -154,6 +154,10 @@ def health_lines(reply: HealthReply) -> Iterator[str]:
         yield f"warning: {one_line(reply.interrupted_recovery_report.recommended_action)}"
     if reply.storage is not None:
         yield f"warning: {one_line(reply.storage.message)}"
+    if reply.engine is not None:
+        missing = f", {count(reply.engine.missing_shards, 'shard')} missing" if reply.engine.missing_shards else ""
+        error = f", {one_line(reply.engine.error)}" if reply.engine.error else ""
+        yield f"search engine: {reply.engine.status}, {count(reply.engine.nodes, 'node')}{missing}{error}"
     for project in reply.projects:
         facts = [project.index_status, project.freshness_status, project.residency.replace("_", " ")]
         facts += [count(project.file_count, "file"), f"id {project.project_id}"]
