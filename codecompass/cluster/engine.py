@@ -5,6 +5,7 @@ while the engine is busy or its disk is full, for as long as their patience last
 used: no scripts, no reindexing.
 """
 
+import contextlib
 import random
 import threading
 import time
@@ -33,6 +34,8 @@ LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
 
 BULK_BYTES: Final = 4 * MIB
 """Of one bulk request. The engine advises 5 to 15 MB; with a heap of 512 MB its limit for writes under way is 51 MB."""
+
+VIEW_KEPT: Final = "2m"
 
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
@@ -238,6 +241,29 @@ class Engine:
             if "error" in answer:
                 raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
         return answers
+
+    def open_view(self, index: str, *, routing: str = "") -> str:
+        """Returns the id of a view of an index as the last refresh left it (a point in time), kept for VIEW_KEPT."""
+        params: dict[str, object] = {"keep_alive": VIEW_KEPT}
+        if routing:
+            params["routing"] = routing
+        return str(self._request("POST", f"/{index}/_search/point_in_time", params=params)["pit_id"])
+
+    def search_view(self, view: str, body: JsonObject) -> list[JsonObject]:
+        """Returns the hits of a search in a view."""
+        said = self._request("POST", "/_search", {**body, "pit": {"id": view, "keep_alive": VIEW_KEPT}}, timeout=WRITE_SECONDS)
+        hits: list[JsonObject] = said["hits"]["hits"]
+        return hits
+
+    def close_view(self, view: str) -> None:
+        """Gives a view up; what cannot be reached forgets it by itself."""
+        with contextlib.suppress(EngineUnavailable, _Missing):
+            self._request("DELETE", "/_search/point_in_time", {"pit_id": [view]})
+
+    def term_statistics(self, index: str, body: JsonObject, *, routing: str) -> JsonObject:
+        """Returns what a shard knows of the words of an artificial document (the engine's term vectors)."""
+        said: JsonObject = self._request("POST", f"/{index}/_termvectors", body, params={"routing": routing, "realtime": "false"})
+        return said
 
     # writing
 

@@ -47,7 +47,7 @@ class IndexNames(Struct, frozen=True):
 
     @property
     def blocks(self) -> str:
-        """Pieces of the files of facts, by their content."""
+        """Pieces of the files of facts, by repository and content."""
         return self._named("blocks")
 
     @property
@@ -77,6 +77,7 @@ SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc"
 """The fields that BM25 ranks by."""
 
 TEXT_FIELDS: Final[JsonObject] = {
+    "repo_id": _KEYWORD,
     "piece": _KEYWORD,
     "record": _KEYWORD,
     "file_id": {"type": "integer"},
@@ -86,7 +87,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _TOKENS,
     "names": _FLAGS,
-    "parts": _TOKENS,
+    "parts": {**_TOKENS, "store": True},
     "path_words": {**_TOKENS, "store": True},
     # symbols
     "name": _KEYWORD,
@@ -111,7 +112,7 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "similarity": similarity,
         "codec": "best_compression",
     }
-    opaque: JsonObject = {"dynamic": "strict", "properties": {"data": {"type": "binary"}}}
+    opaque: JsonObject = {"dynamic": "strict", "properties": {"repo_id": _KEYWORD, "data": {"type": "binary"}}}
     manifest: JsonObject = {
         "dynamic": "strict",
         "properties": {"repo_id": _KEYWORD, "made_at": {"type": "double"}, "data": {"type": "binary"}},

@@ -107,10 +107,6 @@ class TextIndex(Protocol):
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents hold `word` in `field` (deleted ones may count)."""
 
-    def expect_frequencies(self, words: Iterable[str]) -> None:
-        """Says of which words `document_frequency` will be asked for `body` and `parts`; a text index that is far reads them at
-        once."""
-
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
         """Returns the best chunks by BM25."""
 

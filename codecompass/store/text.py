@@ -101,9 +101,6 @@ class TextReader:
         with self._guard:
             return self._searcher.doc_freq(field, word)
 
-    def expect_frequencies(self, words: Iterable[str]) -> None:
-        """Does nothing: each is read in 2 us."""
-
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
         hits = [unpack_chunk_key(key, score, address) for key, score, address in self._search(words, limit, where)]
