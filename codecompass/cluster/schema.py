@@ -87,7 +87,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _TOKENS,
     "names": _FLAGS,
-    "parts": _TOKENS,
+    "parts": {**_TOKENS, "store": True},
     "path_words": {**_TOKENS, "store": True},
     # symbols
     "name": _KEYWORD,
