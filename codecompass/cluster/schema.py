@@ -110,7 +110,6 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "max_regex_length": MAX_PATTERN,
         "refresh_interval": "-1",
         "similarity": similarity,
-        "codec": "best_compression",
     }
     opaque: JsonObject = {"dynamic": "strict", "properties": {"repo_id": _KEYWORD, "data": {"type": "binary"}}}
     manifest: JsonObject = {

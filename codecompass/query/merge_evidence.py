@@ -44,6 +44,7 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     n_texts = n_chunks(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
     chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
+    snapshot.text.expect_texts(chunks)
     return SearchEvidence(
         n_texts=n_texts,
         words=words,
