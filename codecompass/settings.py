@@ -25,6 +25,7 @@ AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
 EmbeddingApi = Literal["openai", "ollama"]
+GitProtocol = Literal["https", "ssh", "git", "http", "file"]
 
 MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
@@ -181,26 +182,26 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
     ] = "json"
+    cache_bytes: Annotated[
+        int,
+        Meta(
+            ge=MIB,
+            le=1024 * 1024 * GIB,
+            description="Disk that a server over an organisation's code may take for what it has read.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 8 * GIB
     activity: Annotated[
         bool, Meta(description="Keep the last calls of each client in memory, for the page that a server over HTTP has at /ui.")
     ] = True
 
 
-class ClusterSettings(Struct, frozen=True, kw_only=True):
-    """An organisation's code in a search engine: where that is, and whom its servers answer."""
+class AccessSettings(Struct, frozen=True, kw_only=True):
+    """Whom a server over an organisation's code believes who its users are, besides their tokens. Nobody while this is empty."""
 
-    url: Annotated[
-        Text, Meta(description="http(s):// URLs of nodes of the OpenSearch that holds the organisation's code, with commas.")
-    ] = ""
-    prefix: Annotated[
-        str,
-        Meta(pattern="^[a-z0-9][a-z0-9-]{0,49}$", description="What the names of the indexes there begin with."),
-    ] = "codecompass"
     trusted_proxies: Annotated[
         tuple[Text, ...],
-        Meta(
-            max_length=MAX_ITEMS, description="Networks (10.0.0.0/8) of the proxy that says who its users are. None trusts none."
-        ),
+        Meta(max_length=MAX_ITEMS, description="Networks (10.0.0.0/8) of the proxy that says who its users are."),
     ] = ()
     user_header: Annotated[
         str, Meta(max_length=100, description="Header in which that proxy names the user, such as X-Forwarded-User.")
@@ -211,15 +212,6 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     admin_groups: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
     ] = ()
-    cache_bytes: Annotated[
-        int,
-        Meta(
-            ge=MIB,
-            le=1024 * 1024 * GIB,
-            description="Disk that a server may take for what it has read from the engine.",
-            extra={"unit": "bytes"},
-        ),
-    ] = 8 * GIB
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -330,12 +322,48 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
     ] = 0.2
 
 
+class ClusterSettings(Struct, frozen=True, kw_only=True):
+    """The search engine that an organisation's code is in, and how its workers fetch repositories. Off while `url` is empty."""
+
+    url: Annotated[
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="http(s):// addresses of nodes of OpenSearch; each may be asked for everything."),
+    ] = ()
+    prefix: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=100,
+            pattern="^[a-z0-9][a-z0-9-]*$",
+            description="What the names of the indexes in it begin with: lower-case letters, digits and hyphens.",
+        ),
+    ] = "codecompass"
+    protocols: Annotated[
+        tuple[GitProtocol, ...],
+        Meta(max_length=5, description="Protocols by which repositories may be fetched: https, ssh, git, http, file."),
+    ] = ("https", "ssh", "git")
+    poll_seconds: Annotated[
+        int,
+        Meta(ge=1, le=86_400, description="How often some worker asks a remote whether it has moved.", extra={"unit": "s"}),
+    ] = 60
+    max_repository_size: Annotated[
+        int,
+        Meta(
+            ge=1 * MIB,
+            le=1024 * GIB,
+            description="What the copy of one repository on a worker's disk may take; a larger one is not fetched.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 20 * GIB
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
     index: IndexSettings = IndexSettings()
     query: QuerySettings = QuerySettings()
     server: ServerSettings = ServerSettings()
+    access: AccessSettings = AccessSettings()
     semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
     cluster: ClusterSettings = ClusterSettings()
@@ -373,7 +401,10 @@ SHORT_VARIABLES: Final[Mapping[str, str]] = {
 }
 """Variables that set a key under a shorter name, or under one that other programs use too."""
 
-NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
+WEBHOOK_SECRET_VARIABLE: Final = "CODECOMPASS_WEBHOOK_SECRET"
+"""What git servers sign their messages with. In no file, and shown by nothing."""
+
+NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT", WEBHOOK_SECRET_VARIABLE})
 """Variables with the prefix that are not settings."""
 
 

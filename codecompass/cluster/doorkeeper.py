@@ -22,7 +22,7 @@ from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
-from codecompass.settings import ClusterSettings
+from codecompass.settings import AccessSettings
 from codecompass.transport.http.request import UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
 from codecompass.units import SECONDS
 
@@ -58,7 +58,7 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
         return any((mapped or address) in network for network in self.networks)
 
 
-def trusted_proxy(settings: ClusterSettings) -> TrustedProxy | None:
+def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
     """Returns the proxy that is configured; None unless both its networks and the header with the user are.
 
     Raises InvalidInput for a network that is none, and where one of the two is missing.
@@ -68,15 +68,15 @@ def trusted_proxy(settings: ClusterSettings) -> TrustedProxy | None:
     if not settings.trusted_proxies or not settings.user_header:
         missing = "trusted_proxies" if settings.user_header else "user_header"
         raise InvalidInput(
-            f"a proxy is trusted by its networks and by the header with its user: cluster.{missing} is missing. Set both, or "
+            f"a proxy is trusted by its networks and by the header with its user: access.{missing} is missing. Set both, or "
             "neither.",
-            field=f"cluster.{missing}",
+            field=f"access.{missing}",
         )
     try:
         networks = tuple(ipaddress.ip_network(text.strip()) for text in settings.trusted_proxies)
     except ValueError as error:
         raise InvalidInput(
-            f"cluster.trusted_proxies: {error}. Write networks such as 10.0.0.0/8.", field="cluster.trusted_proxies"
+            f"access.trusted_proxies: {error}. Write networks such as 10.0.0.0/8.", field="access.trusted_proxies"
         ) from error
     return TrustedProxy(
         networks=networks,

@@ -327,7 +327,9 @@ def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     found = tuple(dict.fromkeys(refs))
     if len(found) > MAX_WANTED_REFS:
-        raise InvalidInput(f"{len(found)} refs, at most {MAX_WANTED_REFS}. A pattern like 'release/*' names several.", field="ref")
+        raise InvalidInput(
+            f"{len(found)} refs, at most {MAX_WANTED_REFS}. A pattern like 'release/*' names several.", field="ref"
+        )
     for ref in found:
         if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref:
             raise InvalidInput(

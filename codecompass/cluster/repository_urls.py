@@ -67,7 +67,9 @@ def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> Repo
     except ValueError as error:
         raise _refused(given, f"it cannot be read ({error})") from error
     if not parts.scheme or "://" not in given:
-        raise _refused(given, "it must begin with a protocol, such as https://host/owner/repository, or be git@host:owner/repository")
+        raise _refused(
+            given, "it must begin with a protocol, such as https://host/owner/repository, or be git@host:owner/repository"
+        )
     if parts.scheme not in protocols:
         raise _protocol_refused(given, parts.scheme, protocols)
     if password is not None:

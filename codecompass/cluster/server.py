@@ -70,7 +70,7 @@ class LibraryServer:
         settings = launch.settings
         self.launch: Final = launch
         self.libraries: Final = Libraries(Repositories(engine), generations)
-        self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.cluster), EngineCalls(LOOKUPS))
+        self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
         self.watch: Final = EngineWatch(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
@@ -126,10 +126,9 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     Raises InvalidInput where the settings name no engine, no proxy that can be trusted, or tools that there are not.
     """
     settings = launch.settings
-    urls = [url for part in settings.cluster.url.split(",") if (url := part.strip())]
-    engine = Engine(urls, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
+    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
     try:
-        generations = await trio.to_thread.run_sync(Generations, engine, launch.cache, settings.cluster.cache_bytes)
+        generations = await trio.to_thread.run_sync(Generations, engine, launch.cache, settings.server.cache_bytes)
         try:
             server = LibraryServer(launch, engine, generations)
             async with trio.open_nursery() as nursery:
