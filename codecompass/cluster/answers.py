@@ -17,7 +17,7 @@ from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
-from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexNotReady, RefNotIndexed
+from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
@@ -42,6 +42,7 @@ SHORTEST_COMMIT: Final = 7
 """Characters of a commit's id by which it can be named."""
 
 SHOWN_REFS: Final = 20
+NOT_INDEXED: Final = "no worker has indexed it yet"
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
 
 
@@ -283,11 +284,10 @@ class LibraryAnswers:
         gone = wanted - {each.repo_id for each in repositories}
         found.update({repo_id: unknown(repo_id) for repo_id in gone})
         for each in repositories:
-            found[each.repo_id] = told.get(each.repo_id) or (
-                IndexNotReady("no worker has indexed it yet")
-                if each.default_head is None
-                else DeadlineExceeded("it did not answer in time")
-            )
+            # Of a repository that is not among those with most of the question nothing need be known.
+            has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
+            is_indexed = each.default_head is not None
+            found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)
 
 
 def _head_name(repository: Repository, ref: str) -> str | None:

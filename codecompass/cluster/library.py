@@ -7,19 +7,19 @@ One is made for each question. Which repositories there are is known from a list
 read when the question comes, once for each repository, with who may see it. No other module opens a snapshot for a server.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import trio
 
 from codecompass.actors.background import panics_as_errors
 from codecompass.cluster.access import Viewer, visible
+from codecompass.cluster.across import Across
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.repositories import Head, Repositories, Repository
-from codecompass.errors import CodeCompassError, IndexDamaged, IndexNotReady, ProjectNotFound
+from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.protocol.replies import SearchEvidence
-from codecompass.query.merge_evidence import sample_evidence
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
@@ -33,24 +33,13 @@ QUESTIONS: Final = 16
 T = TypeVar("T")
 
 
-Sampled = Mapping[str, SearchEvidence | CodeCompassError]
-"""By repository id: what its generation has of a question in words, or why that cannot be told."""
-
-
-class Sampler(Protocol):
-    """Tells which repositories have most of a question in words. Blocking."""
-
-    def __call__(self, heads: Mapping[str, Head], words: str) -> Sampled:
-        """Returns what each generation has of the words."""
-
-
 class Libraries:
     """All of a server: what is shared by the questions of all viewers, and shows nothing by itself."""
 
-    def __init__(self, repositories: Repositories, generations: Generations, sampler: Sampler | None = None) -> None:
+    def __init__(self, repositories: Repositories, generations: Generations, across: Across) -> None:
         self._repositories = repositories
         self._generations = generations
-        self._sampler: Sampler = sampler or self._sample_one_by_one
+        self._across = across
         self.lookups: Final = EngineCalls(LOOKUPS)
         self.questions: Final = EngineCalls(QUESTIONS)
         self._listed: tuple[Repository, ...] = ()
@@ -84,20 +73,9 @@ class Libraries:
 
         return await self.questions.run(panics_as_errors(in_thread), seconds)
 
-    async def sample(self, heads: Mapping[str, Head], words: str, seconds: float) -> Sampled:
-        """Returns what each generation has of a question in words, by repository id."""
-        return await self.questions.run(lambda: panics_as_errors(self._sampler)(heads, words), seconds)
-
-    def _sample_one_by_one(self, heads: Mapping[str, Head], words: str) -> Sampled:
-        told: dict[str, SearchEvidence | CodeCompassError] = {}
-        for repo_id, head in heads.items():
-            trio.from_thread.check_cancelled()
-            try:
-                with self._generations.snapshot(head.generation) as snapshot:
-                    told[repo_id] = sample_evidence(snapshot, words)
-            except CodeCompassError as error:
-                told[repo_id] = error
-        return told
+    async def ask_across(self, work: Callable[[Across], T], seconds: float) -> T:
+        """Returns what `work` returns of many generations at once, in a thread."""
+        return await self.questions.run(lambda: panics_as_errors(work)(self._across), seconds)
 
 
 class Library:
@@ -145,10 +123,20 @@ class Library:
                 raise
             return await self._libraries.read(again.generation, work, seconds)
 
-    async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Sampled:
-        """Returns what the default head of each has of a question in words; nothing for those without one."""
-        heads = {each.repo_id: head for each in visible(self.viewer, repositories) if (head := each.default_head) is not None}
-        return await self._libraries.sample(heads, words, seconds) if heads else {}
+    async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
+        """Returns what the repositories with most of a question in words have of it, by id. Raises EngineUnavailable."""
+        generations = self._generations_of(repositories)
+        return await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds) if generations else {}
+
+    async def defining(self, repositories: Iterable[Repository], names: Sequence[str], seconds: float) -> Collection[str]:
+        """Returns the ids of those with a definition of one of these names, ignoring case. Raises EngineUnavailable."""
+        generations = self._generations_of(repositories)
+        return await self._libraries.ask_across(lambda across: across.defining(generations, names), seconds)
+
+    def _generations_of(self, repositories: Iterable[Repository]) -> dict[str, str]:
+        """What answers by default for each that the viewer may see and that has been indexed."""
+        shown = visible(self.viewer, repositories)
+        return {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
 
     def _require_visible(self, repository: Repository, head: Head) -> None:
         if not visible(self.viewer, (repository,)) or head not in repository.heads.values():

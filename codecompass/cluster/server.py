@@ -17,6 +17,7 @@ from codecompass.actors.answering import query_settings
 from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.job_model import JobView
 from codecompass.cluster.access import Tokens
+from codecompass.cluster.across import Across
 from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.doorkeeper import Doorkeeper, trusted_proxy
@@ -25,6 +26,7 @@ from codecompass.cluster.engine_watch import EngineWatch
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.library_health import LibraryState
+from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.projects.caller import Caller
@@ -69,7 +71,7 @@ class LibraryServer:
     def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
         settings = launch.settings
         self.launch: Final = launch
-        self.libraries: Final = Libraries(Repositories(engine), generations)
+        self.libraries: Final = Libraries(Repositories(engine), generations, Across(engine, EngineRarities(engine)))
         self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
         self.watch: Final = EngineWatch(engine, self.libraries)
         self.measures: Final = Measures()
