@@ -241,6 +241,7 @@ def several_metadata(
             ProjectPart(
                 name=each.selected.label,
                 root=str(each.selected.project.root),
+                commit=each.reply.metadata.commit,
                 freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
                 total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
             )
