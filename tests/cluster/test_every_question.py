@@ -7,7 +7,7 @@ it can tell nothing of them, not even that they are there.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 
@@ -130,8 +130,14 @@ def identities(house) -> Mapping[str, Identity]:
     }
 
 
-ANSWERED = ("red", "the proxy, blue", "both", "none of them", "admin")
-"""Those with which everything is asked. Of the others is seen that they are the same viewers."""
+ANSWERED: Mapping[str, frozenset[str]] = {
+    "red": frozenset({"red"}),
+    "the proxy, blue": frozenset({"blue", "green"}),
+    "both": frozenset({"red", "blue"}),
+    "none of them": frozenset({"green"}),
+    "admin": frozenset({"red", "blue", "everyone"}),
+}
+"""Those with which everything is asked, and their groups. Of the others is seen that they are the same viewers."""
 
 REFUSED = (
     "none",
@@ -182,7 +188,7 @@ async def test_every_question_is_answered_as_if_the_invisible_did_not_exist(hous
 
     async with serving_library(settings, tmp_path / "cache") as served:
         answers = await ask_all(served.port, identity.headers, asked)
-    with without(house, set(NAMES) - identity.sees):
+    with alone(house, identity.sees, ANSWERED[who]):
         async with serving_library(settings, tmp_path / "other") as served:
             others = await ask_all(served.port, identity.headers, asked)
 
@@ -427,19 +433,23 @@ def leaked(house: Organisation, body: bytes, sees: frozenset[str], question: str
 
 
 @contextmanager
-def without(house: Organisation, names) -> Iterator[None]:
-    """Has some repositories not exist for a while."""
+def alone(house: Organisation, sees: Collection[str], groups: Collection[str]) -> Iterator[None]:
+    """Has nothing exist for a while but the repositories that somebody sees, in no groups but theirs and everyone's."""
     index = house.engine.names.repositories
-    kept = {each: house.engine.get(index, house.published[each].repo_id) for each in names}
-    for document in kept.values():
+    kept = {name: house.engine.get(index, house.published[name].repo_id) for name in NAMES}
+    for name, document in kept.items():
         assert document is not None
-        house.engine.delete(index, document.id)
+        if name not in sees:
+            house.engine.delete(index, document.id)
+            continue
+        own = tuple(group for group in GROUPS[name] if group in {*groups, "everyone"})
+        house.repositories.update(document.id, lambda old, own=own: replace(old, groups=own))
     house.engine.refresh(index)
     try:
         yield
     finally:
         for document in kept.values():
-            house.engine.put(index, document.id, document.source, expected=None)
+            house.engine.put(index, document.id, document.source, expected=house.engine.get(index, document.id))
         house.engine.refresh(index)
 
 
