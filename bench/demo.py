@@ -21,8 +21,9 @@ from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.identity import canonical_root, project_id
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import role_of
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.rows import FileRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 LOOKED_AT: Final = 300
 """Files that the questions are chosen from: those with most definitions."""

@@ -23,8 +23,9 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode, SearchMode
 from codecompass.query import get_code_context, get_file_outline, locate_symbol, search_code
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.units import NANOSECONDS_PER_MILLISECOND
 
 Query = Callable[[Snapshot], Struct]

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parent.parent / "codecompass"
 
 ORDER = (
     *("base", "protocol", "languages", "imports", "scan", "worker", "store", "semantic", "query"),
-    *("actors", "projects", "transport", "cli"),
+    *("actors", "projects", "transport", "cluster", "cli"),
 )
 """The parts from the lowest to the highest: each may import those before it. `base` is the modules directly in the package."""
 
@@ -20,7 +20,8 @@ THIRD_PARTY = {
     "httpx2": {"semantic"},
     "tree_sitter": {"languages", "worker"},
     "tree_sitter_language_pack": {"languages", "worker"},
-    "trio": {"semantic", "actors", "projects", "transport", "cli"},
+    "trio": {"semantic", "actors", "projects", "transport", "cluster", "cli"},
+    "opensearchpy": {"cluster"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }

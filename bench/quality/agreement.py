@@ -22,7 +22,8 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import find
 from codecompass.query.source_lines import chunk_lines
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Narrowing
 
 Mode = Literal["literal", "regex"]

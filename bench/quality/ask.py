@@ -21,7 +21,8 @@ from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import QueryOptions, locate_symbol, search_code
 from codecompass.query.retrieval import SIGNALS
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 
 LIMIT = 10
 

@@ -26,7 +26,8 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 
 LIMIT: Final = 10
 MAX_LINES: Final = 120

@@ -24,8 +24,9 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
 from codecompass.query.query_words import name_parts
 from codecompass.scan.path_roles import role_of
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 FIRST: Final = 5
 SHORTEST_NAME: Final = 5

@@ -33,7 +33,8 @@ from codecompass.protocol.replies import TypeHierarchyReply
 from codecompass.protocol.requests import MAX_REFERENCES, FindReferences, GetSymbolHierarchy
 from codecompass.query import find_references, get_symbol_hierarchy
 from codecompass.query.exact_names import symbol_handle
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 
 NEAR_LINES: Final = 12
 """A definition whose first line is not the one of the truth may have begun so many lines above it, with what decorates it."""

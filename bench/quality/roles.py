@@ -24,7 +24,8 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Result
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 
 LIMIT: Final = 10
 CUTS: Final = (1, 5, 10)

@@ -27,7 +27,8 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DETAIL_LEVELS, STRATEGIES, GetCodeContext, LocateSymbol, SearchCode
 from codecompass.query import get_code_context, locate_symbol, search_code
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 
 FULL_PAGE: Final = 5
 """Functions from which a page is taken into the comparison of `compact`."""

@@ -28,8 +28,8 @@ from codecompass.protocol.requests import (
 )
 from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
-from codecompass.store.index import Snapshot
 from codecompass.store.registry import Project
+from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply,
 from codecompass.query.merge_evidence import sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.store.drift import manifest_entry
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.registry import Project
+from codecompass.store.snapshot import Snapshot
 
 Shown = dict[str, ManifestEntry | None]
 """The files of an answer, and what the index holds of each."""

@@ -37,13 +37,13 @@ from codecompass.scan.git_repository import (
 from codecompass.scan.walk import ScannedFile
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable
-from codecompass.store.index import IndexMeta
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
 from codecompass.store.nearest import nearest_source, sources_of
 from codecompass.store.publication import Step, write_guard
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
 

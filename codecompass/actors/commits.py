@@ -8,9 +8,9 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import NO_REF, GitError, find_repository
-from codecompass.store.index import IndexMeta
 from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.snapshot import IndexMeta
 
 NO_REPOSITORY: Final = (
     "this workspace is in no git repository, so it has no refs. Leave ref out: the answer is about the files as they are."

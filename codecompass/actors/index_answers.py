@@ -29,10 +29,11 @@ from codecompass.query.status import JobsState, active_job, index_status, jobs_s
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.drift import stale_error
-from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.registry import Project, Registry
 from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.store.snapshot import IndexMeta, Snapshot
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:

@@ -36,7 +36,6 @@ from codecompass.scan.partial import PartialScan
 from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable
-from codecompass.store.index import IndexMeta
 from codecompass.store.known_content import KnownContent
 from codecompass.store.known_files import without_known
 from codecompass.store.layout import HomeLayout, ProjectLayout
@@ -44,6 +43,7 @@ from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.nearest import sources_of
 from codecompass.store.publication import Step, write_guard
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import SECONDS
 

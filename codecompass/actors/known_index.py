@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codecompass.actors.index_answers import IndexOnDisk
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError
-from codecompass.store.index import IndexMeta
+from codecompass.store.snapshot import IndexMeta
 from codecompass.units import MILLISECONDS
 
 FIRST_INSPECTION_SECONDS: Final = 50 * MILLISECONDS

@@ -17,7 +17,8 @@ from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.scan.files import Stamp, is_unchanged
 from codecompass.scan.walk import ScanCancelled
 from codecompass.store.drift import Drift, find_drift
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
 COMPARISON_SECONDS: Final = 2 * SECONDS

@@ -24,8 +24,8 @@ from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
 from codecompass.scan.walk import ScanResult, is_below_any, scan_and_remember
-from codecompass.store.index import IndexMeta
 from codecompass.store.manifest import Changes, StoredManifest, find_changes, find_partial_changes
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import MILLISECONDS, SECONDS
 

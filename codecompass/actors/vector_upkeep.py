@@ -30,8 +30,9 @@ from codecompass.semantic.failures import SemanticUnavailable
 from codecompass.semantic.space import vector_space
 from codecompass.semantic.target import SemanticTarget
 from codecompass.semantic.texts import is_embedded, texts_of
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.vectors import (
     ReadFile,
     TextPlace,

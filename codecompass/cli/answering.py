@@ -46,10 +46,11 @@ from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
+from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)

@@ -26,11 +26,12 @@ from codecompass.settings import Settings
 from codecompass.store.disk_space import disk_usage
 from codecompass.store.epochs import compatibility
 from codecompass.store.housekeeping import over_quota
-from codecompass.store.index import IndexMeta, Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
+from codecompass.store.snapshot import IndexMeta, Snapshot
 
 StateName = Literal["ready", "partial", "indexing", "not_indexed", "reindex_required", "damaged", "newer", "root_missing"]
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from codecompass.protocol.state_replies import SemanticReport
     from codecompass.query.meaning import QuestionMeaning
     from codecompass.semantic.target import SemanticTarget
-    from codecompass.store.index import Snapshot, WorkspaceIndex
+    from codecompass.store.index import WorkspaceIndex
     from codecompass.store.layout import ProjectLayout
     from codecompass.store.registry import Project
+    from codecompass.store.snapshot import Snapshot
 
 T = TypeVar("T")
 

@@ -18,11 +18,11 @@ from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
-from codecompass.store.index import IndexMeta
 from codecompass.store.inspection import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
+from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"

@@ -22,9 +22,8 @@ from codecompass.query.definition_values import (
 from codecompass.query.enclosing_definitions import as_symbol
 from codecompass.query.retrieval import Candidates, Weights
 from codecompass.query.search_hits import RankedPlace
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import DefinitionSpan, SymbolRow
-from codecompass.store.text import ChunkHit
+from codecompass.store.snapshot import ChunkHit, Snapshot
 
 MAX_ALSO: Final = 3
 """Definitions that are named beside the place of a hit."""

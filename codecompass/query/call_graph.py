@@ -20,8 +20,8 @@ from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
 from codecompass.query.references import FoundUses, Uses
 from codecompass.query.type_hierarchy import TypeTree
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 CALLING_ROLES: Final = frozenset({"call", "construct", "decorate", "read", "inherit", "type"})
 """Roles by which the code around a use depends on what it uses. A function that is passed on is called by somebody."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.amounts import count
 from codecompass.scan.git_changes import Changes, Hunk
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 _COMMIT_CHARACTERS: Final = 10

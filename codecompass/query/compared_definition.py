@@ -17,8 +17,8 @@ from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.walk import printable
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_LINES: Final = 400
 """Of one version."""

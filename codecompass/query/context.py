@@ -22,8 +22,8 @@ from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
 from codecompass.query.surroundings import surroundings
 from codecompass.query.token_budget import estimate_tokens, item_tokens
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6

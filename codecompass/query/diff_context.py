@@ -34,7 +34,7 @@ from codecompass.query.version_differences import Piece
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.walk import printable
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 MAX_LOOKED_UP: Final = 300
 """Definitions whose users are looked for, those first that are gone or have another signature."""

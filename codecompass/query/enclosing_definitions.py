@@ -14,8 +14,8 @@ from codecompass.query.filters import has_kind
 from codecompass.query.query_words import WantedWords
 from codecompass.query.search_hits import RankedPlace
 from codecompass.query.source_lines import lines_of
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_SYMBOL_LINES: Final = 60
 """A definition of up to this many lines is shown in place of a chunk of it."""

@@ -18,8 +18,8 @@ from codecompass.query.filters import has_kind
 from codecompass.query.query_words import name_parts
 from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]

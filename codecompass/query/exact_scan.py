@@ -22,9 +22,8 @@ from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import literal_terms, regex_terms
 from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.facts import FactsReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import HeldChunks, Passage
+from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
 from codecompass.store.text_queries import Filter, Narrowing
 from codecompass.units import KIB
 
@@ -177,7 +176,7 @@ def _place(snapshot: Snapshot, file: IndexedFile, symbol: SymbolRow | None, line
     return msgspec.structs.replace(place, enclosing=enclosing_symbol(around, first, last))
 
 
-def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolRow]) -> Iterator[int]:
+def in_order(facts: FactsReader, held: ChunkCandidates, definitions: Iterable[SymbolRow]) -> Iterator[int]:
     """Yields the number of every candidate once: product code before tests, chunks with a definition first, by path and line.
 
     Computed lazily: of a large tree mostly the beginning is used.
@@ -197,7 +196,7 @@ def in_order(facts: FactsReader, held: HeldChunks, definitions: Iterable[SymbolR
             yield from (number for number in held.of(file.file_id) if not _defines(held, number, own))
 
 
-def _defines(held: HeldChunks, number: int, lines: Iterable[int]) -> bool:
+def _defines(held: ChunkCandidates, number: int, lines: Iterable[int]) -> bool:
     place = held.place(number)
     return any(place.line_start <= line <= place.line_end for line in lines)
 

@@ -18,7 +18,7 @@ from codecompass.query.locations import lines_shown
 from codecompass.query.query_words import query_words, stem
 from codecompass.query.search_hits import RankedPlace
 from codecompass.query.source_lines import comment_marks, lines_of
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 MATCHING_LINES: Final = 3
 """Lines shown of a definition or a piece of text that is too long to be shown whole."""

@@ -21,8 +21,8 @@ from codecompass.query.filters import chosen_files, filter_warnings, languages_m
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
 from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 MAX_WORDS: Final = 20

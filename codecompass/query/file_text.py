@@ -8,7 +8,7 @@ from codecompass.protocol.requests import ReadFile
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.outline import known_file
 from codecompass.query.source_lines import lines_of
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 MAX_CHARACTERS: Final = 1_000_000
 """Of one answer: the largest file that is indexed unless the user says otherwise."""

@@ -15,8 +15,8 @@ from codecompass.query.path_globs import expression_of, expressions_of, literal_
 from codecompass.query.path_globs import path_pattern as path_pattern
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 SHOWN_NAMES: Final = 12

@@ -14,8 +14,8 @@ from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
 from codecompass.query.shaping import stable_handle
 from codecompass.query.type_hierarchy import type_hierarchy
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_DEPTH: Final = 50
 MAX_BLOCKS: Final = 500

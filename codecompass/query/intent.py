@@ -15,7 +15,7 @@ from codecompass.query.query_words import (
     is_code_name,
     name_parts,
 )
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 QueryIntent = Literal["symbol", "path", "error", "natural_language"]
 

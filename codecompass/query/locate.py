@@ -36,8 +36,8 @@ from codecompass.query.search import TIME_WAS_UP
 from codecompass.query.search_hits import Hit, RankedPlace, Signals
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow, IndexedFile
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 IMPORT_LIMIT: Final = 2000

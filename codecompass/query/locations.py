@@ -17,8 +17,8 @@ from codecompass.query.filters import has_kind
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import role_of
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 LINES_AROUND: Final = 3

@@ -24,9 +24,9 @@ from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.failures import SemanticUnavailable
 from codecompass.semantic.fusion import fused, reciprocal
-from codecompass.store.index import Snapshot
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.rows import IndexedFile
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 from codecompass.store.vectors import NearPlace, VectorsMissing, VectorSpace, VectorsUnusable, vectors_for_reading
 

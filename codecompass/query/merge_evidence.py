@@ -14,7 +14,7 @@ from codecompass.query.query_words import WantedWords, query_words
 from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 SAMPLED_CHUNKS: Final = 5
 

@@ -23,9 +23,8 @@ from codecompass.query.query_words import STOP_WORDS
 from codecompass.query.retrieval import inverse_frequency, n_chunks
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import is_history, role_of
-from codecompass.store.index import Snapshot
 from codecompass.store.schema import index_tokens
-from codecompass.store.text import ChunkHit
+from codecompass.store.snapshot import ChunkHit, Snapshot
 from codecompass.store.text_queries import Filter
 
 MIN_WORDS: Final = 3

@@ -22,7 +22,7 @@ from codecompass.protocol.replies import (
     TypeHierarchyReply,
 )
 from codecompass.query.token_budget import item_tokens
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 
 def answer_metadata(

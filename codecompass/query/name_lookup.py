@@ -26,8 +26,8 @@ from codecompass.query.exact_names import (
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import name_parts, query_words, same_word, word_bag
 from codecompass.query.traces_and_signatures import declared_name, frames, symbols_of_frames
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 LOOSE_LIMIT: Final = 100

@@ -15,8 +15,8 @@ from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 MAX_DEFINITIONS: Final = 5

@@ -17,8 +17,8 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import file_query
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, ImportRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 SIMILAR_PATHS: Final = 5
 SIBLINGS: Final = 500

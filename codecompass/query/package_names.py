@@ -8,8 +8,8 @@ from codecompass.languages.lexis import LEXES
 from codecompass.languages.path_modules import python_module
 from codecompass.protocol.replies import ImportedSymbol
 from codecompass.query.definitions import is_member, owner_name
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import PackageRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 
 def separator(family: str) -> str:

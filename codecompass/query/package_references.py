@@ -19,8 +19,8 @@ from codecompass.query.definitions import FileNames, enclosing, last_part
 from codecompass.query.options import no_deadline
 from codecompass.query.package_names import separator
 from codecompass.query.references import FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, references_reply, role_of_use
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow
+from codecompass.store.snapshot import Snapshot
 
 _LANGUAGES: Final = {"python": "python", "go": "go", "ecmascript": "typescript", "rust": "rust"}
 """A language of each family: uses are found by family."""

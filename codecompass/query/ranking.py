@@ -20,7 +20,7 @@ from codecompass.query.retrieval import Candidates, ChunkKey, FileCandidate, Nam
 from codecompass.query.search_hits import PlaceType, RankedPlace, Signals
 from codecompass.scan.path_roles import PRODUCT_CODE, PathReader, PathRole
 from codecompass.store.rows import IndexedFile, SymbolRow
-from codecompass.store.text import ChunkHit
+from codecompass.store.snapshot import ChunkHit
 
 SPREAD_DECAY: Final = 0.85
 """Factor by which each further chunk of a file counts less in its mass."""

@@ -31,8 +31,8 @@ from codecompass.query.package_names import imported_symbol
 from codecompass.query.regex_terms import regex_terms
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 CONFIDENCES: Final[tuple[Confidence, ...]] = ("exact", "likely", "possible")
 

@@ -12,8 +12,8 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
 from codecompass.query.shaping import stable_handle
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 Relation = Literal["uses", "used_by", "test", "same_file", "same_module", "same_package"]
 

@@ -17,8 +17,8 @@ from codecompass.query.named_definitions import definition_place
 from codecompass.query.references import FoundUse, Uses
 from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.subtypes import direct_subtypes
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 Relation = Literal["uses", "subtypes", "tests"]
 

@@ -16,10 +16,9 @@ from codecompass.query.asked_roles import Asked, asked_roles
 from codecompass.query.intent import QueryIntent
 from codecompass.query.lexicon import related_words
 from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.text import ChunkHit
+from codecompass.store.snapshot import ChunkHit, Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200

@@ -36,8 +36,8 @@ from codecompass.query.retrieval import retrieve
 from codecompass.query.search_hits import Hit, Hits, RankedPlace
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 SURE_SCORE: Final = 20.0

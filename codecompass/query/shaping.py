@@ -25,8 +25,8 @@ from codecompass.query.query_words import WantedWords, stem, word_bag
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
 from codecompass.settings import AnswerForm
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 SNIPPET_CHARACTERS: Final = 160
 MAX_RELATED: Final = 5

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.languages.words import word_set
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 
 PREVIEW_LINES: Final = 30
 PREVIEW_CHARACTERS: Final = 1600

@@ -17,8 +17,8 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
-from codecompass.store.index import Snapshot
 from codecompass.store.job_log import JobRecord
+from codecompass.store.snapshot import Snapshot
 
 
 class JobsState(Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from codecompass.languages.records import SymbolKind
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
 from codecompass.query.search_hits import RankedPlace
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_LINES: Final = 80
 """Lines of a place that are read."""

@@ -16,8 +16,8 @@ from codecompass.protocol.decode import well_formed
 from codecompass.query.enclosing_definitions import enclosing_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.scan.path_roles import role_of
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_FRAMES: Final = 30
 """Frames of a trace that are read, from its innermost end as far as the text tells where that is."""

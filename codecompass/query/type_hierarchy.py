@@ -12,8 +12,8 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.references import Uses
 from codecompass.query.subtypes import direct_subtypes
 from codecompass.query.written_types import base_names
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_TYPES: Final = 500
 MAX_DEPTH: Final = 20

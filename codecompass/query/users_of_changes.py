@@ -18,8 +18,8 @@ from codecompass.query.exact_names import PROTOTYPE_LANGUAGES
 from codecompass.query.file_versions import TreeDifference
 from codecompass.query.references import Uses
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import ImportRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_LINES: Final = 5
 """Lines of uses that are kept of one place."""

@@ -12,8 +12,8 @@ from msgspec import Struct
 from codecompass.identity import content_hash
 from codecompass.languages.records import SymbolKind
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.index import Snapshot
 from codecompass.store.rows import FileRow, SymbolRow
+from codecompass.store.snapshot import Snapshot
 
 DEFINITION_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "macro", "test", "class", "struct", "enum", "trait", "interface", "type"}

@@ -16,9 +16,9 @@ from codecompass.scan.files import open_below
 from codecompass.scan.git_repository import Head
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
-from codecompass.store.index import Snapshot
 from codecompass.store.manifest import Changes, ManifestEntry, find_changes
 from codecompass.store.rows import FileRow
+from codecompass.store.snapshot import Snapshot
 
 MAX_HASHED_FILES: Final = 200
 """Up to this many files with other times are hashed, because a file can be touched, or written shortly before it is indexed,

@@ -12,7 +12,7 @@ from typing import Final
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, SymbolKind, Use
-from codecompass.store.rows import DefinitionSpan, FileOrder, FileRow, ImportRow, IndexedFile, PackageRow, SymbolRow
+from codecompass.store.rows import DefinitionSpan, FileContent, FileOrder, FileRow, ImportRow, IndexedFile, PackageRow, SymbolRow
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
@@ -101,6 +101,16 @@ class FactsReader:
     def files(self) -> list[FileRow]:
         """Returns the whole manifest by path. Its cost grows with the repository: not for queries."""
         return self._files("ORDER BY path", ())
+
+    def contents(self) -> dict[int, FileContent]:
+        """Returns what each indexed file holds, by its id. Its cost grows with the repository: not for queries."""
+        return {
+            row[0]: FileContent(*row[1:])
+            for row in self._rows(
+                "SELECT f.id, f.path, f.language, f.content_hash, f.is_parsed, f.symbol_count, "
+                "(SELECT coalesce(min(s.id), 0) FROM symbols s WHERE s.file_id = f.id) FROM files f WHERE f.status = 'indexed'"
+            )
+        }
 
     def paths(self) -> list[tuple[int, str]]:
         """Returns (id, path) of every indexed file, by path."""

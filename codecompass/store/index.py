@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -20,51 +20,19 @@ from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
 from codecompass.store.databases import ReadConnection, connect_for_reading
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader, facts_guard
-from codecompass.store.file_table import FileTable, TableCache
+from codecompass.store.file_table import TableCache
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import attach_base
+from codecompass.store.snapshot import IndexMeta, Snapshot
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
 """A generation can be replaced between reading its number and opening it. Each attempt sees a newer one."""
 
 MAX_IDLE_CONNECTIONS: Final = 4
-
-
-class IndexMeta(Struct, frozen=True, kw_only=True):
-    """The description of a generation, as it was published with it."""
-
-    generation: int
-    completeness: Literal["partial", "complete"]
-    """`partial` until all files have been parsed: text is searched, symbols are missing."""
-    ref: str
-    """The branch that was checked out, empty where there is none."""
-    commit: str
-    published_at: float
-    """Seconds since 1970."""
-    file_count: int
-    symbol_count: int
-    source_bytes: int
-    rules_fingerprint: str
-    """Of the rules by which files were chosen: another one means that the tree has to be scanned anew."""
-
-
-class Snapshot(Struct, frozen=True):
-    """One generation, whole. Valid inside the `with` block that gave it, for one thread at a time."""
-
-    project_id: str
-    generation: int
-    facts: FactsReader
-    text: TextReader
-    meta: IndexMeta
-    tables: TableCache
-
-    def files(self) -> FileTable:
-        """Returns the indexed files by path; the first call in a generation reads them all."""
-        return self.tables.table(self.facts)
 
 
 class _Epoch(Struct, frozen=True):

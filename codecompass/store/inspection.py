@@ -11,8 +11,9 @@ from msgspec import Struct
 from codecompass.errors import CodeCompassError
 from codecompass.store.epochs import Compatibility, compatibility
 from codecompass.store.facts import FactsReader
-from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
+from codecompass.store.index import connect_to_facts, read_meta
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.snapshot import IndexMeta
 
 
 class IndexInspection(Struct, frozen=True):

@@ -25,13 +25,14 @@ from codecompass.store.facts import FactsReader
 from codecompass.store.facts_record import SharedFile, record_facts
 from codecompass.store.forks import ForkSource, fork, must_fork
 from codecompass.store.housekeeping import sweep
-from codecompass.store.index import IndexMeta, connect_to_facts, read_meta
+from codecompass.store.index import connect_to_facts, read_meta
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile, text_files
 from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
 from codecompass.store.overlay import attach_base
 from codecompass.store.parking import park
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 from codecompass.store.settling import closing_unmoved, settle
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.text_writer import TextWriter
 from codecompass.units import MIB
 

@@ -29,6 +29,18 @@ class FileRow(Struct, frozen=True):
     is_parsed: bool
 
 
+class FileContent(Struct, frozen=True):
+    """What tells whether two generations hold the same of a file: its symbols too have the same row ids then."""
+
+    path: str
+    language: str
+    content_hash: bytes
+    is_parsed: bool
+    symbol_count: int
+    first_symbol: int
+    """The row id of its first symbol, 0 where it has none."""
+
+
 class IndexedFile(Struct, frozen=True):
     """An indexed file, as far as queries need it."""
 

@@ -9,50 +9,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, cast
 
 import tantivy
-from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
 from codecompass.languages.records import Chunk
 from codecompass.store.databases import temporary_directory
 from codecompass.store.schema import text_schema
+from codecompass.store.snapshot import (
+    FILE_SHIFT,
+    LENGTH_BITS,
+    MAX_LINE,
+    ChunkHit,
+    FileHit,
+    Passage,
+    SymbolHit,
+    unpack_chunk_key,
+)
 from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, WordQuery
-
-LINE_BITS: Final = 24
-LENGTH_BITS: Final = 12
-FILE_SHIFT: Final = LINE_BITS + LENGTH_BITS
-MAX_CHUNK_LINES: Final = (1 << LENGTH_BITS) - 1
-MAX_LINE: Final = (1 << LINE_BITS) - 1
-
-
-class ChunkHit(Struct, frozen=True):
-    """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` is where the text index has it, if that is known."""
-
-    file_id: int
-    line_start: int
-    line_end: int
-    score: float
-    address: tantivy.DocAddress | None = None
-
 
 _Found = tuple[int, float, tantivy.DocAddress]
 """The key, the score and the address of a document."""
-
-
-class SymbolHit(Struct, frozen=True):
-    """A symbol (its row id in the facts) and its BM25 score."""
-
-    symbol_id: int
-    score: float
-
-
-class FileHit(Struct, frozen=True):
-    """A file found by the words of its path, and its BM25 score."""
-
-    file_id: int
-    score: float
 
 
 _REFUSALS: Final = frozenset(
@@ -99,18 +77,6 @@ def _refused_by_system(error: BaseException) -> int | None:
 def damage_message(directory: Path, error: BaseException) -> str:
     """Says what is damaged and what to do."""
     return f"the index at {directory} is damaged ({error}). {REBUILD}"
-
-
-def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
-    """Packs file and lines of a chunk into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
-    return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
-
-
-def unpack_chunk_key(key: int, score: float, address: tantivy.DocAddress | None = None) -> ChunkHit:
-    """Reverses `pack_chunk_key`."""
-    line_start = (key >> LENGTH_BITS) & MAX_LINE
-    length = key & MAX_CHUNK_LINES
-    return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
 
 
 class TextReader:
@@ -191,7 +157,7 @@ class TextReader:
         if hit.address is None:
             raise ValueError("a chunk without an address")
         with self._guard:
-            text: str = self._searcher.doc(hit.address).get_first("body") or ""
+            text: str = self._searcher.doc(cast("tantivy.DocAddress", hit.address)).get_first("body") or ""
         return text
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
@@ -267,14 +233,6 @@ def _searcher_at(directory: Path) -> tantivy.Searcher:
 def _through(descriptor: int, directory: Path) -> Path:
     through = Path(f"/proc/self/fd/{descriptor}")
     return through if sys.platform == "linux" and through.exists() else directory.resolve()
-
-
-class Passage(Struct, frozen=True, gc=False):
-    """A piece of a file, from its first line (1-based)."""
-
-    file_id: int
-    line_start: int
-    text: str
 
 
 class HeldChunks:

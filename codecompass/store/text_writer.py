@@ -25,7 +25,8 @@ from codecompass.store.schema import (
     text_schema,
     word_analyzer,
 )
-from codecompass.store.text import DamageGuard, pack_chunk_key
+from codecompass.store.snapshot import pack_chunk_key
+from codecompass.store.text import DamageGuard
 from codecompass.units import MIB
 
 HEAP_BYTES: Final = 64 * MIB

@@ -16,11 +16,11 @@ from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.edges import ImportEdges
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import IndexMeta
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows
 from codecompass.store.publication import EpochWriter, Step, write_guard
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, SymbolDocument, symbol_rows
 from codecompass.worker.messages import FileSymbols, FileText
 

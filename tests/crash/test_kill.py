@@ -14,7 +14,8 @@ import trio
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexNotReady
 from codecompass.identity import content_hash
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.snapshot import Snapshot
 from tests.support.workspace import TestWorkspace
 
 STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_up": 1.5}

@@ -9,7 +9,7 @@ import trio
 
 import codecompass
 from codecompass.protocol.metadata import AnswerState
-from codecompass.store.index import Snapshot
+from codecompass.store.snapshot import Snapshot
 from tests.query.project import FILES
 from tests.support.workspace import TestWorkspace
 

@@ -19,8 +19,8 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.query.status import unindexed_metadata
 from codecompass.scan.files import Stamp
-from codecompass.store.index import IndexMeta
 from codecompass.store.registry import Project
+from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import WriteCounts
 
 

@@ -14,11 +14,11 @@ from codecompass.jobs import Interruption, Progress, RecordedProgress
 from codecompass.projects.storage_cleanup import StorageState
 from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import bare_metadata
-from codecompass.store.index import IndexMeta
 from codecompass.store.job_log import JobRecord
 from codecompass.store.lock import ProcessMark
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
+from codecompass.store.snapshot import IndexMeta
 from codecompass.transport.health import MAX_PROJECTS, Moment, health
 
 CALM = Moment(uptime_seconds=3600.9, prewarm_status="complete", prewarm_enabled=True, warmset_capacity=3)

@@ -26,9 +26,10 @@ from codecompass.query.source_lines import lines_of
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
-from codecompass.store.index import Snapshot, WorkspaceIndex
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.registry import Project
+from codecompass.store.snapshot import Snapshot
 
 SHOWN_HITS: Final = 30
 """Hits of an answer where --limit says nothing: several screens of them."""

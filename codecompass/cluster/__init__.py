@@ -1,0 +1,1 @@
+"""An organisation's code on OpenSearch: many repositories, machines and readers behind one address."""

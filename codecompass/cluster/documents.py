@@ -1,0 +1,84 @@
+"""The documents of a file in the engine: its chunks, its symbols and its path, in the tokens of the embedded store."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from codecompass.languages.records import Chunk
+from codecompass.languages.words import WordSplitter, split_identifier
+from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, index_tokens, name_analyzer
+from codecompass.store.snapshot import pack_chunk_key
+from codecompass.store.term_counts import Term, counted
+from codecompass.store.text_writer import SEARCHED_KINDS_EXCLUDED
+
+
+class DocumentMaker:
+    """Makes the documents of one piece, and counts their words. Not thread-safe."""
+
+    def __init__(self, repo_id: str, piece: str) -> None:
+        self._repo_id = repo_id
+        self._piece = piece
+        self._splitter = WordSplitter()
+        self._names = name_analyzer()
+        self.counts: dict[Term, int] = {}
+        """How many of the documents made so far have each word."""
+
+    def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
+        """Yields the documents as lines of a bulk request, each with the line of its action."""
+        path_words = split_identifier(file.path)
+        yield self._action(FILE_RECORD, file, file.id, {"file_words": _tokens(" ".join(path_words))})
+        for chunk in chunks:
+            words = self._splitter.words_of_text(chunk.text)
+            key = pack_chunk_key(file.id, chunk.line_start, chunk.line_end)
+            fields = {
+                "body": index_tokens(chunk.text),
+                "parts": _tokens(words.parts),
+                "path_words": _tokens(" ".join(path_words)),
+                "names": self._names.analyze(words.names),
+            }
+            yield self._action(CHUNK_RECORD, file, key, fields, text=chunk.text)
+        by_id = {symbol.id: symbol for symbol in symbols}
+        for symbol in symbols:
+            if symbol.kind not in SEARCHED_KINDS_EXCLUDED:
+                words_of_name = (*split_identifier(symbol.name), *split_identifier(_scope_name(by_id, symbol)))
+                fields = {
+                    "name_words": _tokens(" ".join(words_of_name)),
+                    "signature": index_tokens(symbol.signature),
+                    "doc": index_tokens(symbol.doc),
+                }
+                yield self._action(SYMBOL_RECORD, file, symbol.id, fields, name=symbol.name.lower())
+
+    def _action(self, record: str, file: IndexedFile, key: int, fields: Mapping[str, list[str]], **texts: str) -> bytes:
+        document: dict[str, object] = {
+            "repo_id": self._repo_id,
+            "piece": self._piece,
+            "record": record,
+            "file_id": file.id,
+            "key": key,
+            "language": file.language,
+            **texts,
+        }
+        counted("record", (record,), self.counts)
+        if "name" in texts:
+            counted("name", (texts["name"],), self.counts)
+        for field, tokens in fields.items():
+            if tokens:
+                document[field] = " ".join(tokens)
+                counted(field, tokens, self.counts)
+                if field != "names":
+                    document[f"n_{field}"] = len(tokens)
+        action = {"index": {"_id": f"{self._piece}{record}{key:x}"}}
+        return msgspec.json.encode(action) + b"\n" + msgspec.json.encode(document) + b"\n"
+
+
+def _tokens(words: str) -> list[str]:
+    return index_tokens(words) if words else []
+
+
+def _scope_name(symbols: Mapping[int, SymbolRow], symbol: SymbolRow) -> str:
+    """The name of the scope around a symbol, skipping tests: as `text_writer.symbol_rows` has it."""
+    parent = symbols.get(symbol.parent_id) if symbol.parent_id is not None else None
+    while parent is not None and parent.kind == "test":
+        parent = symbols.get(parent.parent_id) if parent.parent_id is not None else None
+    return "" if parent is None else parent.name

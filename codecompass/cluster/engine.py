@@ -1,0 +1,388 @@
+"""The search engine that an organisation's indexes are in: OpenSearch, spoken to by its own client, in the caller's thread.
+
+Every call has a deadline. A node that does not answer is passed over; where none does, `EngineUnavailable` says so. Writers wait
+while the engine is busy or its disk is full, for as long as their patience lasts. Only what the plain distribution can do is
+used: no scripts, no reindexing.
+"""
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+import opensearchpy
+from msgspec import Struct
+from opensearchpy.serializer import Serializer
+
+from codecompass.cluster.schema import IndexNames, index_bodies
+from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.units import MIB, MINUTES, SECONDS
+
+REQUEST_SECONDS: Final = 10 * SECONDS
+WRITE_SECONDS: Final = 60 * SECONDS
+"""Of one bulk request; the engine may wait for a replica."""
+
+PATIENCE_SECONDS: Final = 10 * MINUTES
+"""For how long a writer waits for an engine that takes nothing: busy, without some of its nodes, or its disk full."""
+
+FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
+LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
+
+BULK_BYTES: Final = 4 * MIB
+"""Of one bulk request. The engine advises 5 to 15 MB; with a heap of 512 MB its limit for writes under way is 51 MB."""
+
+VIEW_KEPT: Final = "2m"
+
+MAX_LISTED: Final = 10_000
+"""Documents of one page: the engine's own limit (`index.max_result_window`)."""
+
+JsonObject = dict[str, Any]
+T = TypeVar("T")
+
+
+class EngineUnavailable(CodeCompassError):
+    """The engine cannot be reached, or refuses for a reason that will pass."""
+
+    code = "engine_unavailable"
+    is_retryable = True
+
+
+class EngineRefused(CodeCompassError):
+    """The engine will not do what was asked, now or later: no permission, an index of another shape."""
+
+    code = "engine_refused"
+
+
+class Conflict(Exception):
+    """The document was changed, made or removed by somebody else since it was read."""
+
+
+class Document(Struct, frozen=True):
+    """A document, and what a compare-and-set needs: it succeeds only where both numbers are still these."""
+
+    id: str
+    source: bytes
+    """JSON."""
+    seq_no: int
+    primary_term: int
+
+
+class EngineHealth(Struct, frozen=True, kw_only=True):
+    """What the engine says of itself. `status` is green, yellow (a copy is missing) or red (data is missing)."""
+
+    status: str
+    nodes: int
+    shards: int
+    missing_shards: int
+    pending_tasks: int
+
+
+class _JsonBytes(Serializer):
+    """Passes JSON as bytes; the client would decode with `json`."""
+
+    mimetype = "application/json"
+
+    def loads(self, s: Any) -> Any:  # noqa: ANN401 (the client's signature)
+        return msgspec.json.decode(s)
+
+    def dumps(self, data: Any) -> Any:  # noqa: ANN401 (the client's signature)
+        return data if isinstance(data, str | bytes) else msgspec.json.encode(data)
+
+
+_WAIT_STATUS: Final = frozenset({408, 429, 502, 503, 504})
+"""The engine says these while it is busy, elects, or lacks a shard."""
+
+
+class Engine:
+    """One client of the engine, which threads may share. `urls` are those of some of its nodes."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        prefix: str = "codecompass",
+        timeout: float = REQUEST_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Connects to nothing yet. Raises InvalidInput for an address that is not http or https."""
+        for url in urls:
+            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+                raise InvalidInput(
+                    f"the cluster's address must begin with http:// or https://, got: {url!r}", field="cluster_url", value=url
+                )
+        if not urls:
+            raise InvalidInput(
+                "no address of the cluster. Pass --cluster-url, or set CODECOMPASS_CLUSTER_URL.", field="cluster_url"
+            )
+        self.names: Final = IndexNames(prefix)
+        self._timeout = timeout
+        self._patience = patience
+        self._random = random.Random()
+        self._closing = threading.Event()
+        self._client = opensearchpy.OpenSearch(
+            list(urls),
+            serializer=_JsonBytes(),
+            timeout=timeout,
+            max_retries=max(2, len(urls)),
+            retry_on_timeout=True,
+            retry_on_status=(502, 503, 504),
+            pool_maxsize=32,
+            dead_timeout=2,
+            timeout_cutoff=3,
+        )
+
+    def close(self) -> None:
+        """Ends waiting writers and closes the connections."""
+        self._closing.set()
+        self._client.close()
+
+    # what is there
+
+    def prepare(self) -> None:
+        """Makes the indexes that are missing. Several processes may do it at once. Waits for an engine that begins."""
+        for name, body in index_bodies(self.names).items():
+            self.patiently(lambda name=name, body=body: self._create(name, body))  # type: ignore[misc]
+
+    def _create(self, name: str, body: JsonObject) -> None:
+        try:
+            self._request("HEAD", f"/{name}")
+        except _Missing:
+            self._make(name, body)
+
+    def _make(self, name: str, body: JsonObject) -> None:
+        try:
+            self._request("PUT", f"/{name}", body, params={"wait_for_active_shards": "1"})
+        except EngineRefused as error:
+            if error.data.get("kind") != "resource_already_exists_exception":
+                raise
+
+    def health(self) -> EngineHealth:
+        """Returns what the engine says of its nodes and of our indexes."""
+        said = self._request("GET", f"/_cluster/health/{self.names.all}", params={"timeout": "1s", "level": "cluster"})
+        return EngineHealth(
+            status=said["status"],
+            nodes=said["number_of_nodes"],
+            shards=said["active_shards"],
+            missing_shards=said["unassigned_shards"],
+            pending_tasks=said["number_of_pending_tasks"],
+        )
+
+    # single documents
+
+    def get(self, index: str, key: str) -> Document | None:
+        """Returns a document as it is now, published or not; None where there is none."""
+        try:
+            found = self._request("GET", f"/{index}/_doc/{quote(key, safe='')}")
+        except _Missing:
+            return None
+        return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
+
+    def get_many(self, index: str, keys: Sequence[str]) -> dict[str, JsonObject]:
+        """Returns the contents of those of the documents `keys` that exist, by key."""
+        if not keys:
+            return {}
+        said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)})
+        return {each["_id"]: each["_source"] for each in said["docs"] if each.get("found")}
+
+    def put(self, index: str, key: str, source: bytes, *, expected: Document | None) -> Document:
+        """Writes a document where it is still `expected` (None: where there is none), and returns it.
+
+        Raises Conflict where it is not. A write whose answer was lost is read again: it counts as ours if its content is.
+        """
+        params: dict[str, object] = {"op_type": "create"}
+        if expected is not None:
+            params = {"if_seq_no": expected.seq_no, "if_primary_term": expected.primary_term}
+        try:
+            said = self._request("PUT", f"/{index}/_doc/{quote(key, safe='')}", source, params=params)
+        except Conflict:
+            # The client repeats a request whose answer did not come; the first one may have been heeded.
+            now = self.get(index, key)
+            if now is None or now.source != msgspec.json.encode(msgspec.json.decode(source)):
+                raise
+            return now
+        return Document(key, source, said["_seq_no"], said["_primary_term"])
+
+    def delete(self, index: str, key: str, *, expected: Document | None = None) -> None:
+        """Removes a document, if `expected` is given only where it is still that. Raises Conflict."""
+        params = {} if expected is None else {"if_seq_no": expected.seq_no, "if_primary_term": expected.primary_term}
+        try:
+            self._request("DELETE", f"/{index}/_doc/{quote(key, safe='')}", params=params)
+        except _Missing:
+            pass
+
+    def documents(self, index: str, query: JsonObject, limit: int = MAX_LISTED) -> list[Document]:
+        """Returns the documents of an index that a query finds, as the last refresh left them, by no order."""
+        body = {"query": query, "size": min(limit, MAX_LISTED), "seq_no_primary_term": True}
+        hits = self.search(index, body)["hits"]["hits"]
+        return [Document(hit["_id"], msgspec.json.encode(hit["_source"]), hit["_seq_no"], hit["_primary_term"]) for hit in hits]
+
+    # search
+
+    def search(self, index: str, body: JsonObject | bytes, *, routing: str = "", timeout: float | None = None) -> JsonObject:
+        """Returns the engine's answer to a search. Raises EngineUnavailable where a shard did not answer: half is no answer."""
+        params: dict[str, object] = {"allow_partial_search_results": "false"}
+        if routing:
+            params["routing"] = routing
+        said: JsonObject = self._request("POST", f"/{index}/_search", body, params=params, timeout=timeout)
+        if said.get("timed_out"):
+            raise EngineUnavailable("the search engine was too slow. Ask again, or for less.")
+        return said
+
+    def search_all(self, index: str, bodies: Sequence[JsonObject], *, routing: str = "") -> list[JsonObject]:
+        """Returns the answers to several searches of one index, in one request."""
+        header = msgspec.json.encode({"routing": routing, "allow_partial_search_results": False} if routing else {})
+        lines = b"".join(header + b"\n" + msgspec.json.encode(body) + b"\n" for body in bodies)
+        answers: list[JsonObject] = self._request("POST", f"/{index}/_msearch", lines)["responses"]
+        for answer in answers:
+            if "error" in answer:
+                raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
+        return answers
+
+    def open_view(self, index: str, *, routing: str = "") -> str:
+        """Returns the id of a view of an index as the last refresh left it (a point in time), kept for VIEW_KEPT."""
+        params: dict[str, object] = {"keep_alive": VIEW_KEPT}
+        if routing:
+            params["routing"] = routing
+        return str(self._request("POST", f"/{index}/_search/point_in_time", params=params)["pit_id"])
+
+    def search_view(self, view: str, body: JsonObject) -> list[JsonObject]:
+        """Returns the hits of a search in a view."""
+        said = self._request("POST", "/_search", {**body, "pit": {"id": view, "keep_alive": VIEW_KEPT}}, timeout=WRITE_SECONDS)
+        hits: list[JsonObject] = said["hits"]["hits"]
+        return hits
+
+    def close_view(self, view: str) -> None:
+        """Gives a view up; what cannot be reached forgets it by itself."""
+        with contextlib.suppress(EngineUnavailable, _Missing):
+            self._request("DELETE", "/_search/point_in_time", {"pit_id": [view]})
+
+    def term_statistics(self, index: str, body: JsonObject, *, routing: str) -> JsonObject:
+        """Returns what a shard knows of the words of an artificial document (the engine's term vectors)."""
+        said: JsonObject = self._request("POST", f"/{index}/_termvectors", body, params={"routing": routing, "realtime": "false"})
+        return said
+
+    # writing
+
+    def refresh(self, index: str) -> None:
+        """Makes what was written visible to searches."""
+        self.patiently(lambda: self._request("POST", f"/{index}/_refresh", timeout=WRITE_SECONDS))
+
+    def bulk(
+        self, index: str, actions: Iterable[bytes], *, routing: str = "", checkpoint: Callable[[], None] = lambda: None
+    ) -> int:
+        """Writes documents: each of `actions` is the lines of one action, with their line breaks. Returns how many.
+
+        Writing one twice must give the same, because what the engine was too busy for is sent again. `checkpoint` is called
+        before each request and may raise. Raises EngineUnavailable when the patience is over, EngineRefused for a document
+        that the engine will never take.
+        """
+        waiting: list[bytes] = []
+        n_bytes = n_written = 0
+        for action in actions:
+            waiting.append(action)
+            n_bytes += len(action)
+            if n_bytes >= BULK_BYTES:
+                self._bulk(index, waiting, routing, checkpoint)
+                n_written += len(waiting)
+                waiting, n_bytes = [], 0
+        if waiting:
+            self._bulk(index, waiting, routing, checkpoint)
+        return n_written + len(waiting)
+
+    def _bulk(self, index: str, actions: Sequence[bytes], routing: str, checkpoint: Callable[[], None]) -> None:
+        left = list(actions)
+
+        def attempt() -> None:
+            checkpoint()
+            params = {"routing": routing, "timeout": "30s"} if routing else {"timeout": "30s"}
+            said = self._request("POST", f"/{index}/_bulk", b"".join(left), params=params, timeout=WRITE_SECONDS)
+            if not said["errors"]:
+                left.clear()
+                return
+            refused: list[bytes] = []
+            failure: JsonObject = {}
+            for action, item in zip(left, said["items"], strict=True):
+                result = next(iter(item.values()))
+                # 404 answers the deletion of what is gone, 409 the making of what is there.
+                if result["status"] >= 300 and result["status"] not in (404, 409):
+                    refused.append(action)
+                    failure = result
+            left[:] = refused
+            if refused:
+                raise _refusal(failure["status"], failure)
+
+        self.patiently(attempt)
+
+    def patiently(self, work: Callable[[], T]) -> T:
+        """Runs `work` again, after pauses that double, while it raises EngineUnavailable and the patience lasts."""
+        began, pause = time.monotonic(), FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return work()
+            except EngineUnavailable:
+                if time.monotonic() - began + pause > self._patience:
+                    raise
+            if self._closing.wait(pause * (0.5 + self._random.random())):
+                raise EngineUnavailable("the client of the search engine was closed. Start again.")
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def _request(
+        self,
+        method: Literal["GET", "PUT", "POST", "HEAD", "DELETE"],
+        path: str,
+        body: JsonObject | bytes | None = None,
+        *,
+        params: Mapping[str, object] | None = None,
+        timeout: float | None = None,
+    ) -> Any:  # noqa: ANN401 (JSON)
+        arguments = {**(params or {}), "request_timeout": timeout or self._timeout}
+        try:
+            said = self._client.transport.perform_request(method, path, params=arguments, body=body)
+        except opensearchpy.exceptions.ConnectionError as error:
+            raise EngineUnavailable(
+                f"the search engine of this organisation does not answer ({type(error).__name__}). Ask again in a moment; if it "
+                "stays so, tell whoever runs it."
+            ) from error
+        except opensearchpy.exceptions.TransportError as error:
+            info = error.info if isinstance(error.info, dict) else {}
+            raise _refusal(error.status_code, info) from error
+        if method == "HEAD" and said is False:
+            raise _Missing
+        return said
+
+
+class _Missing(Exception):
+    """There is no such document or index."""
+
+
+def _refusal(status: object, info: JsonObject) -> Exception:
+    kind, reason = _kind(info), _reason(info)
+    if status == 404 and kind != "index_not_found_exception":
+        return _Missing()
+    if status == 409:
+        return Conflict(reason)
+    if kind == "index_not_found_exception":
+        return EngineUnavailable("the search engine has no index yet. Add a repository and start a worker (codecompass cluster).")
+    # A full disk makes an index read-only until there is room again.
+    if status in _WAIT_STATUS or kind == "cluster_block_exception":
+        return EngineUnavailable(f"the search engine is busy or lacks room ({reason}). Ask again in a moment.")
+    return EngineRefused(f"the search engine refused ({reason}). Tell whoever runs it.", kind=kind)
+
+
+def _error(info: JsonObject) -> JsonObject:
+    error = info.get("error", {})
+    return error if isinstance(error, dict) else {"reason": str(error)}
+
+
+def _kind(info: JsonObject) -> str:
+    return str(_error(info).get("type", ""))
+
+
+def _reason(info: JsonObject) -> str:
+    error = _error(info)
+    cause = error.get("caused_by") or {}
+    return ": ".join(str(each) for each in (error.get("reason"), cause.get("reason")) if each)[:300] or "no reason given"

@@ -1,0 +1,351 @@
+"""The text of one generation in the engine: a `TextIndex`, whose answers are those of the embedded store.
+
+A document is visible to a generation that lists its piece, unless its file is among the piece's dead. A search asks the engine
+for candidates and scores them here (`scoring.py`). Texts that came with a search are kept, as the answer is made of some of them.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.manifests import Manifest
+from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.schema import MAX_CANDIDATES
+from codecompass.cluster.scoring import Counts, Scorer, rarity
+from codecompass.errors import IndexDamaged
+from codecompass.languages.records import Chunk
+from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK
+from codecompass.store.schema import CHUNK_RECORD, index_tokens
+from codecompass.store.snapshot import (
+    FILE_SHIFT,
+    LENGTH_BITS,
+    MAX_LINE,
+    ChunkHit,
+    FileHit,
+    Passage,
+    SymbolHit,
+    unpack_chunk_key,
+)
+from codecompass.store.term_counts import TermCounts
+from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
+
+MORE_THAN_WANTED: Final = 1.4
+AT_LEAST_MORE: Final = 60
+"""Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
+
+MAX_IDS: Final = 60_000
+"""Of one list in a filter; the engine takes 65,536."""
+
+TEXTS_AT_ONCE: Final = 200
+"""Chunks whose texts one request brings: 300 kB."""
+
+_RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
+"""Characters that mean something in the engine's regular expressions."""
+
+
+class _Found(Struct, frozen=True):
+    key: int
+    score: float
+    fields: JsonObject
+
+
+class EngineText:
+    """The text of a generation. For one thread at a time, like the snapshot that it is part of."""
+
+    def __init__(self, engine: Engine, manifest: Manifest, counts: TermCounts, rarities: EngineRarities) -> None:
+        self._engine = engine
+        self._manifest = manifest
+        self._counts = counts
+        self._rarities = rarities
+        self._visible = visible(manifest)
+        self._texts: dict[int, str] = {}
+
+    def document_frequency(self, field: str, word: str) -> int:
+        """Returns how many documents hold `word` in `field`."""
+        return self._counts.count(field, word)
+
+    # ranked search
+
+    def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
+        """See `TextIndex`."""
+        is_constant = all(word.is_constant for word in words)
+        fields = () if is_constant else ("text", "parts", "path_words")
+        found = self._ranked(words, limit, where, fields, is_constant=is_constant)
+        hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found]
+        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
+        return hits[:limit]
+
+    def weighed_chunks(
+        self,
+        worth: Mapping[str, float],
+        limit: int,
+        least: float,
+        where: Filter = Filter(),  # noqa: B008 (frozen)
+    ) -> list[ChunkHit]:
+        """See `TextIndex`."""
+        if not worth or limit < 1 or where.file_ids == ():
+            return []
+        should = [_constant({"term": {"body": word}}, weight) for word, weight in worth.items()]
+        found = self._search({"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}, limit)
+        hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found if each.score >= least]
+        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
+        return hits
+
+    def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
+        """See `TextIndex`."""
+        found = self._ranked(words, limit, where, ("name_words", "signature", "doc"))
+        hits = [SymbolHit(each.key, each.score) for each in found]
+        hits.sort(key=lambda hit: (-hit.score, hit.symbol_id))
+        return hits[:limit]
+
+    def search_files(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[FileHit]:  # noqa: B008 (frozen)
+        """See `TextIndex`."""
+        found = self._ranked(words, limit, where, ("file_words",))
+        hits = [FileHit(each.key, each.score) for each in found]
+        hits.sort(key=lambda hit: (-hit.score, hit.file_id))
+        return hits[:limit]
+
+    def fuzzy_symbols(self, name: str, distance: int, limit: int) -> list[int]:
+        """See `TextIndex`."""
+        similar = {"value": name.lower(), "fuzziness": distance, "max_expansions": 1024, "rewrite": "constant_score"}
+        return self._symbol_ids({"fuzzy": {"name": similar}}, limit)
+
+    def prefix_symbols(self, prefix: str, limit: int) -> list[int]:
+        """See `TextIndex`."""
+        return self._symbol_ids({"prefix": {"name": prefix.lower()}}, limit)
+
+    # texts
+
+    def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
+        """See `TextIndex`."""
+        query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"term": {"file_id": file_id}}]}}
+        found = sorted(self._search(query, MAX_CANDIDATES, ("text",), by_score=False), key=lambda each: each.key)
+        hits = ((unpack_chunk_key(each.key, 0.0), each.fields["text"][0]) for each in found)
+        return tuple(
+            Chunk(hit.line_start, hit.line_end, text)
+            for hit, text in hits
+            if hit.line_start <= line_end and hit.line_end >= line_start
+        )
+
+    def chunk_text(self, hit: ChunkHit) -> str:
+        """See `TextIndex`."""
+        if not isinstance(hit.address, int):
+            raise TypeError("a chunk without an address")
+        return self._texts_of((hit.address,))[hit.address]
+
+    def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
+        """See `TextIndex`."""
+        filters = [*self._filters(where), _record(CHUNK_RECORD)]
+        if not narrowing.is_everything:
+            choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
+            filters.append(_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices]))
+        keys: list[int] = []
+        body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **_KEYS_ONLY}
+        while True:
+            hits = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)["hits"]["hits"]
+            keys += [hit["sort"][0] for hit in hits]
+            if len(hits) < MAX_CANDIDATES:
+                return EngineCandidates(self, keys)
+            body["search_after"] = hits[-1]["sort"]
+
+    def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
+        """The texts of chunks by their keys. Raises IndexDamaged where one is gone."""
+        wanted = list(dict.fromkeys(keys))
+        missing = [key for key in wanted if key not in self._texts]
+        for batch in batched_keys(missing, TEXTS_AT_ONCE):
+            query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"terms": {"key": batch}}]}}
+            for each in self._search(query, len(batch), ("text",), by_score=False):
+                self._texts[each.key] = each.fields["text"][0]
+        if any(key not in self._texts for key in missing):
+            raise IndexDamaged("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
+        return {key: self._texts[key] for key in wanted}
+
+    # queries
+
+    def _ranked(
+        self, words: Sequence[WordQuery], limit: int, where: Filter, fields: Sequence[str], *, is_constant: bool = False
+    ) -> list[_Found]:
+        """Returns `limit` documents or some more, with their exact scores, in no order."""
+        if not words or limit < 1 or where.file_ids == ():
+            return []
+        if is_constant:
+            return self._search(self._ranking(words, where, {}), limit)
+        theirs = self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
+        wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
+        found = self._search(self._ranking(words, where, theirs), min(wanted, MAX_CANDIDATES), fields)
+        scorer = Scorer(words, self._manifest.averages, self._counts.count)
+        sought = frozenset(word.word for word in words)
+        scored = [_Found(each.key, scorer.score(self._document(each, fields, sought)), {}) for each in found]
+        scored.sort(key=lambda each: (-each.score, each.key))
+        return scored[:limit]
+
+    def _document(self, found: _Found, fields: Sequence[str], sought: frozenset[str]) -> Counts:
+        document = {}
+        for field in fields:
+            text = (found.fields.get(field) or ("",))[0]
+            if field == "text":
+                self._texts[found.key] = text
+                document["body"] = _counted(index_tokens(text), sought)
+            else:
+                document[field] = _counted(text.split(), sought)
+        return document
+
+    def _ranking(self, words: Sequence[WordQuery], where: Filter, theirs: Mapping[tuple[str, str], float]) -> JsonObject:
+        """The engine's query; `theirs` is how rare each word is to the engine."""
+        must: list[JsonObject] = []
+        should: list[JsonObject] = []
+        for word in words:
+            clauses = [self._clause(item.field, item.boost, word, theirs) for item in word.fields]
+            best = clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": word.tie_breaker}}
+            clause = _constant(best, word.boost) if word.is_constant else best
+            (must if word.is_required else should).append(clause)
+        if should:
+            must.append({"bool": {"should": should}})
+        return {"bool": {"filter": self._filters(where), "must": must}}
+
+    def _clause(self, field: str, boost: float, word: WordQuery, theirs: Mapping[tuple[str, str], float]) -> JsonObject:
+        weight = boost * word.boost
+        if not word.is_constant:
+            n_documents = self._manifest.averages.documents
+            own = rarity(self._counts.count(field, word.word), n_documents)
+            weight *= own / theirs.get((field, word.word), own)
+        return {"term": {field: {"value": word.word, "boost": weight}}}
+
+    def _filters(self, where: Filter) -> list[JsonObject]:
+        filters = list(self._visible)
+        if where.languages:
+            filters.append({"terms": {"language": list(where.languages)}})
+        if where.left_out:
+            filters.append({"bool": {"must_not": _files(where.left_out)}})
+        elif where.file_ids is not None:
+            filters.append(_any_of(_files(where.file_ids)))
+        return filters
+
+    def _symbol_ids(self, query: JsonObject, limit: int) -> list[int]:
+        found = self._search({"bool": {"filter": [*self._visible, query]}}, limit, by_score=False)
+        return sorted(each.key for each in found)
+
+    def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, by_score: bool = True) -> list[_Found]:
+        body: JsonObject = {
+            "query": query,
+            "size": min(limit, MAX_CANDIDATES),
+            "_source": False,
+            "track_total_hits": False,
+            "docvalue_fields": ["key"],
+            "sort": ["_score", {"key": "asc"}] if by_score else ["key"],
+        }
+        if fields:
+            body["stored_fields"] = list(fields)
+        said = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)
+        return [
+            _Found(hit["fields"]["key"][0], hit["sort"][0] if by_score else 0.0, hit["fields"]) for hit in said["hits"]["hits"]
+        ]
+
+
+_KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False}
+
+
+class EngineCandidates:
+    """See `ChunkCandidates`. Texts are fetched some hundred at a time, as they are read."""
+
+    def __init__(self, text: EngineText, keys: Sequence[int]) -> None:
+        """`keys` in order."""
+        self._text = text
+        self._keys = keys
+
+        self.file_ids = frozenset(key >> FILE_SHIFT for key in keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def of(self, file_id: int) -> range:
+        """See `ChunkCandidates`."""
+        first = bisect_left(self._keys, file_id << FILE_SHIFT)
+        return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
+
+    def place(self, number: int) -> ChunkHit:
+        """See `ChunkCandidates`."""
+        return unpack_chunk_key(self._keys[number], 0.0)
+
+    def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
+        """See `ChunkCandidates`."""
+        remaining = iter(numbers)
+        # The first few are often enough.
+        size = TEXTS_AT_ONCE // 8
+        while batch := list(islice(remaining, size)):
+            texts = self._text._texts_of(self._keys[number] for number in batch)
+            for number in batch:
+                key = self._keys[number]
+                yield Passage(key >> FILE_SHIFT, key >> LENGTH_BITS & MAX_LINE, texts[key])
+            size = TEXTS_AT_ONCE
+
+
+def visible(manifest: Manifest) -> list[JsonObject]:
+    """Returns the filter for the documents of a generation."""
+    whole = [piece.id for piece in manifest.pieces if not piece.dead]
+    choices: list[JsonObject] = [{"terms": {"piece": whole}}] if whole else []
+    choices += [
+        {"bool": {"filter": {"term": {"piece": piece.id}}, "must_not": _files(piece.dead)}}
+        for piece in manifest.pieces
+        if piece.dead
+    ]
+    return [_any_of(choices)]
+
+
+def batched_keys(keys: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Yields the keys, `size` at a time."""
+    for start in range(0, len(keys), size):
+        yield list(keys[start : start + size])
+
+
+def _files(ids: Sequence[int]) -> list[JsonObject]:
+    return [{"terms": {"file_id": batch}} for batch in batched_keys(ids, MAX_IDS)]
+
+
+def _record(record: str) -> JsonObject:
+    return {"term": {"record": record}}
+
+
+def _constant(query: JsonObject, boost: float) -> JsonObject:
+    return {"constant_score": {"filter": query, "boost": boost}}
+
+
+def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, dict[str, int]]:
+    counts: dict[str, int] = {}
+    for token in tokens:
+        if token in sought:
+            counts[token] = counts.get(token, 0) + 1
+    return len(tokens), counts
+
+
+def _any_of(choices: Sequence[JsonObject]) -> JsonObject:
+    return choices[0] if len(choices) == 1 else {"bool": {"should": list(choices), "minimum_should_match": 1}}
+
+
+def _all_needs(needs: Sequence[Need], is_by_ascii: bool) -> JsonObject:
+    return {"bool": {"filter": [_any_of([query for term in need for query in _of_term(term, is_by_ascii)]) for need in needs]}}
+
+
+def _of_term(term: TermPattern, is_by_ascii: bool) -> list[JsonObject]:
+    field = "names" if term.field == "calls" else term.field
+    mark = TOKEN_MARKS[term.field]
+    found = [_of_token(field, mark, term)]
+    if is_by_ascii and term.field != "parts":
+        found.append(_of_token("names", ASCII_MARK + mark, term))
+    return found
+
+
+def _of_token(field: str, mark: str, term: TermPattern) -> JsonObject:
+    if len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open):
+        return {"term": {field: mark + term.pieces[0]}}
+    # Pieces are letters, digits and underscores alone, so nothing in them needs to be escaped.
+    pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
+    escaped = _RESERVED.sub(r"\\\g<0>", mark)
+    return {
+        "regexp": {field: {"value": escaped + pattern + (".*" if term.is_end_open else ""), "max_determinized_states": 100_000}}
+    }

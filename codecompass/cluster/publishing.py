@@ -1,0 +1,256 @@
+"""From an index on this machine to a generation in the engine.
+
+    index on disk --what differs from the last generation--> a piece of text, blocks of facts --> manifest
+
+Nothing is visible before the caller names the manifest in the repository's document. Until then everything written is rubbish
+that `sweeping.py` removes, so a publication may end at any moment. What does not differ is not written again: documents of
+unchanged files stay in their pieces, and blocks are known by their content.
+"""
+
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.cluster.documents import DocumentMaker
+from codecompass.cluster.engine import Conflict, Engine, JsonObject
+from codecompass.cluster.engine_text import visible
+from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
+from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
+from codecompass.cluster.schema import SCORED
+from codecompass.errors import IndexNotReady
+from codecompass.store.databases import base_path, log_size
+from codecompass.store.epochs import require_compatible
+from codecompass.store.facts import FactsReader
+from codecompass.store.index import WorkspaceIndex, connect_to_facts
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.rows import FileContent, IndexedFile
+from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+from codecompass.store.snapshot import Snapshot
+from codecompass.store.term_counts import FIELDS, Term, write_term_counts
+
+FACTS_FILE: Final = "facts.db"
+BASE_FILE: Final = "base.db"
+TERMS_FILE: Final = "terms.db"
+
+MAX_PIECES: Final = 16
+MAX_DEAD_SHARE: Final = 0.3
+"""Of a repository's files, beyond which all are written anew into one piece: each search passes over the dead ones."""
+
+BLOCKS_AT_ONCE: Final = 256
+
+
+class PublishCounts(Struct, frozen=True):
+    """What a publication cost."""
+
+    files: int
+    documents: int
+    blocks: int
+    is_whole: bool
+    """Whether all files were written."""
+
+
+class Published(Struct, frozen=True):
+    """A generation that is ready to be named."""
+
+    manifest: Manifest
+    counts: PublishCounts
+
+
+class _Difference(Struct, frozen=True):
+    """What to write: the ids of `files`, into a new piece beside `pieces`."""
+
+    files: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+
+
+def publish(
+    engine: Engine,
+    cache: FactsCache,
+    *,
+    repo_id: str,
+    generation: str,
+    previous: Manifest | None,
+    layout: ProjectLayout,
+    project_id: str,
+    checkpoint: Callable[[], None] = lambda: None,
+) -> Published:
+    """Writes the index in `layout`, which nobody else may be writing, as `generation` (a new random name).
+
+    `previous` is a generation of the repository that is read now, of the same ref or of one that is near. `checkpoint` is
+    called often and may raise, which ends the publication. Raises EngineUnavailable when the engine took nothing for long,
+    EngineRefused, and what reading the index and `previous` raises.
+    """
+    index = WorkspaceIndex(layout, project_id)
+    try:
+        with index.snapshot() as snapshot, tempfile.TemporaryDirectory(prefix="codecompass-publish-") as scratch:
+            if snapshot.meta.completeness != "complete":
+                raise IndexNotReady("the index is not complete yet. Publish it when its job has ended.")
+            publication = _Publication(engine, repo_id, generation, snapshot, checkpoint)
+            return publication.run(cache, previous, layout, Path(scratch))
+    finally:
+        index.close()
+
+
+class _Publication:
+    def __init__(self, engine: Engine, repo_id: str, generation: str, snapshot: Snapshot, checkpoint: Callable[[], None]) -> None:
+        self._engine = engine
+        self._repo_id = repo_id
+        self._generation = generation
+        self._snapshot = snapshot
+        self._checkpoint = checkpoint
+        self._documents = DocumentMaker(repo_id, generation)
+
+    def run(self, cache: FactsCache, previous: Manifest | None, layout: ProjectLayout, scratch: Path) -> Published:
+        with _files_of(cache, previous) as known:
+            difference = self._difference(previous, known)
+            n_documents = self._write_documents(difference.files)
+            terms = scratch / TERMS_FILE
+            is_whole = len(difference.pieces) == 0
+            if not is_whole and known is not None:
+                terms.write_bytes((known / TERMS_FILE).read_bytes())
+            write_term_counts(terms, self._term_counts(is_whole=is_whole))
+        files, n_blocks = self._write_files(_facts_files(layout) | {TERMS_FILE: terms}, previous)
+        pieces = difference.pieces + ((Piece(self._generation),) if difference.files else ())
+        manifest = Manifest(
+            generation=self._generation,
+            repo_id=self._repo_id,
+            project_id=self._snapshot.project_id,
+            made_at=time.time(),
+            pieces=pieces,
+            files=files,
+            averages=Averages(0, (0,) * len(SCORED)),
+            meta=self._snapshot.meta,
+            schema_version=SCHEMA_VERSION,
+            parser_version=PARSER_VERSION,
+        )
+        self._engine.refresh(self._engine.names.text)
+        manifest = _with_averages(self._engine, manifest)
+        try:
+            self._engine.patiently(
+                lambda: self._engine.put(self._engine.names.manifests, self._generation, manifest.packed(), expected=None)
+            )
+        except Conflict as error:
+            raise ValueError(f"there is a generation {self._generation} already") from error
+        counts = PublishCounts(len(difference.files), n_documents, n_blocks, is_whole)
+        return Published(manifest, counts)
+
+    def _difference(self, previous: Manifest | None, known: Path | None) -> _Difference:
+        now = self._snapshot.facts.contents()
+        whole = _Difference(tuple(now), ())
+        if previous is None or known is None or previous.parser_version != PARSER_VERSION or len(previous.pieces) >= MAX_PIECES:
+            return whole
+        then = _contents(known)
+        changed = tuple(file_id for file_id, content in now.items() if then.get(file_id) != content)
+        gone = {file_id for file_id, content in then.items() if now.get(file_id) != content}
+        pieces = (
+            tuple(Piece(piece.id, tuple(sorted({*piece.dead, *gone}))) for piece in previous.pieces) if gone else previous.pieces
+        )
+        n_dead = max((len(piece.dead) for piece in pieces), default=0)
+        if n_dead > MAX_DEAD_SHARE * max(1, len(now)):
+            return whole
+        return _Difference(changed, pieces)
+
+    def _write_documents(self, file_ids: tuple[int, ...]) -> int:
+        names = self._engine.names
+
+        def documents() -> Iterator[bytes]:
+            for start in range(0, len(file_ids), 500):
+                files = self._snapshot.facts.indexed_files(file_ids[start : start + 500])
+                for file in files.values():
+                    self._checkpoint()
+                    yield from self._documents_of(file)
+
+        return self._engine.bulk(names.text, documents(), routing=self._repo_id, checkpoint=self._checkpoint)
+
+    def _documents_of(self, file: IndexedFile) -> Iterator[bytes]:
+        chunks = self._snapshot.text.file_chunks(file.id)
+        return self._documents.of_file(file, chunks, self._snapshot.facts.symbols_in_file(file.id))
+
+    def _term_counts(self, *, is_whole: bool) -> Mapping[Term, int]:
+        """The counts of all words, or of those in what was written: over all documents of the generation."""
+        written = self._documents.counts
+        if is_whole:
+            return written
+        # Words that only files that are gone had keep their count until all is written anew, as in the embedded store.
+        text = self._snapshot.text
+        return {term: text.document_frequency(FIELDS[term[0]], term[1]) for term in written}
+
+    def _write_files(self, paths: Mapping[str, Path], previous: Manifest | None) -> tuple[tuple[BlockFile, ...], int]:
+        known = {key for file in previous.files for key in file.blocks} if previous is not None else set()
+        files, n_written = [], 0
+        for name, path in sorted(paths.items()):
+            keys: list[bytes] = []
+            waiting: dict[bytes, bytes] = {}
+            for block in read_blocks(path):
+                key = block_key(block)
+                keys.append(key)
+                if key not in known:
+                    known.add(key)
+                    waiting[key] = block
+                if len(waiting) >= BLOCKS_AT_ONCE:
+                    n_written += self._write_blocks(waiting)
+                    waiting = {}
+            n_written += self._write_blocks(waiting)
+            files.append(BlockFile(name, path.stat().st_size, tuple(keys)))
+        return tuple(files), n_written
+
+    def _write_blocks(self, blocks: Mapping[bytes, bytes]) -> int:
+        """Writes the blocks that the engine does not have. Returns how many."""
+        self._checkpoint()
+        if not blocks:
+            return 0
+        names = self._engine.names
+        actions = (
+            b'{"index":{"_id":"%s"}}\n%s\n' % (block_id(self._repo_id, key).encode(), block_document(self._repo_id, block))
+            for key, block in blocks.items()
+        )
+        return self._engine.bulk(names.blocks, actions, checkpoint=self._checkpoint)
+
+
+@contextmanager
+def _files_of(cache: FactsCache, manifest: Manifest | None) -> Iterator[Path | None]:
+    if manifest is None:
+        yield None
+        return
+    with cache.files_of(manifest) as directory:
+        yield directory
+
+
+def _contents(directory: Path) -> dict[int, FileContent]:
+    opened = connect_to_facts(directory / FACTS_FILE)
+    try:
+        return FactsReader(opened.connection).contents()
+    finally:
+        opened.connection.close()
+
+
+def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
+    """The files of the facts, which nobody writes. Raises IndexNotReady where SQLite's log is not in them yet."""
+    facts = layout.facts(require_compatible(layout).epoch)
+    if log_size(facts):
+        connection = sqlite3.connect(facts)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.close()
+    if log_size(facts):
+        raise IndexNotReady("the index is still being written. Publish it when its job has ended.")
+    base = base_path(facts)
+    return {FACTS_FILE: facts} | ({BASE_FILE: base} if os.path.lexists(base) else {})
+
+
+def _with_averages(engine: Engine, manifest: Manifest) -> Manifest:
+    """Fills in the averages, as the engine counts them."""
+    sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
+    body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
+    said = engine.patiently(lambda: engine.search(engine.names.text, body, routing=manifest.repo_id))
+    tokens = tuple(int(said["aggregations"][field]["value"]) for field in SCORED)
+    return msgspec.structs.replace(manifest, averages=Averages(said["hits"]["total"]["value"], tokens))

@@ -1,0 +1,136 @@
+"""The indexes in the engine: their names, fields and settings.
+
+Texts arrive as tokens that blanks separate, made by the analysers of the embedded store (`store/schema.py`), so that both stores
+hold the same words. Everything that decides what is visible is in one document of `repositories`; what that refers to never
+changes.
+"""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+JsonObject = dict[str, Any]
+
+CLUSTER_VERSION: Final = 1
+"""Of everything below. A program reads and writes only its own: another version has indexes of its own beside these."""
+
+K1: Final = 1.2
+B: Final = 0.75
+"""Of BM25, as tantivy has them (bm25.rs)."""
+
+TEXT_SHARDS: Final = 6
+SMALL_SHARDS: Final = 1
+COPIES: Final = 1
+"""Beside each shard: any one machine may be lost."""
+
+MAX_PATTERN: Final = 10_000
+"""Characters of a regular expression over tokens. The engine's default, 1,000, is less than a long name in a pattern can need."""
+
+MAX_CANDIDATES: Final = 50_000
+"""Chunks that one search may return: those that a literal search reads."""
+
+
+class IndexNames(Struct, frozen=True):
+    """The names of the indexes of one organisation, which share the engine with others by their prefix."""
+
+    prefix: str
+
+    @property
+    def repositories(self) -> str:
+        """What is indexed, who is at it, and which generation is read."""
+        return self._named("repositories")
+
+    @property
+    def manifests(self) -> str:
+        """What each generation consists of."""
+        return self._named("manifests")
+
+    @property
+    def blocks(self) -> str:
+        """Pieces of the files of facts, by repository and content."""
+        return self._named("blocks")
+
+    @property
+    def text(self) -> str:
+        """Chunks, symbols and files of all repositories."""
+        return self._named("text")
+
+    @property
+    def access(self) -> str:
+        """Tokens, hashed, and what each may see."""
+        return self._named("access")
+
+    @property
+    def all(self) -> str:
+        """A pattern for all of them."""
+        return f"{self.prefix}-v{CLUSTER_VERSION}-*"
+
+    def _named(self, what: str) -> str:
+        return f"{self.prefix}-v{CLUSTER_VERSION}-{what}"
+
+
+_KEYWORD: Final = {"type": "keyword"}
+_TOKENS: Final = {"type": "text", "analyzer": "whitespace", "similarity": "words"}
+_FLAGS: Final = {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False}
+
+SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc", "file_words")
+"""The fields that BM25 ranks by."""
+
+TEXT_FIELDS: Final[JsonObject] = {
+    "repo_id": _KEYWORD,
+    "piece": _KEYWORD,
+    "record": _KEYWORD,
+    "file_id": {"type": "integer"},
+    "key": {"type": "long"},
+    "language": _KEYWORD,
+    # chunks; `text` is what they are made of, and only stored
+    "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
+    "body": _TOKENS,
+    "names": _FLAGS,
+    "parts": _TOKENS,
+    "path_words": {**_TOKENS, "store": True},
+    # symbols
+    "name": _KEYWORD,
+    "name_words": {**_TOKENS, "store": True},
+    "signature": {**_TOKENS, "store": True},
+    "doc": {**_TOKENS, "store": True},
+    # files
+    "file_words": {**_TOKENS, "store": True},
+    # how many tokens each field has, for the averages of a generation
+    **{f"n_{field}": {"type": "integer", "index": False} for field in SCORED},
+}
+
+
+def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
+    """Returns how each index is made, by its name."""
+    similarity = {"words": {"type": "BM25", "k1": K1, "b": B}}
+    text = {
+        "number_of_shards": TEXT_SHARDS,
+        "max_result_window": MAX_CANDIDATES,
+        "max_regex_length": MAX_PATTERN,
+        "refresh_interval": "-1",
+        "similarity": similarity,
+        "codec": "best_compression",
+    }
+    opaque: JsonObject = {"dynamic": "strict", "properties": {"repo_id": _KEYWORD, "data": {"type": "binary"}}}
+    manifest: JsonObject = {
+        "dynamic": "strict",
+        "properties": {"repo_id": _KEYWORD, "made_at": {"type": "double"}, "data": {"type": "binary"}},
+    }
+    access: JsonObject = {"dynamic": False, "properties": {"name": _KEYWORD}}
+    repositories: JsonObject = {
+        "dynamic": False,
+        "properties": {"name": _KEYWORD, "groups": _KEYWORD, "changed_at": {"type": "double"}},
+    }
+    return {
+        names.repositories: _index({}, repositories),
+        names.access: _index({}, access),
+        names.manifests: _index({}, manifest),
+        names.blocks: _index({"refresh_interval": "-1", "codec": "best_compression"}, opaque),
+        names.text: _index(text, {"dynamic": "strict", "_source": {"enabled": False}, "properties": TEXT_FIELDS}),
+    }
+
+
+def _index(settings: JsonObject, mappings: JsonObject) -> JsonObject:
+    own = {"number_of_shards": SMALL_SHARDS, "number_of_replicas": COPIES, "refresh_interval": "1s", **settings}
+    return {"settings": {"index": own}, "mappings": mappings}

@@ -1,0 +1,88 @@
+"""BM25 as the embedded store has it, over documents that the engine found.
+
+The engine ranks by the words of all repositories in a shard; a repository is ranked by its own. So the engine is given weights
+that make up for its own rarity of each word, is asked for some more documents than are wanted, and those are scored here with the
+counts and averages of their generation. The numbers are tantivy's (`bm25.rs`, `fieldnorm/code.rs`).
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from codecompass.cluster.manifests import Averages
+from codecompass.cluster.schema import K1, B
+from codecompass.store.text_queries import WordQuery
+
+
+def _length_classes() -> tuple[int, ...]:
+    """The lengths that are told apart: exact up to 40, then with three bits behind the first."""
+    classes = list(range(40))
+    base, step = 40, 2
+    while len(classes) < 256:
+        for number in range(8):
+            classes.append(base + number * step)
+            if len(classes) == 256:
+                break
+        base, step = base + 8 * step, 2 * step
+    return tuple(classes)
+
+
+LENGTHS: Final = _length_classes()
+"""The length of a field is kept in a byte, in both engines: the place of the largest of these that is not larger."""
+
+
+def kept_length(n_tokens: int) -> int:
+    """Returns the length as it is kept."""
+    return LENGTHS[bisect_right(LENGTHS, n_tokens) - 1]
+
+
+def rarity(n_having: int, n_documents: int) -> float:
+    """Returns the inverse document frequency; a word that no document has is as rare as can be."""
+    n_having = min(n_having, n_documents)
+    return math.log(1.0 + (n_documents - n_having + 0.5) / (n_having + 0.5))
+
+
+Counts = Mapping[str, tuple[int, Mapping[str, int]]]
+"""Of one document: by field, how many tokens it has there, and how often each word of the query is among them."""
+
+
+class Scorer:
+    """Scores documents for one query in one generation. `count(field, word)` says how many documents have a word."""
+
+    def __init__(self, words: Sequence[WordQuery], averages: Averages, count: Callable[[str, str], int]) -> None:
+        self._words = words
+        self._means = {item.field: averages.mean(item.field) for word in words for item in word.fields}
+        self._weights = {
+            (item.field, word.word): item.boost
+            * word.boost
+            * rarity(count(item.field, word.word), averages.documents)
+            * (1.0 + K1)
+            for word in words
+            for item in word.fields
+        }
+
+    def score(self, document: Counts) -> float:
+        """Returns the score of a document; 0 where it lacks a required word."""
+        total = 0.0
+        for word in self._words:
+            found = [
+                self._weights[item.field, word.word] * self._saturation(item.field, length, tf)
+                for item in word.fields
+                if (held := document.get(item.field)) is not None
+                for length, tf in ((held[0], held[1].get(word.word, 0)),)
+                if tf
+            ]
+            if found:
+                if word.is_constant:
+                    total += word.boost
+                else:
+                    best = max(found)
+                    total += best + word.tie_breaker * (sum(found) - best)
+            elif word.is_required:
+                return 0.0
+        return total
+
+    def _saturation(self, field: str, n_tokens: int, tf: int) -> float:
+        mean = self._means[field] or 1.0
+        return tf / (tf + K1 * (1.0 - B + B * kept_length(n_tokens) / mean))

@@ -1,0 +1,150 @@
+"""What questions are answered from: one generation of an index, whole, whichever store keeps it.
+
+    Snapshot = facts (files, symbols, imports) + text (a `TextIndex`: ranked search and the candidates of a scan) + description
+
+`index.py` gives those of the embedded store, where the text is tantivy's.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+
+from codecompass.languages.records import Chunk
+from codecompass.store.facts import FactsReader
+from codecompass.store.file_table import FileTable, TableCache
+from codecompass.store.text_queries import Filter, Narrowing, WordQuery
+
+LINE_BITS: Final = 24
+LENGTH_BITS: Final = 12
+FILE_SHIFT: Final = LINE_BITS + LENGTH_BITS
+MAX_CHUNK_LINES: Final = (1 << LENGTH_BITS) - 1
+MAX_LINE: Final = (1 << LINE_BITS) - 1
+
+
+class IndexMeta(Struct, frozen=True, kw_only=True):
+    """The description of a generation, as it was published with it."""
+
+    generation: int
+    completeness: Literal["partial", "complete"]
+    """`partial` until all files have been parsed: text is searched, symbols are missing."""
+    ref: str
+    """The branch that was checked out, empty where there is none."""
+    commit: str
+    published_at: float
+    """Seconds since 1970."""
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    rules_fingerprint: str
+    """Of the rules by which files were chosen: another one means that the tree has to be scanned anew."""
+
+
+class ChunkHit(Struct, frozen=True):
+    """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` is where its text index has it, if that is known."""
+
+    file_id: int
+    line_start: int
+    line_end: int
+    score: float
+    address: object = None
+
+
+class SymbolHit(Struct, frozen=True):
+    """A symbol (its row id in the facts) and its BM25 score."""
+
+    symbol_id: int
+    score: float
+
+
+class FileHit(Struct, frozen=True):
+    """A file found by the words of its path, and its BM25 score."""
+
+    file_id: int
+    score: float
+
+
+class Passage(Struct, frozen=True, gc=False):
+    """A piece of a file, from its first line (1-based)."""
+
+    file_id: int
+    line_start: int
+    text: str
+
+
+def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
+    """Packs file and lines of a chunk into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
+    return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
+
+
+def unpack_chunk_key(key: int, score: float, address: object = None) -> ChunkHit:
+    """Reverses `pack_chunk_key`."""
+    line_start = (key >> LENGTH_BITS) & MAX_LINE
+    length = key & MAX_CHUNK_LINES
+    return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
+
+
+class ChunkCandidates(Protocol):
+    """The candidates of a scan, numbered by file and line. Their texts are read on demand, from the same generation."""
+
+    file_ids: frozenset[int]
+
+    def __len__(self) -> int: ...
+
+    def of(self, file_id: int) -> range:
+        """Returns the numbers of the candidates in a file, in line order."""
+
+    def place(self, number: int) -> ChunkHit:
+        """Returns file and lines of a candidate, with a score of 0."""
+
+    def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
+        """Yields the text of candidates, in the order of their numbers."""
+
+
+class TextIndex(Protocol):
+    """The text of one generation. Lists of hits are best first, ties by file and line, so that equal indexes give equal pages."""
+
+    def document_frequency(self, field: str, word: str) -> int:
+        """Returns how many documents hold `word` in `field` (deleted ones may count)."""
+
+    def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
+        """Returns the best chunks by BM25."""
+
+    def weighed_chunks(self, worth: Mapping[str, float], limit: int, least: float, where: Filter = ...) -> list[ChunkHit]:
+        """Returns the chunks whose words have the largest sum of `worth`, `least` or more; each word counts once."""
+
+    def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[SymbolHit]:
+        """Returns the best symbols by name parts, signature and doc."""
+
+    def search_files(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[FileHit]:
+        """Returns the best files by the words of their path (field `file_words`)."""
+
+    def fuzzy_symbols(self, name: str, distance: int, limit: int) -> list[int]:
+        """Returns row ids of symbols whose whole lower-case name is within `distance` (1 or 2) edits of `name`."""
+
+    def prefix_symbols(self, prefix: str, limit: int) -> list[int]:
+        """Returns row ids of symbols whose lower-case name begins with `prefix`."""
+
+    def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
+        """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
+
+    def chunk_text(self, hit: ChunkHit) -> str:
+        """Returns the text of a chunk that a search of this text index found."""
+
+    def chunks_holding(self, narrowing: Narrowing, where: Filter = ...) -> ChunkCandidates:
+        """Returns the candidates of a scan: all chunks that can match, and some others."""
+
+
+class Snapshot(Struct, frozen=True):
+    """One generation, whole. Valid inside the `with` block that gave it, for one thread at a time."""
+
+    project_id: str
+    generation: int
+    facts: FactsReader
+    text: TextIndex
+    meta: IndexMeta
+    tables: TableCache
+
+    def files(self) -> FileTable:
+        """Returns the indexed files by path; the first call in a generation reads them all."""
+        return self.tables.table(self.facts)

@@ -1,0 +1,67 @@
+"""How many documents of a generation have each word, in a small database: for a text index that is far away.
+
+tantivy answers this from its own dictionary in 2 us. Where the text is elsewhere, a copy of that lies beside the facts.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from codecompass.store.databases import connect
+from codecompass.store.facts import facts_guard
+
+FIELDS: Final = (
+    *("record", "body", "names", "parts", "path_words"),
+    *("name", "name_words", "signature", "doc", "file_words"),
+)
+"""The fields whose words are counted; a row holds the place of its field in here."""
+
+Term = tuple[int, str]
+"""The number of a field (see FIELDS) and a word."""
+
+
+def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
+    """Makes the database, or writes these counts into one that is there; a count of 0 removes the word."""
+    connection = connect(path, mode="rwc")
+    try:
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("BEGIN")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS terms (field INTEGER, word TEXT, n INTEGER, PRIMARY KEY (field, word)) WITHOUT ROWID"
+        )
+        # In the order of the table, so that its pages are filled one after the other.
+        rows = ((field, word, n) for (field, word), n in sorted(counts.items()) if n)
+        connection.executemany("INSERT OR REPLACE INTO terms VALUES (?, ?, ?)", rows)
+        gone = [term for term, n in counts.items() if not n]
+        connection.executemany("DELETE FROM terms WHERE field = ? AND word = ?", gone)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+class TermCounts:
+    """Reads the counts of one generation. For one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises sqlite3.OperationalError where the file is missing."""
+        self._connection = connect(path, mode="ro", immutable=True)
+
+    def count(self, field: str, word: str) -> int:
+        """Returns how many documents have `word` in `field`."""
+        with facts_guard():
+            row = self._connection.execute(
+                "SELECT n FROM terms WHERE field = ? AND word = ?", (FIELDS.index(field), word)
+            ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._connection.close()
+
+
+def counted(field: str, words: Iterable[str], counts: dict[Term, int]) -> None:
+    """Adds one document, which has these words in `field`, to `counts`."""
+    number = FIELDS.index(field)
+    for word in set(words):
+        term = (number, word)
+        counts[term] = counts.get(term, 0) + 1

@@ -1,0 +1,480 @@
+"""A real OpenSearch cluster on loopback, for tests and benches, with nodes that can be killed, paused and started again.
+
+    with running_nodes(3) as cluster:
+        ... cluster.urls ...
+
+or `python -m tests.cluster.nodes --nodes 3 --directory DIR`, which prints the URLs and stays until SIGTERM or SIGINT.
+Each node has its own configuration, data and logs: `DIR/n1/{config,data,logs,tmp}`. No node outlives the process that started
+it, even when that is killed (Linux). OpenSearch refuses to run as root, so the nodes of root run as `nobody`.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pwd
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.distribution import distribution, java_home
+
+LOOPBACK = "127.0.0.1"
+LAUNCH = Path(__file__).with_name("launch.py")
+
+START_SECONDS = 120
+STOP_SECONDS = 20
+"""After SIGTERM, for all nodes together; then SIGKILL."""
+POLL_SECONDS = 0.1
+REQUEST_SECONDS = 30
+N_PORT_CHOICES = 3
+LOG_LINES = 25
+LOG_BYTES = 8192
+
+PORTS = range(20_000, 32_000)
+"""Below those that systems give to clients. A node that is started again needs its own port, and one that belongs to clients
+may be another's by then: even that of a client of the dead node, which then talks to itself."""
+
+SETTINGS: Mapping[str, object] = {
+    "network.host": LOOPBACK,
+    # Many machines bound the number of maps below what a node on mmap asks for.
+    "node.store.allow_mmap": False,
+    # A paused node is noticed after some 9 s, not 30; a killed one always at once, by its connections.
+    "cluster.fault_detection.follower_check.timeout": "3s",
+    "cluster.fault_detection.leader_check.timeout": "3s",
+    # The watermarks work as ever, but the machine's disk may be as full as it likes: `full_disk` moves them.
+    "cluster.routing.allocation.disk.watermark.low": "300mb",
+    "cluster.routing.allocation.disk.watermark.high": "200mb",
+    "cluster.routing.allocation.disk.watermark.flood_stage": "100mb",
+    "cluster.info.update.interval": "10s",  # the least that is allowed
+}
+
+
+class ClusterFailed(Exception):
+    """The nodes did not do what was asked in time; the text ends with the last lines of their logs."""
+
+
+class Node:
+    """One process of OpenSearch. Its ports, its name and its data stay the same however often it is started."""
+
+    def __init__(self, name: str, directory: Path, http_port: int, spawn: Callable[["Node"], subprocess.Popen[bytes]]) -> None:
+        self.name = name
+        self.directory = directory
+        self.http_port = http_port
+        self.url = f"http://{LOOPBACK}:{http_port}"
+        self.output = directory / "output.log"
+        """All that it says, of every start."""
+        self.is_paused = False
+        self._spawn = spawn
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is there, paused or not."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The process id of its last start: Java's, which is also that of its process group."""
+        if self._process is None:
+            raise ClusterFailed(f"{self.name} was never started")
+        return self._process.pid
+
+    def start(self) -> None:
+        """Starts it, on the data that it has; returns at once. `Cluster.wait` waits until it has joined."""
+        if not self.is_running:
+            self.is_paused = False
+            self._process = self._spawn(self)
+
+    def kill(self) -> None:
+        """Ends it by SIGKILL, and returns when it is gone."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+        self.is_paused = False
+
+    def pause(self) -> None:
+        """Stops it by SIGSTOP: its connections stay open, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+        self.is_paused = False
+
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Ends it by SIGTERM, or by SIGKILL if it is still there after `seconds`."""
+        self.ask_to_stop()
+        if self._process is not None:
+            try:
+                self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def ask_to_stop(self) -> None:
+        self._signal(signal.SIGTERM)
+        self.resume()  # a paused process does not heed SIGTERM
+
+    def request(
+        self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
+    ) -> tuple[int, dict[str, Any]]:
+        """Returns the status and the JSON of the answer; `body` is sent as JSON, or as it is if it is a string.
+
+        Raises:
+            OSError: It does not listen, or did not answer within `timeout` seconds.
+            http.client.HTTPException: It ended in the middle.
+        """
+        connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=timeout)
+        content = body if isinstance(body, str | None) else json.dumps(body)
+        try:
+            connection.request(method, path, content, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"{}")
+        finally:
+            connection.close()
+
+    def last_lines(self) -> str:
+        """The end of what it has said."""
+        if not self.output.is_file():
+            return f"--- {self.name}: never started"
+        with self.output.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+        state = "running" if self.is_running else f"ended with {self._process.returncode}" if self._process else "not started"
+        return "\n".join([f"--- {self.name}, {state}:", *lines])
+
+    def _signal(self, number: int) -> None:
+        if self.is_running:
+            os.killpg(self.pid, number)
+
+
+class Cluster:
+    """Nodes that know each other, all started by `running_nodes`."""
+
+    def __init__(self, nodes: Sequence[Node], directory: Path) -> None:
+        self.nodes = tuple(nodes)
+        self.directory = directory
+        """Where the nodes are: what was asked for, or a temporary directory where their user cannot reach that."""
+        self.snapshots = directory / "snapshots"
+        """A directory that every node may use as a repository of snapshots (`path.repo`)."""
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Those of all nodes, whether they run or not."""
+        return tuple(node.url for node in self.nodes)
+
+    @property
+    def awake(self) -> list[Node]:
+        return [node for node in self.nodes if node.is_running and not node.is_paused]
+
+    def request(
+        self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
+    ) -> tuple[int, dict[str, Any]]:
+        """Asks the first node that is neither killed nor paused; see `Node.request`."""
+        if not self.awake:
+            raise ClusterFailed("no node is running")
+        return self.awake[0].request(method, path, body, timeout=timeout)
+
+    def wait(self, status: str = "green", n_nodes: int | None = None, seconds: float = START_SECONDS) -> None:
+        """Waits until the cluster has this status or a better one, and exactly this number of nodes (those that are awake).
+
+        Raises:
+            ClusterFailed: It has not after `seconds`, or no node is left to ask.
+        """
+        n_nodes = len(self.awake) if n_nodes is None else n_nodes
+        wanted = f"wait_for_status={status}&wait_for_nodes={n_nodes}"
+        deadline = time.monotonic() + seconds
+        last: object = None
+        while (left := deadline - time.monotonic()) > 0 and self.awake:
+            bound = max(1, min(5, int(left)))  # short, for the node that is asked may be the one that is lost
+            path = f"/_cluster/health?{wanted}&timeout={bound}s&cluster_manager_timeout={bound}s"
+            for node in self.awake:
+                try:
+                    code, last = node.request("GET", path, timeout=bound + 5)
+                except (OSError, http.client.HTTPException, ValueError) as error:
+                    last = error
+                else:
+                    if code == 200:
+                        return
+            time.sleep(POLL_SECONDS)
+        raise self.failed(f"not {status} with {n_nodes} nodes after {seconds:g} s: {last}")
+
+    def mend(self) -> None:
+        """Resumes and starts every node that needs it, and waits until all are one cluster again."""
+        for node in self.nodes:
+            node.resume()
+            node.start()
+        self.wait("yellow", len(self.nodes))
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Inside, every disk is beyond its flood stage, as far as the nodes can see.
+
+        They look every 10 s: writes to existing indexes are then refused (429), and shards of new ones are not placed. After
+        the end, too, a node needs up to 10 s until it sees the space and takes the blocks off again.
+        """
+        kinds = ("low", "high", "flood_stage")
+        self._watermarks(dict.fromkeys(kinds, "1000000tb"))
+        try:
+            yield
+        finally:
+            self._watermarks(dict.fromkeys(kinds))
+
+    def _watermarks(self, values: Mapping[str, str | None]) -> None:
+        settings = {f"cluster.routing.allocation.disk.watermark.{kind}": value for kind, value in values.items()}
+        code, answer = self.request("PUT", "/_cluster/settings", {"persistent": settings})
+        if code != 200:
+            raise self.failed(f"watermarks refused: {answer}")
+
+    def failed(self, what: str) -> ClusterFailed:
+        return ClusterFailed("\n".join([what, *(node.last_lines() for node in self.nodes)]))
+
+
+def free_ports(n: int) -> list[int]:
+    """Returns ports on which nobody listens; they are not reserved."""
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: connections that linger are no clash
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == n:
+            return found
+    raise ClusterFailed("no free ports")
+
+
+@contextmanager
+def running_nodes(
+    n: int = 3,
+    *,
+    directory: Path | None = None,
+    heap: str = "512m",
+    settings: Mapping[str, object] | None = None,
+    ports: Callable[[int], list[int]] = free_ports,
+) -> Iterator[Cluster]:
+    """Starts `n` nodes, waits until they are one cluster, and ends them whatever happens.
+
+    `directory` keeps their data, and may be one that has kept them before (with the same `n`); without it, or where the user
+    of the nodes cannot reach it, there is a temporary one. `settings` are of opensearch.yml, `heap` in Java's notation.
+
+    Raises:
+        Missing, FetchFailed: See `tests.cluster.distribution`.
+        ClusterFailed: They did not start within 120 s.
+    """
+    java = java_home()
+    account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    with ExitStack() as stack:
+        place = _place(directory, account, stack)
+        home = _reachable_copy(distribution(), place, account)
+        # A process ends with the *thread* that started it, so there is one for this that lives as long as the nodes.
+        starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="nodes"))
+        for attempt in range(1, N_PORT_CHOICES + 1):
+            cluster = _configure(n, place, home, java, heap, settings or {}, ports(2 * n), account, starter)
+            try:
+                for node in cluster.nodes:
+                    node.start()
+                _wait_for_start(cluster)
+            except _PortTaken as error:
+                _end(cluster, starter)
+                if attempt == N_PORT_CHOICES:
+                    raise cluster.failed("others took the ports again and again") from error
+            except BaseException:
+                _end(cluster, starter)
+                raise
+            else:
+                break
+        try:
+            yield cluster
+        finally:
+            _end(cluster, starter)
+
+
+class _PortTaken(Exception):
+    """Somebody listens on a port that was free before."""
+
+
+def _wait_for_start(cluster: Cluster) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            cluster.wait("yellow", len(cluster.nodes), seconds=1)
+        except ClusterFailed:
+            ended = [node for node in cluster.nodes if not node.is_running]
+            if any("BindHttpException" in node.last_lines() or "BindTransportException" in node.last_lines() for node in ended):
+                raise _PortTaken from None
+            if ended:
+                raise cluster.failed(f"{', '.join(node.name for node in ended)} ended while starting") from None
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return
+
+
+def _end(cluster: Cluster, starter: ThreadPoolExecutor) -> None:
+    starter.submit(int).result()  # whatever was being started has its process now
+    for node in cluster.nodes:
+        node.ask_to_stop()
+    deadline = time.monotonic() + STOP_SECONDS
+    for node in cluster.nodes:
+        node.stop(max(0.0, deadline - time.monotonic()))
+
+
+def _place(directory: Path | None, account: pwd.struct_passwd | None, stack: ExitStack) -> Path:
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        if account is None or _may(account, "-x", directory.resolve()):
+            return directory.resolve()
+    temporary = Path(tempfile.mkdtemp(prefix="codecompass-nodes-")).resolve()
+    stack.callback(shutil.rmtree, temporary, ignore_errors=True)
+    _give(temporary, account)
+    if account is not None and not _may(account, "-x", temporary):
+        raise ClusterFailed(
+            f"{account.pw_name} cannot reach {temporary}; name a directory for temporary files that all may enter: TMPDIR"
+        )
+    return temporary
+
+
+def _reachable_copy(home: Path, place: Path, account: pwd.struct_passwd | None) -> Path:
+    if account is None or (_may(account, "-x", home / "bin" / "opensearch") and _may(account, "-r", home / "lib")):
+        return home
+    copy = place / "opensearch"
+    if not copy.is_dir():
+        shutil.copytree(home, copy)
+        _give(copy, account)
+    return copy
+
+
+def _may(account: pwd.struct_passwd, right: str, path: Path) -> bool:
+    # By asking the system: modes alone do not say it.
+    return not subprocess.run(
+        ["test", right, path], user=account.pw_uid, group=account.pw_gid, extra_groups=[], cwd="/", timeout=60, check=False
+    ).returncode
+
+
+def _give(directory: Path, account: pwd.struct_passwd | None) -> None:
+    if account is not None:
+        for path in (directory, *directory.rglob("*")):
+            os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
+
+
+def _configure(
+    n: int,
+    place: Path,
+    home: Path,
+    java: Path,
+    heap: str,
+    settings: Mapping[str, object],
+    ports: Sequence[int],
+    account: pwd.struct_passwd | None,
+    starter: ThreadPoolExecutor,
+) -> Cluster:
+    names = [f"n{number}" for number in range(1, n + 1)]
+    snapshots = place / "snapshots"
+    snapshots.mkdir(exist_ok=True)
+    _give(snapshots, account)
+    common = {
+        **SETTINGS,
+        # Nodes of others that listen where one of these did are not taken for it.
+        "cluster.name": f"codecompass-{random.getrandbits(64):016x}",
+        "cluster.initial_cluster_manager_nodes": names,
+        "discovery.seed_hosts": [f"{LOOPBACK}:{port}" for port in ports[n:]],
+        "path.repo": [str(snapshots)],
+        **settings,
+    }
+
+    def spawn(node: Node) -> subprocess.Popen[bytes]:
+        future: Future[subprocess.Popen[bytes]] = starter.submit(_spawn, node, home, java, heap, account)
+        return future.result()
+
+    nodes = []
+    for name, http_port, transport_port in zip(names, ports[:n], ports[n:], strict=True):
+        node = Node(name, place / name, http_port, spawn)
+        own = {"node.name": name, "http.port": http_port, "transport.port": transport_port}
+        _write_configuration(node.directory, home, {**common, **own})
+        _give(node.directory, account)
+        nodes.append(node)
+    return Cluster(nodes, place)
+
+
+def _write_configuration(directory: Path, home: Path, settings: Mapping[str, object]) -> None:
+    # Each node its own: of two that share one, the one that makes the keystore second fails.
+    config, logs, data = directory / "config", directory / "logs", directory / "data"
+    for path in (logs, data, directory / "tmp"):
+        path.mkdir(parents=True, exist_ok=True)
+    if not config.is_dir():
+        shutil.copytree(home / "config", config)
+    # As it comes, it writes into the distribution, which is everybody's.
+    options = (home / "config" / "jvm.options").read_text().splitlines()
+    options = [line.replace("=logs/", f"={logs}/").replace("=data", f"={logs}") for line in options if "-Xlog:gc" not in line]
+    (config / "jvm.options").write_text("\n".join([*options, "-XX:-UsePerfData", ""]))
+    settings = {**settings, "path.data": str(data), "path.logs": str(logs)}
+    (config / "opensearch.yml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
+
+
+def _spawn(node: Node, home: Path, java: Path, heap: str, account: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
+    environment = {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "HOME": str(node.directory),
+        "OPENSEARCH_TMPDIR": str(node.directory / "tmp"),
+        "OPENSEARCH_PATH_CONF": str(node.directory / "config"),
+        "OPENSEARCH_JAVA_HOME": str(java),
+        "OPENSEARCH_JAVA_OPTS": f"-Xms{heap} -Xmx{heap}",
+    }
+    user, group = (account.pw_uid, account.pw_gid) if account else (os.getuid(), os.getgid())
+    with node.output.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", LAUNCH, str(os.getpid()), str(user), str(group), home / "bin" / "opensearch"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=node.directory,
+            env=environment,
+            start_new_session=True,  # the keyboard's interrupt is for whom started it
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.cluster.nodes", description="Starts OpenSearch on loopback, for tests."
+    )
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--directory", type=Path, help="where the data stay (default: a temporary directory)")
+    parser.add_argument("--heap", default="512m", help="of each node, in Java's notation")
+    parser.add_argument("--fetch", action="store_true", help="only fetch and unpack the distribution")
+    arguments = parser.parse_args()
+    if arguments.fetch:
+        print(distribution())
+        return
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    with running_nodes(arguments.nodes, directory=arguments.directory, heap=arguments.heap) as cluster:
+        for node in cluster.nodes:
+            print(f"{node.name}: process {node.pid}, {node.url}, {node.directory}", file=sys.stderr, flush=True)
+        print(",".join(cluster.urls), flush=True)
+        while True:
+            signal.pause()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    # Once: a second one must not cut off the end of the nodes.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
