@@ -46,9 +46,9 @@ def _with_snapshots(base: Path) -> Path:
     return copy
 
 
-def _validate(file: Path, version: str) -> None:
+def _validate(version: str, *files: Path) -> None:
     validator = _program("kubernetes-validate", is_installed_in_ci=True)
-    done = _run(validator, "--strict", "--kubernetes-version", version, file)
+    done = _run(validator, "--strict", "--kubernetes-version", version, *files)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -58,8 +58,7 @@ def test_kubernetes_knows_every_field_of_the_manifests(version: str):
         KUBERNETES / name for name in (*documents(KUBERNETES / "kustomization.yaml")[0]["resources"], "snapshots/volume.yaml")
     ]
 
-    for file in (*files, SECRETS):
-        _validate(file, version)
+    _validate(version, *files, SECRETS)
 
 
 @pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
@@ -69,7 +68,7 @@ def test_kubernetes_knows_every_field_of_what_kustomize_makes(version: str, has_
     file = tmp_path / "rendered.yaml"
     file.write_text(rendered)
 
-    _validate(file, version)
+    _validate(version, file)
 
     assert ("name: path.repo" in rendered) is has_snapshots
     assert "image: codecompass\n" not in rendered
