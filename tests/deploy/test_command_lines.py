@@ -53,6 +53,8 @@ async def _require_known(line: str) -> None:
         name, command, left = await command.resolve_command(context, left)
         assert command is not None, line
         if "--store" in left and not any("--store" in each.opts for each in command.params):
+            at = left.index("--store")
+            await command.make_context(name, [*left[:at], *left[at + 2 :]], parent=context)
             raise NotBuiltYet("serve-mcp has no option --store yet")
         context = await command.make_context(name, list(left), parent=context)
 
