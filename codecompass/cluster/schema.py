@@ -22,12 +22,12 @@ SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc"
 """The fields that BM25 ranks by."""
 
 DOCUMENTS_PER_HOLDER: Final = {
-    "body": 2.5,
-    "path_words": 2.5,
-    "parts": 3.0,
-    "name_words": 2.0,
-    "signature": 2.0,
-    "doc": 5.0,
+    "body": 2.9,
+    "parts": 4.2,
+    "path_words": 2.9,
+    "name_words": 1.7,
+    "signature": 1.7,
+    "doc": 9.9,
     "file_words": 17.8,
 }
 """For each field that is ranked by: how many documents there are for one that has it (medians of 28 repositories, 2026-11-23).
