@@ -181,11 +181,16 @@ class Engine:
             return None
         return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
 
-    def get_many(self, index: str, keys: Sequence[str]) -> dict[str, JsonObject]:
-        """Returns the contents of those of the documents `keys` that exist, by key."""
+    def get_many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> dict[str, JsonObject]:
+        """Returns the contents of those of the documents `keys` that exist, by key; only these of their fields, if any are named.
+        Raises EngineUnavailable where one cannot be read now."""
         if not keys:
             return {}
-        said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)})
+        params = {"_source_includes": ",".join(fields)} if fields else {}
+        said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)}, params=params)
+        for each in said["docs"]:
+            if "error" in each:
+                raise EngineUnavailable(f"the search engine could not read ({_reason(each)}). Ask again in a moment.")
         return {each["_id"]: each["_source"] for each in said["docs"] if each.get("found")}
 
     def put(self, index: str, key: str, source: bytes, *, expected: Document | None) -> Document:

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -34,8 +34,8 @@ from codecompass.store.snapshot import (
 from codecompass.store.term_counts import TermCounts
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
 
-MORE_THAN_WANTED: Final = 1.4
-AT_LEAST_MORE: Final = 60
+MORE_THAN_WANTED: Final = 1.2
+AT_LEAST_MORE: Final = 40
 """Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
 
 MAX_IDS: Final = 60_000
@@ -124,7 +124,7 @@ class EngineText:
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
         """See `TextIndex`."""
         query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"term": {"file_id": file_id}}]}}
-        found = sorted(self._search(query, MAX_CANDIDATES, ("text",), by_score=False), key=lambda each: each.key)
+        found = sorted(self._search(query, MAX_CANDIDATES, ("text",), order="key"), key=lambda each: each.key)
         hits = ((unpack_chunk_key(each.key, 0.0), each.fields["text"][0]) for each in found)
         return tuple(
             Chunk(hit.line_start, hit.line_end, text)
@@ -137,6 +137,10 @@ class EngineText:
         if not isinstance(hit.address, int):
             raise TypeError("a chunk without an address")
         return self._texts_of((hit.address,))[hit.address]
+
+    def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
+        """See `TextIndex`."""
+        self._texts_of(hit.address for hit in hits if isinstance(hit.address, int))
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
         """See `TextIndex`."""
@@ -159,7 +163,7 @@ class EngineText:
         missing = [key for key in wanted if key not in self._texts]
         for batch in batched_keys(missing, TEXTS_AT_ONCE):
             query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"terms": {"key": batch}}]}}
-            for each in self._search(query, len(batch), ("text",), by_score=False):
+            for each in self._search(query, len(batch), ("text",), order="key"):
                 self._texts[each.key] = each.fields["text"][0]
         if any(key not in self._texts for key in missing):
             raise IndexDamaged("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
@@ -177,7 +181,7 @@ class EngineText:
             return self._search(self._ranking(words, where, {}), limit)
         theirs = self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
         wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
-        found = self._search(self._ranking(words, where, theirs), min(wanted, MAX_CANDIDATES), fields)
+        found = self._search(self._ranking(words, where, theirs), wanted, fields, order="about")
         scorer = Scorer(words, self._manifest.averages, self._counts.count)
         sought = frozenset(word.word for word in words)
         scored = [_Found(each.key, scorer.score(self._document(each, fields, sought)), {}) for each in found]
@@ -227,27 +231,31 @@ class EngineText:
         return filters
 
     def _symbol_ids(self, query: JsonObject, limit: int) -> list[int]:
-        found = self._search({"bool": {"filter": [*self._visible, query]}}, limit, by_score=False)
+        found = self._search({"bool": {"filter": [*self._visible, query]}}, limit, order="key")
         return sorted(each.key for each in found)
 
-    def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, by_score: bool = True) -> list[_Found]:
+    def _search(
+        self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Literal["key", "score", "about"] = "score"
+    ) -> list[_Found]:
+        """Returns the documents of a query by their keys, or by score and key. `about` leaves the order to the engine, which then
+        passes over documents that cannot be among the best, and gives no scores."""
         body: JsonObject = {
             "query": query,
             "size": min(limit, MAX_CANDIDATES),
             "_source": False,
             "track_total_hits": False,
+            # Without the stored fields not even the id of a document is read: a tenth of the time.
+            "stored_fields": list(fields) or "_none_",
             "docvalue_fields": ["key"],
-            "sort": ["_score", {"key": "asc"}] if by_score else ["key"],
         }
-        if fields:
-            body["stored_fields"] = list(fields)
+        if order != "about":
+            body["sort"] = ["_score", {"key": "asc"}] if order == "score" else ["key"]
         said = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)
-        return [
-            _Found(hit["fields"]["key"][0], hit["sort"][0] if by_score else 0.0, hit["fields"]) for hit in said["hits"]["hits"]
-        ]
+        hits = said["hits"]["hits"]
+        return [_Found(hit["fields"]["key"][0], hit["sort"][0] if order == "score" else 0.0, hit["fields"]) for hit in hits]
 
 
-_KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False}
+_KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 
 
 class EngineCandidates:

@@ -35,9 +35,10 @@ class BlockFile(Struct, frozen=True, array_like=True):
 
 
 class Averages(Struct, frozen=True):
-    """What BM25 needs besides the words: the number of documents of all kinds, and of tokens in each field of SCORED."""
+    """What BM25 needs besides the words: how many documents of all kinds there are, chunks, and tokens in each field of SCORED."""
 
     documents: int
+    chunks: int
     tokens: tuple[int, ...]
 
     def mean(self, field: str) -> float:
@@ -69,7 +70,13 @@ class Manifest(Struct, frozen=True, kw_only=True):
     def packed(self) -> bytes:
         """Returns the manifest as the JSON document of the engine."""
         data = zlib.compress(msgspec.msgpack.encode(self))
-        fields = {"repo_id": self.repo_id, "made_at": self.made_at, "data": base64.b64encode(data).decode()}
+        fields = {
+            "repo_id": self.repo_id,
+            "made_at": self.made_at,
+            "data": base64.b64encode(data).decode(),
+            "pieces": {piece.id: piece.dead for piece in self.pieces},
+            "n_chunks": self.averages.chunks,
+        }
         return msgspec.json.encode(fields)
 
 

@@ -32,7 +32,7 @@ from codecompass.store.facts import FactsReader
 from codecompass.store.index import WorkspaceIndex, connect_to_facts
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.rows import FileContent, IndexedFile
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+from codecompass.store.schema import CHUNK_RECORD, PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import FIELDS, Term, write_term_counts
 
@@ -126,7 +126,7 @@ class _Publication:
             made_at=time.time(),
             pieces=pieces,
             files=files,
-            averages=Averages(0, (0,) * len(SCORED)),
+            averages=Averages(0, 0, (0,) * len(SCORED)),
             meta=self._snapshot.meta,
             schema_version=SCHEMA_VERSION,
             parser_version=PARSER_VERSION,
@@ -250,7 +250,9 @@ def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
 def _with_averages(engine: Engine, manifest: Manifest) -> Manifest:
     """Fills in the averages, as the engine counts them."""
     sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
+    sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}
     body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
     said = engine.patiently(lambda: engine.search(engine.names.text, body, routing=manifest.repo_id))
     tokens = tuple(int(said["aggregations"][field]["value"]) for field in SCORED)
-    return msgspec.structs.replace(manifest, averages=Averages(said["hits"]["total"]["value"], tokens))
+    averages = Averages(said["hits"]["total"]["value"], said["aggregations"]["chunks"]["doc_count"], tokens)
+    return msgspec.structs.replace(manifest, averages=averages)

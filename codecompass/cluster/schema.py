@@ -110,12 +110,18 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "max_regex_length": MAX_PATTERN,
         "refresh_interval": "-1",
         "similarity": similarity,
-        "codec": "best_compression",
     }
     opaque: JsonObject = {"dynamic": "strict", "properties": {"repo_id": _KEYWORD, "data": {"type": "binary"}}}
     manifest: JsonObject = {
         "dynamic": "strict",
-        "properties": {"repo_id": _KEYWORD, "made_at": {"type": "double"}, "data": {"type": "binary"}},
+        "properties": {
+            "repo_id": _KEYWORD,
+            "made_at": {"type": "double"},
+            "data": {"type": "binary"},
+            # for questions about many repositories, whose manifests are not read whole
+            "pieces": {"type": "object", "enabled": False},
+            "n_chunks": {"type": "integer", "index": False},
+        },
     }
     access: JsonObject = {"dynamic": False, "properties": {"name": _KEYWORD}}
     repositories: JsonObject = {

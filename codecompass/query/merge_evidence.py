@@ -5,7 +5,7 @@ rare in one is common in another. Comparable is which words of the question a hi
 follows from how many texts of each have it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from codecompass.languages.words import split_identifier
@@ -44,10 +44,21 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     n_texts = n_chunks(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
     chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
+    snapshot.text.expect_texts(chunks)
     return SearchEvidence(
         n_texts=n_texts,
         words=words,
         hits=tuple(HitEvidence(hit.score, _matches(wanted, snapshot.text.chunk_text(hit))) for hit in chunks),
+    )
+
+
+def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Iterable[tuple[float, str]]) -> SearchEvidence:
+    """Returns the same of an index that is known by its numbers: how many of its `n_texts` have each word, and the scores and
+    texts of those with most of the query, best first."""
+    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
+    wanted = WantedWords({word.text: word.weight for word in words})
+    return SearchEvidence(
+        n_texts=n_texts, words=words, hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best)
     )
 
 

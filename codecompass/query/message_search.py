@@ -132,7 +132,9 @@ def find_messages(
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
-    for number in _in_order(snapshot, chunks):
+    order = _in_order(snapshot, chunks)
+    snapshot.text.expect_texts(chunks[number] for number in order)
+    for number in order:
         if is_expired():
             return []
         has_all = chunks[number].score > most * ALL_OF_IT

@@ -131,6 +131,9 @@ class TextIndex(Protocol):
     def chunk_text(self, hit: ChunkHit) -> str:
         """Returns the text of a chunk that a search of this text index found."""
 
+    def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
+        """Says of which hits `chunk_text` will be asked: a text index that is far away reads them at once."""
+
     def chunks_holding(self, narrowing: Narrowing, where: Filter = ...) -> ChunkCandidates:
         """Returns the candidates of a scan: all chunks that can match, and some others."""
 

@@ -160,6 +160,9 @@ class TextReader:
             text: str = self._searcher.doc(cast("tantivy.DocAddress", hit.address)).get_first("body") or ""
         return text
 
+    def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
+        """Does nothing: each is read when it is asked for."""
+
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""
         with self._guard:

@@ -1,0 +1,154 @@
+"""Which of many repositories a question concerns, in one query of the engine for all of them.
+
+Only the best few are then asked in full. Nothing here reads the facts of a repository: there may be thousands. How rare a word is
+over all, which of its words each repository has and how many of its texts, and its best pieces of text follow from the query.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.rarities import EngineRarities
+from codecompass.protocol.replies import SearchEvidence
+from codecompass.query.merge_evidence import SAMPLED_CHUNKS, evidence_of
+from codecompass.query.query_words import query_words
+from codecompass.query.retrieval import coverage_query
+from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
+
+SAMPLED_REPOSITORIES: Final = 24
+"""Those whose best pieces of text are compared: four times as many as are then searched in full."""
+
+MAX_REPOSITORIES: Final = 10_000
+MANIFESTS_AT_ONCE: Final = 500
+MAX_PIECES_IN_FILTER: Final = 60_000
+
+_FIELDS: Final = ("body", "parts")
+
+
+class _Part(Struct, frozen=True):
+    """What is needed of a generation: its pieces, each with the files in it that are dead, and its number of chunks."""
+
+    pieces: Mapping[str, frozenset[int]]
+    n_chunks: int
+
+
+class Across:
+    """Asks about many generations at once. Threads share it."""
+
+    def __init__(self, engine: Engine, rarities: EngineRarities) -> None:
+        self._engine = engine
+        self._rarities = rarities
+        self._lock = threading.Lock()
+        self._parts: OrderedDict[str, _Part] = OrderedDict()
+
+    def sample(self, generations: Mapping[str, str], query: str) -> dict[str, SearchEvidence]:
+        """Returns what the repositories with most of a question in words have of it, by repository; `generations` are those to
+        look at, by repository. The others have less. Raises EngineUnavailable."""
+        parts = self._of(generations)
+        words = query_words(query)
+        if not parts or not words:
+            return {}
+        rare = self._rarities.of(next(iter(parts)), _FIELDS, coverage_query({word.text: 1.0 for word in words}))
+        worth = {
+            word.text: word.weight * min((rare[field, word.text] for field in _FIELDS if (field, word.text) in rare), default=1.0)
+            for word in words
+        }
+        should = [
+            {"constant_score": {"filter": _has(item.word, [each.field for each in item.fields]), "boost": item.boost}}
+            for item in coverage_query(worth)
+        ]
+        counts: JsonObject = {f"w{number}": {"filter": _has(word.text, _FIELDS)} for number, word in enumerate(words)}
+        body = {
+            "query": {"bool": {"filter": _pieces(parts, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
+            "size": SAMPLED_REPOSITORIES,
+            "_source": False,
+            "stored_fields": "_none_",
+            "docvalue_fields": ["repo_id"],
+            "collapse": {
+                "field": "repo_id",
+                # Some may be dead.
+                "inner_hits": {
+                    "name": "best",
+                    "size": 2 * SAMPLED_CHUNKS,
+                    "_source": False,
+                    "stored_fields": ["text"],
+                    "docvalue_fields": ["piece", "file_id"],
+                },
+            },
+            "aggs": {"repositories": {"terms": {"field": "repo_id", "size": MAX_REPOSITORIES}, "aggs": counts}},
+        }
+        said = self._engine.search(self._engine.names.text, body)
+        buckets = {each["key"]: each for each in said["aggregations"]["repositories"]["buckets"]}
+        found = {}
+        for group in said["hits"]["hits"]:
+            repo_id = group["fields"]["repo_id"][0]
+            frequencies = {word.text: buckets[repo_id][f"w{number}"]["doc_count"] for number, word in enumerate(words)}
+            best = _texts(parts[repo_id], group["inner_hits"]["best"]["hits"]["hits"])
+            found[repo_id] = evidence_of(query, frequencies, parts[repo_id].n_chunks, best[:SAMPLED_CHUNKS])
+        return found
+
+    def defining(self, generations: Mapping[str, str], names: Sequence[str]) -> set[str]:
+        """Returns which repositories have a definition with one of these names, ignoring case. Raises EngineUnavailable."""
+        return self._repositories(generations, SYMBOL_RECORD, {"terms": {"name": [name.lower() for name in names]}})
+
+    def having(self, generations: Mapping[str, str], words: Iterable[str]) -> set[str]:
+        """Returns which repositories have all these words, each lower-case, in one piece of text. Raises EngineUnavailable."""
+        filters = [_has(word, _FIELDS) for word in words]
+        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": filters}})
+
+    def _repositories(self, generations: Mapping[str, str], record: str, query: JsonObject) -> set[str]:
+        parts = self._of(generations)
+        if not parts:
+            return set()
+        body = {
+            "query": {"bool": {"filter": [*_pieces(parts, record), query]}},
+            "size": 0,
+            "track_total_hits": False,
+            "aggs": {"repositories": {"terms": {"field": "repo_id", "size": MAX_REPOSITORIES}}},
+        }
+        said = self._engine.search(self._engine.names.text, body)
+        return {each["key"] for each in said["aggregations"]["repositories"]["buckets"]}
+
+    def _of(self, generations: Mapping[str, str]) -> dict[str, _Part]:
+        """The parts of generations by repository, without those that are gone."""
+        with self._lock:
+            found = {repo_id: part for repo_id, name in generations.items() if (part := self._parts.get(name)) is not None}
+        missing = [repo_id for repo_id in generations if repo_id not in found]
+        for start in range(0, len(missing), MANIFESTS_AT_ONCE):
+            batch = missing[start : start + MANIFESTS_AT_ONCE]
+            names = [generations[repo_id] for repo_id in batch]
+            said = self._engine.get_many(self._engine.names.manifests, names, ("pieces", "n_chunks"))
+            for repo_id, name in zip(batch, names, strict=True):
+                if name in said:
+                    pieces = {piece: frozenset(dead) for piece, dead in said[name]["pieces"].items()}
+                    found[repo_id] = _Part(pieces, said[name]["n_chunks"])
+        with self._lock:
+            for repo_id, part in found.items():
+                self._parts[generations[repo_id]] = part
+            while len(self._parts) > MAX_REPOSITORIES:
+                self._parts.popitem(last=False)
+        return found
+
+
+def _pieces(parts: Mapping[str, _Part], record: str) -> list[JsonObject]:
+    """The filter for the documents of all these generations; files that are dead in a piece are among them."""
+    pieces = [piece for part in parts.values() for piece in part.pieces]
+    batches = [pieces[start : start + MAX_PIECES_IN_FILTER] for start in range(0, len(pieces), MAX_PIECES_IN_FILTER)]
+    return [{"term": {"record": record}}, {"bool": {"should": [{"terms": {"piece": batch}} for batch in batches]}}]
+
+
+def _has(word: str, fields: Sequence[str]) -> JsonObject:
+    return {"bool": {"should": [{"term": {field: word}} for field in fields]}}
+
+
+def _texts(part: _Part, hits: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
+    """The scores and texts of those hits that are not dead."""
+    return [
+        (hit["_score"], hit["fields"]["text"][0])
+        for hit in hits
+        if hit["fields"]["file_id"][0] not in part.pieces.get(hit["fields"]["piece"][0], frozenset())
+    ]
