@@ -3,8 +3,8 @@
     claim -> renewed every third of LEASE_SECONDS -> released, or left by a worker that died
     a lease whose counter has stood still for LEASE_SECONDS, by the clock of whoever has watched it so long, may be taken over
 
-A worker that was stopped and goes on after that finds another token in the document. Whatever it has written meanwhile is named by
-nothing: it can neither publish nor release.
+A worker that was stopped and goes on after that finds another token in the document. Whatever it has written meanwhile is named
+by nothing: it can neither publish nor release.
 """
 
 import secrets

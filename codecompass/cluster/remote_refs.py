@@ -109,9 +109,7 @@ def select_refs(listing: Listing, wanted: Sequence[str]) -> Selection:
             else:
                 found[ref.reference] = ref
     refs = sorted(found.values(), key=lambda ref: ref.reference != listing.default)
-    return Selection(
-        refs=_distinct(refs), default=refs[0].name if refs else "", missing=tuple(missing), n_left_out=n_left_out
-    )
+    return Selection(refs=_distinct(refs), default=refs[0].name if refs else "", missing=tuple(missing), n_left_out=n_left_out)
 
 
 def _matches(listing: Listing, name: str) -> Iterable[RemoteRef]:

@@ -267,9 +267,7 @@ async def _collect(
                 del kept[:-max_bytes]
 
 
-async def _watch(
-    progress: _Progress, limits: RemoteLimits, size: Callable[[], int] | None, end: Callable[[str], None]
-) -> None:
+async def _watch(progress: _Progress, limits: RemoteLimits, size: Callable[[], int] | None, end: Callable[[str], None]) -> None:
     """Ends the command when nothing has come for `silence_seconds`, or too much has."""
     state, since = (0, 0), trio.current_time()
     while True:
@@ -322,7 +320,9 @@ def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
     remedy = next((remedy for pattern, remedy in _CAUSES if not ended_for and pattern.search(cause)), "")
     is_remotes = bool(ended_for or remedy)
     if not url:
-        return RemoteError(f"the mirror on the worker's machine cannot be used: {cause[:500]}. It is made anew by the next attempt.")
+        return RemoteError(
+            f"the mirror on the worker's machine cannot be used: {cause[:500]}. It is made anew by the next attempt."
+        )
     shown = without_credentials(url)
     if not remedy:
         remedy = f"Workers try again by themselves; on such a machine this shows the same: git ls-remote {shown}"

@@ -67,7 +67,9 @@ def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> Repo
     except ValueError as error:
         raise _refused(given, f"it cannot be read ({error})") from error
     if not parts.scheme or "://" not in given:
-        raise _refused(given, "it must begin with a protocol, such as https://host/owner/repository, or be git@host:owner/repository")
+        raise _refused(
+            given, "it must begin with a protocol, such as https://host/owner/repository, or be git@host:owner/repository"
+        )
     if parts.scheme not in protocols:
         raise _protocol_refused(given, parts.scheme, protocols)
     if password is not None:
@@ -107,8 +109,8 @@ def _key(host: str, port: int | None, scheme: str, path: str, given: str) -> str
 def _protocol_refused(given: str, protocol: str, protocols: Collection[str]) -> InvalidInput:
     return _refused(
         given,
-        f"{protocol} is not allowed, {', '.join(protocols)} are. Use another address of the repository, or allow it on every worker "
-        f"with the setting cluster.protocols (CODECOMPASS_CLUSTER_PROTOCOLS={','.join((*protocols, protocol))})",
+        f"{protocol} is not allowed, {', '.join(protocols)} are. Use another address of the repository, or allow it on every "
+        f"worker with the setting cluster.protocols (CODECOMPASS_CLUSTER_PROTOCOLS={','.join((*protocols, protocol))})",
     )
 
 
