@@ -6,6 +6,7 @@ used: no scripts, no reindexing.
 """
 
 import contextlib
+import logging
 import random
 import threading
 import time
@@ -123,6 +124,8 @@ class Engine:
         self._patience = patience
         self._random = random.Random()
         self._closing = threading.Event()
+        # It warns of every answer that is none of 2xx, also of those that are looked for: a document that is not there.
+        logging.getLogger("opensearch").setLevel(logging.CRITICAL)
         self._client = opensearchpy.OpenSearch(
             list(urls),
             serializer=_JsonBytes(),

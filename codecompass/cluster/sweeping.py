@@ -74,7 +74,8 @@ class _Rest:
                     "size": MAX_LISTED,
                     "_source": False,
                     "seq_no_primary_term": True,
-                    "sort": ["_shard_doc"],
+                    # A view of one shard, so the order of its documents tells them apart.
+                    "sort": ["_doc"],
                 }
                 if after is not None:
                     body["search_after"] = after

@@ -200,11 +200,11 @@ class _Worker:
             held = await self._in_thread(partial(claim, self._repositories, repository, self._tools.owner))
             if held is not None:
                 await self._work_under(held, action)
+                self._changed.set()
         except CodeCompassError as error:
             self._log.warning(NOT_ANSWERED, repository=repository.name, cause=error.message)
         finally:
             self._working.discard(repository.repo_id)
-            self._changed.set()
 
     async def _work_under(self, held: Claim, action: Action) -> None:
         """Does one piece of work and gives the repository back, whatever becomes of it."""
