@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineUnavailable
+from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
 from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
@@ -151,6 +151,10 @@ class Repositories:
         """Returns a repository as it is now, removed ones too; None where there is none."""
         document = self._engine.get(self._index, repo_id)
         return None if document is None else _decoded(document)
+
+    def health(self) -> EngineHealth:
+        """Returns how the engine is."""
+        return self._engine.health()
 
     def find(self, name: str) -> Repository:
         """Returns the repository with this name, address or id. Raises ProjectNotFound."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
-from codecompass.cluster.engine import MAX_LISTED, Engine, JsonObject
+from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.facts_cache import block_id
 from codecompass.cluster.manifests import Manifest, unpacked
 
@@ -35,12 +35,18 @@ def sweep(
     pieces = sorted({piece.id for manifest in kept for piece in manifest.pieces})
     blocks = {block_id(repo_id, key) for manifest in kept for file in manifest.files for key in file.blocks}
     own: JsonObject = {"term": {"repo_id": repo_id}}
-    unread = {"bool": {"filter": own, "must_not": {"terms": {"piece": pieces}}}}
-    rest = _Rest(engine, repo_id, confirm, checkpoint)
+    unread: JsonObject = {"bool": {"filter": own, "must_not": {"terms": {"piece": pieces}}}}
+    n_removed = 0
     # Manifests last: what they name would be rubbish without a trace.
-    n_removed = rest.remove(names.text, unread, frozenset(), routing=repo_id)
-    n_removed += rest.remove(names.blocks, own, blocks)
-    return n_removed + rest.remove(names.manifests, own, frozenset(keep))
+    for index, query, routing, spared in (
+        (names.text, unread, repo_id, frozenset()),
+        (names.blocks, own, "", blocks),
+        (names.manifests, own, "", frozenset(keep)),
+    ):
+        found = _confirmed(engine.found(index, query, routing=routing), confirm)
+        actions = (_deletion(hit) for hit in found if hit["_id"] not in spared)
+        n_removed += engine.bulk(index, actions, routing=routing, checkpoint=checkpoint)
+    return n_removed
 
 
 def _manifests(engine: Engine, generations: Collection[str]) -> list[Manifest]:
@@ -48,44 +54,12 @@ def _manifests(engine: Engine, generations: Collection[str]) -> list[Manifest]:
     return [unpacked(generation, source["data"]) for generation, source in found.items()]
 
 
-class _Rest:
-    """Removes documents in views that were opened while the lease was held."""
-
-    def __init__(self, engine: Engine, repo_id: str, confirm: Callable[[], object], checkpoint: Callable[[], None]) -> None:
-        self._engine = engine
-        self._repo_id = repo_id
-        self._confirm = confirm
-        self._checkpoint = checkpoint
-
-    def remove(self, index: str, query: JsonObject, spared: Collection[str], *, routing: str = "") -> int:
-        """Removes what a query finds, but those ids, and returns how many that were."""
-        actions = (_deletion(hit) for hit in self._found(index, query, routing) if hit["_id"] not in spared)
-        return self._engine.bulk(index, actions, routing=routing, checkpoint=self._checkpoint)
-
-    def _found(self, index: str, query: JsonObject, routing: str) -> Iterator[JsonObject]:
-        opened = self._engine.open_view(index, routing=routing)
-        try:
-            # After the view: all that is in it was there while nobody else could publish.
-            self._confirm()
-            after: list[object] | None = None
-            while True:
-                body: JsonObject = {
-                    "query": query,
-                    "size": MAX_LISTED,
-                    "_source": False,
-                    "seq_no_primary_term": True,
-                    # A view of one shard, so the order of its documents tells them apart.
-                    "sort": ["_doc"],
-                }
-                if after is not None:
-                    body["search_after"] = after
-                hits = self._engine.search_view(opened, body)
-                yield from hits
-                if len(hits) < MAX_LISTED:
-                    return
-                after = hits[-1]["sort"]
-        finally:
-            self._engine.close_view(opened)
+def _confirmed(hits: Iterator[JsonObject], confirm: Callable[[], object]) -> Iterator[JsonObject]:
+    """Yields `hits`, once it is confirmed that nobody else can have published when they were looked up."""
+    for number, hit in enumerate(hits):
+        if number == 0:
+            confirm()
+        yield hit
 
 
 def _deletion(hit: JsonObject) -> bytes:
