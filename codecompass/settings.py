@@ -24,6 +24,7 @@ AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
 EmbeddingApi = Literal["openai", "ollama"]
+GitProtocol = Literal["https", "ssh", "git", "http", "file"]
 
 MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
@@ -290,6 +291,41 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
     ] = 0.2
 
 
+class ClusterSettings(Struct, frozen=True, kw_only=True):
+    """The search engine that an organisation's code is in, and how its workers fetch repositories. Off while `url` is empty."""
+
+    url: Annotated[
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="http(s):// addresses of nodes of OpenSearch; each may be asked for everything."),
+    ] = ()
+    prefix: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=100,
+            pattern="^[a-z0-9][a-z0-9-]*$",
+            description="What the names of the indexes in it begin with: lower-case letters, digits and hyphens.",
+        ),
+    ] = "codecompass"
+    protocols: Annotated[
+        tuple[GitProtocol, ...],
+        Meta(max_length=5, description="Protocols by which repositories may be fetched: https, ssh, git, http, file."),
+    ] = ("https", "ssh", "git")
+    poll_seconds: Annotated[
+        int,
+        Meta(ge=1, le=86_400, description="How often some worker asks a remote whether it has moved.", extra={"unit": "s"}),
+    ] = 60
+    max_repository_size: Annotated[
+        int,
+        Meta(
+            ge=1 * MIB,
+            le=1024 * GIB,
+            description="What the copy of one repository on a worker's disk may take; a larger one is not fetched.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 20 * GIB
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
@@ -298,6 +334,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     server: ServerSettings = ServerSettings()
     semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
+    cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings()
 
 
@@ -332,7 +369,10 @@ SHORT_VARIABLES: Final[Mapping[str, str]] = {
 }
 """Variables that set a key under a shorter name, or under one that other programs use too."""
 
-NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT"})
+WEBHOOK_SECRET_VARIABLE: Final = "CODECOMPASS_WEBHOOK_SECRET"
+"""What git servers sign their messages with. In no file, and shown by nothing."""
+
+NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT", WEBHOOK_SECRET_VARIABLE})
 """Variables with the prefix that are not settings."""
 
 

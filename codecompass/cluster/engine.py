@@ -6,6 +6,7 @@ used: no scripts, no reindexing.
 """
 
 import contextlib
+import logging
 import random
 import threading
 import time
@@ -124,6 +125,8 @@ class Engine:
         self._patience = patience
         self._random = random.Random()
         self._closing = threading.Event()
+        # It warns of every answer that is none of 2xx, also of those that are looked for: a document that is not there.
+        logging.getLogger("opensearch").setLevel(logging.CRITICAL)
         self._client = opensearchpy.OpenSearch(
             list(urls),
             serializer=_JsonBytes(),
@@ -135,6 +138,10 @@ class Engine:
             dead_timeout=2,
             timeout_cutoff=3,
         )
+
+    def stop_waiting(self) -> None:
+        """Ends writers that wait for the engine, now and from now on. What it takes at once it still takes."""
+        self._closing.set()
 
     def close(self) -> None:
         """Ends waiting writers and closes the connections."""
@@ -248,14 +255,15 @@ class Engine:
                 raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
         return answers
 
-    def found_ids(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[str]:
-        """Yields the ids of all documents that a query finds, in no order, as the last refresh left them."""
+    def found(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
+        """Yields the hits of all documents that a query finds, in no order, as they are before the first one is yielded: with
+        what a compare-and-set needs, `_seq_no` and `_primary_term`, and without their contents."""
         params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}
-        body: JsonObject = {"query": query, "size": MAX_LISTED, "_source": False, "sort": ["_doc"]}
+        body: JsonObject = {"query": query, "size": MAX_LISTED, "_source": False, "seq_no_primary_term": True, "sort": ["_doc"]}
         said = self._request("POST", f"/{index}/_search", body, params=params, timeout=WRITE_SECONDS)
         try:
             while hits := said["hits"]["hits"]:
-                yield from (hit["_id"] for hit in hits)
+                yield from hits
                 more = {"scroll": VIEW_KEPT, "scroll_id": said["_scroll_id"]}
                 said = self._request("POST", "/_search/scroll", more, timeout=WRITE_SECONDS)
         finally:

@@ -160,7 +160,7 @@ async def test_what_an_abandoned_publication_wrote_is_never_seen(engine, generat
             snapshot, SearchCode(query="alpha"), AnswerState(workspace="/w", project_id="p", ref=""), QueryOptions()
         )
         assert [result.path for result in reply.results] == ["a.py"]
-    assert sweep(engine, REPO, {first.manifest.generation}) > 0
+    assert sweep(engine, REPO, {first.manifest.generation}, confirm=lambda: None) > 0
     with generations.snapshot(first.manifest.generation) as snapshot:
         assert [chunk.text for chunk in snapshot.text.file_chunks(1)] == ["def alpha():\n    return 1\n"]
 
@@ -177,8 +177,8 @@ async def test_sweeping_spares_what_is_kept_and_other_repositories(engine, gener
     engine.refresh(engine.names.text)
     before = read_anew(engine, tmp_path / "before", other.manifest.generation)
 
-    removed = sweep(engine, REPO, {newer.manifest.generation})
-    again = sweep(engine, REPO, {newer.manifest.generation})
+    removed = sweep(engine, REPO, {newer.manifest.generation}, confirm=lambda: None)
+    again = sweep(engine, REPO, {newer.manifest.generation}, confirm=lambda: None)
 
     assert removed > 0
     assert again == 0
@@ -187,7 +187,7 @@ async def test_sweeping_spares_what_is_kept_and_other_repositories(engine, gener
         assert read_anew(engine, tmp_path / "newer", newer.manifest.generation) == answers(embedded)
     with pytest.raises(IndexNotReady):
         Generations(engine, tmp_path / "gone").manifest(mine.manifest.generation)
-    sweep(engine, REPO, ())
+    sweep(engine, REPO, (), confirm=lambda: None)
     with pytest.raises((IndexNotReady, IndexDamaged)):
         read_anew(engine, tmp_path / "gone", newer.manifest.generation)
     assert read_anew(engine, tmp_path / "after", other.manifest.generation) == before

@@ -1,0 +1,334 @@
+"""Remotes, by the git of this machine: which refs they have, and a mirror of the commits that are wanted.
+
+Credentials are the business of git's own helpers and of ssh; nobody is prompted. A remote may be slow, endless or hostile: each
+command has a deadline, ends when nothing moves any more, and brings a bounded number of bytes. Mirrors hold the newest commit
+of each wanted ref and nothing older, since the index of a commit needs no history.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
+from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, parse_url, without_credentials
+from codecompass.errors import CodeCompassError
+from codecompass.scan.git_repository import Repository, repository_at
+from codecompass.settings import read_environment
+from codecompass.store.disk_space import disk_usage
+from codecompass.store.layout import make_private_directory
+from codecompass.units import GIB, HOURS, KIB, MIB, MINUTES, SECONDS
+
+MAX_LISTING_BYTES: Final = 64 * MIB
+MAX_ERROR_BYTES: Final = 64 * KIB
+_READ_BYTES: Final = 64 * KIB
+_LOOK_SECONDS: Final = 1 * SECONDS
+_WANTED: Final = "refs/wanted/"
+
+MAX_PACKS: Final = 20
+"""Of a mirror, beyond which they are made one, without what no wanted commit has."""
+
+_ALLOWED_VARIABLES: Final = re.compile(
+    r"GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+))"
+)
+"""Of git's own variables those that say how to reach a remote. The others name a repository, and not this one."""
+
+
+class RemoteError(CodeCompassError):
+    """A remote did not give what was asked for. The message says what to do, on the machine of the worker."""
+
+    code = "remote_failed"
+    is_retryable = True
+
+
+class RemoteLimits(Struct, frozen=True, kw_only=True):
+    """What a remote may cost. `protocols` are those that git may speak to any."""
+
+    protocols: tuple[str, ...] = DEFAULT_PROTOCOLS
+    listing_seconds: float = 1 * MINUTES
+    fetch_seconds: float = 2 * HOURS
+    silence_seconds: float = 5 * MINUTES
+    """Without a word or a byte. A server may compress a large repository for minutes."""
+    max_bytes: int = 20 * GIB
+    """Of a mirror on disk."""
+
+
+class Mirror:
+    """The commits of one repository on this machine, in a git directory without files beside it.
+
+    Whoever holds the lock of the repository in this home is its only user.
+    """
+
+    def __init__(self, root: Path, limits: RemoteLimits) -> None:
+        self.root: Final = root
+        """Can stand for the root of a workspace: it has the `.git` that one has."""
+        self._git: Final = root / ".git"
+        self._limits = limits
+
+    async def fetch(self, url: str, refs: Sequence[RemoteRef]) -> None:
+        """Brings the commits that the remote now has for `refs`. Raises RemoteError, OSError."""
+        if not refs:
+            return
+        await self._prepare(is_long=len(refs[0].object_id) > 40)
+        refspecs = [f"+{ref.reference}:{ref.local}" for ref in refs]
+        options = ("--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        command = _command(self._limits, self.root, "fetch", "--progress", "--force", *options, "--", url, *refspecs)
+        try:
+            await _run(command, self._limits, url=url, seconds=self._limits.fetch_seconds, size=self._size)
+        except RemoteError as error:
+            if not error.data.get("is_remotes"):
+                # Perhaps the mirror is damaged. It is a copy: the next attempt makes another.
+                await trio.to_thread.run_sync(self.remove)
+            raise
+
+    async def keep_only(self, refs: Collection[RemoteRef]) -> None:
+        """Forgets the commits of other refs than these, and makes few packs of many. Raises RemoteError."""
+        kept = {ref.local for ref in refs}
+        listed = await self._local("for-each-ref", "--format=%(refname)", _WANTED)
+        for name in listed.decode("ascii", "replace").split():
+            if name not in kept:
+                await self._local("update-ref", "-d", name)
+        packs = await trio.to_thread.run_sync(lambda: len(list((self._git / "objects" / "pack").glob("*.pack"))))
+        if packs > MAX_PACKS:
+            await self._local("-c", "gc.pruneExpire=now", "gc", "--quiet", "--prune=now")
+
+    def remove(self) -> None:
+        """Deletes the mirror. Blocking."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def repository(self) -> Repository | None:
+        """Returns the mirror for reading, None before the first fetch."""
+        return repository_at(os.path.realpath(self.root))
+
+    async def _prepare(self, *, is_long: bool) -> None:
+        wanted = "sha256" if is_long else "sha1"
+        if (self._git / "HEAD").exists():
+            there = (await self._local("rev-parse", "--show-object-format")).decode("ascii", "replace").strip()
+            if there != wanted:
+                await trio.to_thread.run_sync(self.remove)
+            else:
+                await trio.to_thread.run_sync(self._remove_leftovers)
+                return
+        await trio.to_thread.run_sync(make_private_directory, self.root)
+        await self._local("init", "--quiet", "--template=", f"--object-format={wanted}", ".")
+        await self._local("config", "core.bare", "true")
+
+    def _remove_leftovers(self) -> None:
+        """Removes what a fetch that was killed left behind."""
+        pack = self._git / "objects" / "pack"
+        for path in (*pack.glob("tmp_*"), *pack.glob(".tmp-*"), *self._git.glob("*.lock")):
+            path.unlink(missing_ok=True)
+
+    def _size(self) -> int:
+        return disk_usage(self._git / "objects")
+
+    async def _local(self, *arguments: str) -> bytes:
+        try:
+            return await _run(
+                _command(self._limits, self.root, *arguments), self._limits, url="", seconds=self._limits.fetch_seconds
+            )
+        except RemoteError:
+            await trio.to_thread.run_sync(self.remove)
+            raise
+
+
+async def list_remote(url: str, wanted: Sequence[str], limits: RemoteLimits) -> Listing:
+    """Returns what the remote has of the wanted refs. Raises RemoteError."""
+    command = _command(limits, None, "ls-remote", "--symref", "--", url, *listing_patterns(wanted))
+    return parse_listing(await _run(command, limits, url=url, seconds=limits.listing_seconds))
+
+
+def mirror_path(home: Path, repo_id: str) -> Path:
+    """Returns where the mirror of a repository is in the home of a worker."""
+    return home / "mirrors" / repo_id
+
+
+class _Command(Struct, frozen=True):
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: str
+
+
+def _command(limits: RemoteLimits, directory: Path | None, *arguments: str) -> _Command:
+    given = (
+        *("git", "--no-pager"),
+        *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+        *("-c", "maintenance.auto=false", "-c", "gc.auto=0", "-c", "fetch.unpackLimit=1", "-c", "fetch.writeCommitGraph=false"),
+        *("-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false"),
+        *("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={limits.silence_seconds:.0f}"),
+        *arguments,
+    )
+    return _Command(given, _environment(limits, directory), "/" if directory is None else str(directory))
+
+
+def _environment(limits: RemoteLimits, directory: Path | None) -> dict[str, str]:
+    given = read_environment()
+    kept = {name: value for name, value in given.items() if not name.startswith("GIT_") or _ALLOWED_VARIABLES.fullmatch(name)}
+    return {
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": ":".join(limits.protocols),
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        # A mirror that is damaged must not have git take a repository around it for it.
+        "GIT_CEILING_DIRECTORIES": "/" if directory is None else str(directory.parent),
+        "LC_ALL": "C",
+    }
+
+
+class _Progress:
+    """What a command has written, and whether anything still moves."""
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.errors = bytearray()
+        self.n_bytes = 0
+
+
+async def _run(
+    command: _Command, limits: RemoteLimits, *, url: str, seconds: float, size: Callable[[], int] | None = None
+) -> bytes:
+    """Runs git to its end, and returns its output. `size` are the bytes that it has brought so far.
+
+    It has no terminal: neither it nor ssh can ask anybody. Cancelled or at an end for another reason, its children end with it.
+    """
+    try:
+        process = await trio.lowlevel.open_process(
+            command.arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=command.environment,
+            cwd=command.directory,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise RemoteError(
+            f"git could not be started ({error.strerror}). Install git on the machine of the worker, and check its limits."
+        ) from error
+    progress = _Progress()
+    ended_for = ""
+    try:
+        with trio.CancelScope(deadline=trio.current_time() + seconds) as scope:
+            async with trio.open_nursery() as nursery:
+
+                def end(cause: str) -> None:
+                    nonlocal ended_for
+                    ended_for = cause
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(_watch, progress, limits, size, end)
+                async with trio.open_nursery() as reading:
+                    reading.start_soon(_collect, process.stdout, progress.output, MAX_LISTING_BYTES, progress, end)
+                    reading.start_soon(_collect, process.stderr, progress.errors, MAX_ERROR_BYTES, progress, None)
+                await process.wait()
+                nursery.cancel_scope.cancel()
+        if scope.cancelled_caught:
+            ended_for = f"it took longer than {seconds:.0f} seconds"
+    finally:
+        with trio.CancelScope(shield=True):
+            _kill(process)
+            await process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    await stream.aclose()
+    if ended_for:
+        raise _failure(url, ended_for, "")
+    if process.returncode != 0:
+        raise _failure(url, "", progress.errors.decode("utf-8", "replace"))
+    return bytes(progress.output)
+
+
+async def _collect(
+    stream: trio.abc.ReceiveStream | None,
+    kept: bytearray,
+    max_bytes: int,
+    progress: _Progress,
+    end: Callable[[str], None] | None,
+) -> None:
+    """Reads a stream to its end, and keeps the last bytes of it; where more than `max_bytes` come `end` is called, if given."""
+    assert stream is not None
+    async with stream:
+        async for piece in stream:
+            progress.n_bytes += len(piece)
+            kept += piece
+            if len(kept) > max_bytes:
+                if end is not None:
+                    end(f"it listed more than {max_bytes // MIB} MiB of refs")
+                    return
+                del kept[:-max_bytes]
+
+
+async def _watch(progress: _Progress, limits: RemoteLimits, size: Callable[[], int] | None, end: Callable[[str], None]) -> None:
+    """Ends the command when nothing has come for `silence_seconds`, or too much has."""
+    state, since = (0, 0), trio.current_time()
+    while True:
+        await trio.sleep(min(_LOOK_SECONDS, limits.silence_seconds))
+        n_stored = 0 if size is None else await trio.to_thread.run_sync(size, abandon_on_cancel=True)
+        if n_stored > limits.max_bytes:
+            end(f"its mirror would take more than {limits.max_bytes / GIB:.1f} GiB")
+            return
+        now = (progress.n_bytes, n_stored)
+        if now != state:
+            state, since = now, trio.current_time()
+        elif trio.current_time() - since >= limits.silence_seconds:
+            end(f"nothing came for {limits.silence_seconds:.0f} seconds")
+            return
+
+
+def _kill(process: trio.Process) -> None:
+    """Ends git and the programs that it has started. Nothing where it has ended: its number may be another's by now."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+_CAUSES: Final = (
+    (
+        re.compile(
+            r"could not read (?:username|password)|authentication failed|terminal prompts disabled|\b40[13]\b|permission denied|"
+            r"host key verification failed|access denied",
+            re.IGNORECASE,
+        ),
+        "Give the worker's user a credential for it: a credential helper of git (git help credentials), or for ssh a key and the "
+        "key of the host",
+    ),
+    (
+        re.compile(r"not found|does not exist|does not appear to be a git repository|\b404\b", re.IGNORECASE),
+        "Check the address, and whether the worker's user may read it; a repository that is gone is taken out with: codecompass "
+        "cluster remove NAME",
+    ),
+    (
+        re.compile(r"transport '.*' not allowed", re.IGNORECASE),
+        "Allow the protocol on the machines of the workers (setting cluster.protocols), or add another address of the repository",
+    ),
+)
+
+
+def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
+    lines = [line for line in re.split(r"[\r\n]+", without_credentials(errors)) if line.strip()]
+    said = [line.strip() for line in lines if re.match(r"\s*(?:fatal|error|remote|ssh|.*denied|.*failed)", line, re.IGNORECASE)]
+    cause = ended_for or ": ".join((said or lines or ["git ended without a word"])[-3:])
+    remedy = next((remedy for pattern, remedy in _CAUSES if not ended_for and pattern.search(cause)), "")
+    is_remotes = bool(ended_for or remedy)
+    if not url:
+        return RemoteError(
+            f"the mirror on the worker's machine cannot be used: {cause[:500]}. It is made anew by the next attempt."
+        )
+    shown = without_credentials(url)
+    if not remedy:
+        remedy = f"Workers try again by themselves; on such a machine this shows the same: git ls-remote {shown}"
+    return RemoteError(f"{shown} could not be read: {cause[:500]}. {remedy}.", url=shown, is_remotes=is_remotes)
+
+
+def require_protocol(url: str, limits: RemoteLimits) -> None:
+    """Raises InvalidInput for an address that this worker may not use. Git refuses it as well; this says what to do."""
+    parse_url(url, limits.protocols)

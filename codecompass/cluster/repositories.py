@@ -1,0 +1,415 @@
+"""The repositories of an organisation: one document each, which alone decides what is visible and who is at it.
+
+Every change is one compare-and-set: whoever decided upon an older document reads again and decides anew. No time of one machine
+is compared with that of another; what is pending is said by counters, and times are for people.
+
+    changes != done_changes   something may be new: added, pushed, or found by polling; a worker is to take a turn
+    heads                     which generation answers for which ref
+    retired                   generations and attempts that nothing refers to any more: removed once no reader can be at them
+"""
+
+import difflib
+import random
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
+from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
+from codecompass.log import get_logger
+
+MAX_REPOSITORIES: Final = MAX_LISTED
+MAX_WANTED_REFS: Final = 50
+MAX_GROUPS: Final = 50
+
+MAX_ATTEMPTS: Final = 30
+"""Of one compare-and-set. Each failure means that somebody else succeeded, so this many in a row say that something is wrong."""
+
+LONGEST_PAUSE_SECONDS: Final = 0.05
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+_GROUP: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_GROUP_LENGTH: Final = 50
+_REF: Final = re.compile(r"(?!-)[^\x00-\x20\x7f~^:\\]{1,255}")
+_REPO_ID: Final = re.compile(r"[0-9a-f]{16}")
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """What answers for a ref. `published_at` is in seconds since 1970 by the worker's clock."""
+
+    generation: str
+    commit: str
+    published_at: float
+    file_count: int
+    symbol_count: int
+    source_bytes: int
+    made_by: tuple[int, int] = (0, 0)
+    """The versions of the program that made the index: of what is stored, and of what is read from sources."""
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """Who works on a repository. `renewals` counts up as long as that worker lives; `owner` is for people."""
+
+    owner: str
+    token: str
+    renewals: int = 0
+
+
+class Trouble(Struct, frozen=True, kw_only=True):
+    """What went wrong last. `failures` counts turns that failed since one did not; 0 for what stopped nothing."""
+
+    message: str
+    at: float
+    failures: int = 0
+
+
+class Repository(Struct, frozen=True, kw_only=True):
+    """One repository. Times are seconds since 1970, of whichever machine wrote them."""
+
+    repo_id: str
+    name: str
+    url: str
+    wanted_refs: tuple[str, ...] = ()
+    """Names of branches and tags, or patterns like `release/*`; none for the remote's default branch."""
+    groups: tuple[str, ...] = ()
+    added_at: float
+    changed_at: float
+    changes: int = 1
+    done_changes: int = 0
+    """The number of changes that there were when the last turn that succeeded began."""
+    rebuild: int = 0
+    """The number of the change from which on nothing that is there is to be used."""
+    polls: int = 0
+    """How often the remote was found as it was; counts up."""
+    lease: Lease | None = None
+    heads: dict[str, Head] = {}
+    """By the short names of refs."""
+    default_ref: str = ""
+    """The name of the head that answers where no ref is asked for; empty before there is one."""
+    seen: dict[str, str] = {}
+    """What the last turn that succeeded saw at the remote: object ids by short names of refs, of those that are wanted."""
+    retired: tuple[str, ...] = ()
+    trouble: Trouble | None = None
+    is_removed: bool = False
+    """Invisible, and being cleaned away."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a worker is to take a turn."""
+        return self.changes != self.done_changes
+
+    @property
+    def failures(self) -> int:
+        """How many turns have failed since one did not."""
+        return 0 if self.trouble is None else self.trouble.failures
+
+    @property
+    def default_head(self) -> Head | None:
+        """What answers where no ref is asked for."""
+        return self.heads.get(self.default_ref)
+
+
+class Added(Struct, frozen=True):
+    """A repository after `add`, and whether it was not there before."""
+
+    repository: Repository
+    is_new: bool
+
+
+Change = Callable[[Repository], Repository]
+"""Returns what a repository becomes; the same object for no change. Called again for each version that it meets. May raise."""
+
+
+class Repositories:
+    """The documents, for one process; threads may share it. All methods block."""
+
+    def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
+        self._engine = engine
+        self._index = engine.names.repositories
+        self.protocols: Final = protocols
+
+    # reading
+
+    def listed(self, *, with_removed: bool = False) -> tuple[Repository, ...]:
+        """Returns all repositories by name, as they were up to a second ago."""
+        found = []
+        for document in self._engine.documents(self._index, {"match_all": {}}):
+            try:
+                found.append(_decoded(document))
+            except DamagedRepository as error:
+                # One that cannot be read must not hide the others.
+                _log.warning("repository_unreadable", repository=document.id, cause=error.message)
+        return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
+
+    def get(self, repo_id: str) -> Repository | None:
+        """Returns a repository as it is now, removed ones too; None where there is none."""
+        document = self._engine.get(self._index, repo_id)
+        return None if document is None else _decoded(document)
+
+    def health(self) -> EngineHealth:
+        """Returns how the engine is."""
+        return self._engine.health()
+
+    def find(self, name: str) -> Repository:
+        """Returns the repository with this name, address or id. Raises ProjectNotFound."""
+        found = None
+        if _REPO_ID.fullmatch(name):
+            found = self.get(name)
+        elif ":" in name:
+            found = self.get(self._parsed(name).repo_id)
+        if found is not None and not found.is_removed:
+            return found
+        self._engine.refresh(self._index)
+        known = self.listed()
+        for each in known:
+            if each.name == name:
+                return each
+        near = difflib.get_close_matches(name, [each.name for each in known], n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise ProjectNotFound(
+            f"no repository of the cluster is called {name!r}.{meant} List them with: codecompass cluster list", project_id=name
+        )
+
+    # changing
+
+    def add(
+        self, url: str, *, refs: Sequence[str] | None = None, groups: Sequence[str] | None = None, name: str | None = None
+    ) -> Added:
+        """Adds a repository, or gives one that is there what is not None here; either way a worker looks at it soon.
+
+        Raises InvalidInput for an address, name, ref or group that is not allowed, or a name that is taken.
+        """
+        parsed = self._parsed(url)
+        wanted, grouped = checked_refs(refs), checked_groups(groups)
+        if name is not None:
+            self._require_free_name(checked_name(name), parsed.repo_id)
+        given: dict[str, object] = {}
+        if wanted is not None:
+            given["wanted_refs"] = wanted
+        if grouped is not None:
+            given["groups"] = grouped
+        if name is not None:
+            given["name"] = name
+        while True:
+            there = self.get(parsed.repo_id)
+            if there is not None:
+
+                def readded(old: Repository) -> Repository:
+                    return _noted(replace(old, **given, url=parsed.url, is_removed=False))
+
+                updated = self.update(parsed.repo_id, readded)
+                if updated is None:
+                    continue
+                return Added(updated, is_new=there.is_removed)
+            fresh = self._new(parsed, given)
+            try:
+                self._engine.put(self._index, parsed.repo_id, _encoded(fresh), expected=None)
+            except Conflict:
+                continue
+            return Added(self._with_unique_name(fresh), is_new=True)
+
+    def remove(self, name: str) -> Repository:
+        """Makes a repository invisible at once; workers clean it away. Raises ProjectNotFound."""
+        found = self.find(name)
+
+        def removed(old: Repository) -> Repository:
+            retired = (*old.retired, *(head.generation for head in old.heads.values()))
+            return replace(
+                old, is_removed=True, heads={}, default_ref="", seen={}, retired=tuple(dict.fromkeys(retired)), trouble=None
+            )
+
+        return self.update(found.repo_id, removed) or found
+
+    def note_changed(self, repo_id: str, *, rebuild: bool = False, is_urgent: bool = False) -> Repository | None:
+        """Has a worker look at a repository soon. None where there is none.
+
+        With `rebuild` nothing that is there is used; with `is_urgent` earlier failures delay nothing.
+        """
+
+        def noted(old: Repository) -> Repository:
+            new = _noted(old)
+            if is_urgent and new.trouble is not None:
+                new = replace(new, trouble=replace(new.trouble, failures=0))
+            return replace(new, rebuild=new.changes) if rebuild else new
+
+        return self.update(repo_id, noted)
+
+    def note_polled(self, seen: Repository, *, has_moved: bool) -> None:
+        """Notes what a look at the remote of `seen` has shown, so that no other worker looks soon, or one takes a turn. Does
+        nothing where somebody else has noted anything since."""
+
+        def polled(old: Repository) -> Repository:
+            if (old.polls, old.changes) != (seen.polls, seen.changes):
+                return old
+            return _noted(old) if has_moved else replace(old, polls=old.polls + 1)
+
+        self.update(seen.repo_id, polled)
+
+    def update(self, repo_id: str, change: Change) -> Repository | None:
+        """Returns the repository after `change`, by compare-and-set; None where there is none.
+
+        Raises what `change` raises, and EngineUnavailable where others change it all the time.
+        """
+        for attempt in range(MAX_ATTEMPTS):
+            document = self._engine.get(self._index, repo_id)
+            if document is None:
+                return None
+            old = _decoded(document)
+            new = change(old)
+            if new is old:
+                return old
+            try:
+                self._engine.put(self._index, repo_id, _encoded(new), expected=document)
+            except Conflict:
+                _pause(attempt)
+            else:
+                return new
+        raise EngineUnavailable("this repository is changed by too many at a time. Try again in a moment.")
+
+    def delete(self, repo_id: str, allows: Callable[[Repository], bool]) -> bool:
+        """Deletes the document, where `allows` says so of what it is now. Returns whether it is gone."""
+        for attempt in range(MAX_ATTEMPTS):
+            document = self._engine.get(self._index, repo_id)
+            if document is None:
+                return True
+            if not allows(_decoded(document)):
+                return False
+            try:
+                self._engine.delete(self._index, repo_id, expected=document)
+            except Conflict:
+                _pause(attempt)
+            else:
+                return True
+        return False
+
+    def _parsed(self, url: str) -> RepositoryUrl:
+        return parse_url(url, self.protocols)
+
+    def _new(self, parsed: RepositoryUrl, given: Mapping[str, object]) -> Repository:
+        self._engine.refresh(self._index)
+        known = self.listed(with_removed=True)
+        if len(known) >= MAX_REPOSITORIES:
+            raise InvalidInput(
+                f"there are {len(known):,} repositories, the most that one cluster can have. Remove some "
+                "(codecompass cluster remove), or use another prefix (--cluster-prefix) for these.",
+                field="url",
+            )
+        now = time.time()
+        name = parsed.name if all(each.name != parsed.name for each in known) else _longer_name(parsed)
+        fields: dict[str, object] = {"name": name, **given}
+        fresh = Repository(repo_id=parsed.repo_id, name=name, url=parsed.url, added_at=now, changed_at=now)
+        return replace(fresh, **fields)
+
+    def _with_unique_name(self, mine: Repository) -> Repository:
+        """Renames what has just been written, where another one of the same name was written at the same time.
+
+        Each looks after it has written, so at least the later one sees the other.
+        """
+        self._engine.refresh(self._index)
+        if all(each.repo_id == mine.repo_id or each.name != mine.name for each in self.listed(with_removed=True)):
+            return mine
+        return self.update(mine.repo_id, lambda old: replace(old, name=f"{mine.name}-{mine.repo_id[:6]}")) or mine
+
+    def _require_free_name(self, name: str, repo_id: str) -> None:
+        self._engine.refresh(self._index)
+        for each in self.listed(with_removed=True):
+            if each.name == name and each.repo_id != repo_id:
+                raise InvalidInput(
+                    f"the repository at {each.url} is called {name!r} already. Choose another name with --name.",
+                    field="name",
+                    value=name,
+                    constraint="unique",
+                )
+
+
+def checked_name(name: str) -> str:
+    """Returns the name of a repository. Raises InvalidInput."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, "
+            "and begin with a letter or digit.",
+            field="name",
+            value=name[:100],
+        )
+    return name
+
+
+def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Returns wanted refs, each once. `HEAD` stands for the default branch, as none does. Raises InvalidInput."""
+    if refs is None:
+        return None
+    found = tuple(dict.fromkeys(refs))
+    if len(found) > MAX_WANTED_REFS:
+        raise InvalidInput(
+            f"{len(found)} refs, at most {MAX_WANTED_REFS}. A pattern like 'release/*' names several.", field="ref"
+        )
+    for ref in found:
+        if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref:
+            raise InvalidInput(
+                f"{ref[:100]!r} is no name of a branch or tag. Give one, or a pattern like 'release/*'; git ls-remote lists what "
+                "the remote has.",
+                field="ref",
+                value=ref[:100],
+            )
+    return found
+
+
+def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Returns the names of groups, sorted, each once. Raises InvalidInput."""
+    if groups is None:
+        return None
+    found = tuple(sorted(set(groups)))
+    if len(found) > MAX_GROUPS:
+        raise InvalidInput(f"{len(found)} groups, at most {MAX_GROUPS}.", field="group")
+    for group in found:
+        if len(group) > MAX_GROUP_LENGTH or not _GROUP.fullmatch(group):
+            raise InvalidInput(
+                f"{group[:100]!r} is no name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and single "
+                "hyphens between them.",
+                field="group",
+                value=group[:100],
+            )
+    return found
+
+
+_log = get_logger(__name__)
+_decode = msgspec.json.Decoder(Repository)
+_encode = msgspec.json.Encoder()
+
+
+class DamagedRepository(CodeCompassError):
+    """The document of a repository cannot be read."""
+
+    code = "index_incompatible"
+
+
+def _decoded(document: Document) -> Repository:
+    try:
+        return _decode.decode(document.source)
+    except msgspec.MsgspecError as error:
+        raise DamagedRepository(
+            f"what the search engine has of repository {document.id} cannot be read ({error}). Was it written by a newer "
+            "program? Upgrade this one, or tell whoever runs the cluster."
+        ) from error
+
+
+def _encoded(repository: Repository) -> bytes:
+    return _encode.encode(repository)
+
+
+def _noted(old: Repository) -> Repository:
+    return replace(old, changes=old.changes + 1, changed_at=time.time())
+
+
+def _longer_name(parsed: RepositoryUrl) -> str:
+    return f"{parsed.name}-{parsed.repo_id[:6]}"
+
+
+def _pause(attempt: int) -> None:
+    time.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.001 * 2**attempt)))

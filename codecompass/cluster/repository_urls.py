@@ -1,0 +1,119 @@
+"""Addresses of git repositories: which are accepted, and which of them mean the same repository.
+
+No address with a password gets past `parse_url`: credentials are the business of git's own helpers, and what is in the engine is
+read by everybody who may ask it.
+"""
+
+import re
+from collections.abc import Collection
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from blake3 import blake3
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+
+DEFAULT_PROTOCOLS: Final = ("https", "ssh", "git")
+"""What a worker speaks unless the settings say otherwise. `ext::` and other remote helpers run programs and are never spoken."""
+
+MAX_URL_LENGTH: Final = 1_000
+NAME_PARTS: Final = 2
+"""Parts of the path that make a repository's name: owner and repository."""
+
+_SCP_FORM: Final = re.compile(r"(?:[\w.+-]+@)?(?P<host>\w[\w.-]*):(?P<path>\S+)")
+"""`git@host:path`, which git reads as ssh."""
+
+_PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
+_USER_INFORMATION: Final = re.compile(r"(?<=://)[^/\s]*@")
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
+
+
+class RepositoryUrl(Struct, frozen=True):
+    """An accepted address. `url` is what git is given, `key` is the same for all addresses of the same repository."""
+
+    url: str
+    key: str
+
+    @property
+    def repo_id(self) -> str:
+        """The id of the repository: 16 hexadecimal characters."""
+        return blake3(self.key.encode()).hexdigest(8)
+
+    @property
+    def name(self) -> str:
+        """The last two parts of the path, such as `pallets/flask`."""
+        parts = [cleaned for part in self.key.split("/") if (cleaned := _NO_NAME.sub("-", part).strip("-."))]
+        return "/".join(parts[-NAME_PARTS:]) or self.repo_id
+
+
+def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> RepositoryUrl:
+    """Returns the repository at an address: of a protocol in `protocols`, or `user@host:path`.
+
+    Raises InvalidInput for everything else, and for an address with a password.
+    """
+    given = text.strip()
+    if not given or len(given) > MAX_URL_LENGTH or _CONTROL.search(given):
+        raise _refused(given, "it must be the address of a git repository, such as https://host/owner/repository")
+    scp = None if "://" in given or "::" in given else _SCP_FORM.fullmatch(given)
+    if scp is not None:
+        if "ssh" not in protocols:
+            raise _protocol_refused(given, "ssh", protocols)
+        return RepositoryUrl(given, _key(scp["host"], None, "ssh", scp["path"], given))
+    try:
+        parts = urlsplit(given)
+        host, port, password = parts.hostname or "", parts.port, parts.password
+    except ValueError as error:
+        raise _refused(given, f"it cannot be read ({error})") from error
+    if not parts.scheme or "://" not in given:
+        raise _refused(
+            given, "it must begin with a protocol, such as https://host/owner/repository, or be git@host:owner/repository"
+        )
+    if parts.scheme not in protocols:
+        raise _protocol_refused(given, parts.scheme, protocols)
+    if password is not None:
+        raise _refused(
+            given,
+            "it contains a password. Leave that out, and give it to git's credential helper on the machines of the workers "
+            "(git help credentials)",
+        )
+    if parts.query or parts.fragment:
+        raise _refused(given, "leave out what follows ? or #")
+    if parts.scheme == "file":
+        if host or not parts.path.startswith("/"):
+            raise _refused(given, "a directory is written file:///path")
+        return RepositoryUrl(given, _key("", None, "file", parts.path, given))
+    if not host or host.startswith("-"):
+        raise _refused(given, "it names no host")
+    # A name in an address of the web may be a token; git's helpers know whom to be there.
+    url = _USER_INFORMATION.sub("", given) if parts.scheme in ("https", "http") else given
+    return RepositoryUrl(url, _key(host, port, parts.scheme, parts.path, given))
+
+
+def without_credentials(text: str) -> str:
+    """Returns `text` with the part before the @ removed from every address in it."""
+    return _USER_INFORMATION.sub("", text)
+
+
+def _key(host: str, port: int | None, scheme: str, path: str, given: str) -> str:
+    """`host/path` without what differs between addresses of the same repository. The host only is without regard to case."""
+    place = [part for part in unquote(path).split("/") if part not in ("", ".")]
+    if ".." in place or not place:
+        raise _refused(given, "it names no repository")
+    place[-1] = place[-1].removesuffix(".git") or place[-1]
+    shown_port = "" if port is None or port == _PORTS.get(scheme) else f":{port}"
+    return "/".join([host.lower() + shown_port, *place])
+
+
+def _protocol_refused(given: str, protocol: str, protocols: Collection[str]) -> InvalidInput:
+    return _refused(
+        given,
+        f"{protocol} is not allowed, {', '.join(protocols)} are. Use another address of the repository, or allow it on every "
+        f"worker with the setting cluster.protocols (CODECOMPASS_CLUSTER_PROTOCOLS={','.join((*protocols, protocol))})",
+    )
+
+
+def _refused(given: str, cause: str) -> InvalidInput:
+    shown = without_credentials(given)[:200]
+    return InvalidInput(f"the address {shown!r} is not accepted: {cause}.", field="url", value=shown)
