@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from codecompass.cli.invocation import Invocation
@@ -23,12 +24,8 @@ NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it wi
 
 def require_client() -> None:
     """Raises InvalidInput where the client of the engine is not installed."""
-    try:
-        import codecompass.cluster.engine
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "opensearchpy":
-            raise
-        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'") from error
+    if find_spec("opensearchpy") is None:
+        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'")
 
 
 @contextmanager
