@@ -88,7 +88,7 @@ async def serve_library(
             await server.note_pushed(urls)
         except EngineUnavailable as error:
             # Git servers try again.
-            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True) from error
+            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
         # The same for what is known here and what is not.
         await request.answer(ACCEPTED)
 

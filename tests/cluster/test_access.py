@@ -122,7 +122,7 @@ def test_a_token_ends_when_it_expires():
 READING = {"across", "engine_text", "facts_cache", "generations", "manifests"}
 """The modules that read what repositories hold."""
 
-READERS = READING | {"publishing", "sweeping", "turns", "worker"}
+READERS = READING | {"publishing", "rarities", "scoring", "sweeping", "turns", "worker"}
 """They themselves, and what workers do. `server` makes them, and passes them to `library` alone."""
 
 
