@@ -170,7 +170,10 @@ class Node:
 
     def _signal(self, number: int) -> None:
         if self.is_running:
-            os.killpg(self.pid, number)
+            try:
+                os.killpg(self.pid, number)
+            except ProcessLookupError:  # another thread has seen its end since
+                pass
 
 
 class Cluster:
@@ -493,6 +496,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, _interrupt)
     options = QUICK_START if arguments.quick else ()
     with running_nodes(arguments.nodes, directory=arguments.directory, heap=arguments.heap, java_options=options) as cluster:
+        if arguments.directory is not None and cluster.directory != arguments.directory.resolve():
+            print(f"nobody may not enter {arguments.directory}: the data are temporary, in {cluster.directory}", file=sys.stderr)
         for node in cluster.nodes:
             print(f"{node.name}: process {node.pid}, {node.url}, {node.directory}", file=sys.stderr, flush=True)
         print(",".join(cluster.urls), flush=True)
