@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.nodes import LOOPBACK, QUICK_START, Cluster, Node, free_ports, running_nodes
+from tests.cluster.cluster import LOOPBACK, Cluster, Node
+from tests.cluster.nodes import QUICK_START, free_ports, running_nodes
 
 ROOT = Path(__file__).parents[2]
 END_SECONDS = 60
