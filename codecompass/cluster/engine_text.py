@@ -35,8 +35,8 @@ from codecompass.store.snapshot import (
 from codecompass.store.term_counts import TermCounts
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
 
-MORE_THAN_WANTED: Final = 1.2
-AT_LEAST_MORE: Final = 40
+MORE_THAN_WANTED: Final = 1.1
+AT_LEAST_MORE: Final = 20
 """Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
 
 MAX_IDS: Final = 60_000
