@@ -198,9 +198,7 @@ async def test_a_remote_that_trickles_is_left_at_the_deadline():
         thread.start()
         try:
             with pytest.raises(RemoteError):
-                await list_remote(
-                    f"http://127.0.0.1:{server.getsockname()[1]}/a/b", (), replace(LIMITS, listing_seconds=1.0)
-                )
+                await list_remote(f"http://127.0.0.1:{server.getsockname()[1]}/a/b", (), replace(LIMITS, listing_seconds=1.0))
         finally:
             ended.set()
             await trio.to_thread.run_sync(thread.join)
