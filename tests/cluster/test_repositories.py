@@ -299,7 +299,7 @@ def test_renewals_and_publications_of_one_worker_do_not_lose_each_other(reposito
 
 
 def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositories, added):
-    """Workers claim, take over, publish and are cut off at random; whatever is visible was published by whoever held the lease."""
+    """Workers claim, take over and publish at random; whatever is visible was published by whoever held the lease."""
     seed = random.randrange(10**9)
     print("seed", seed)
     draw = random.Random(seed)
