@@ -303,7 +303,7 @@ def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositor
     seed = random.randrange(10**9)
     print("seed", seed)
     draw = random.Random(seed)
-    held: list[Claim] = []
+    held: list[tuple[Claim, str]] = []
     published: list[str] = []
     for step in range(120):
         now = repositories.get(added.repo_id)
@@ -311,12 +311,12 @@ def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositor
         if action in ("claim", "take over") and (now.lease is None or action == "take over"):
             got = claim(repositories, now, f"w{step}")
             assert got is not None
-            held.append(got)
+            held.append((got, got.repository.lease.token))
         elif action == "change":
             repositories.note_changed(added.repo_id)
         elif held:
-            actor = draw.choice(held)
-            is_holder = now.lease is not None and actor.repository.lease.token == now.lease.token
+            actor, token = draw.choice(held)
+            is_holder = now.lease is not None and now.lease.token == token
             try:
                 if action == "publish":
                     actor.publish({"main": head(f"g{step}")}, default_ref="main")
