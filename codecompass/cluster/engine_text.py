@@ -6,6 +6,7 @@ for candidates and scores them here (`scoring.py`). Texts that came with a searc
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal
@@ -34,8 +35,8 @@ from codecompass.store.snapshot import (
 from codecompass.store.term_counts import TermCounts
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
 
-MORE_THAN_WANTED: Final = 1.2
-AT_LEAST_MORE: Final = 40
+MORE_THAN_WANTED: Final = 1.1
+AT_LEAST_MORE: Final = 20
 """Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
 
 MAX_IDS: Final = 60_000
@@ -323,12 +324,8 @@ def _constant(query: JsonObject, boost: float) -> JsonObject:
     return {"constant_score": {"filter": query, "boost": boost}}
 
 
-def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, dict[str, int]]:
-    counts: dict[str, int] = {}
-    for token in tokens:
-        if token in sought:
-            counts[token] = counts.get(token, 0) + 1
-    return len(tokens), counts
+def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, Counter[str]]:
+    return len(tokens), Counter(token for token in tokens if token in sought)
 
 
 def _any_of(choices: Sequence[JsonObject]) -> JsonObject:
