@@ -136,8 +136,10 @@ class Repositories:
 
     # reading
 
-    def listed(self, *, with_removed: bool = False) -> tuple[Repository, ...]:
-        """Returns all repositories by name, as they were up to a second ago."""
+    def listed(self, *, with_removed: bool = False, is_current: bool = False) -> tuple[Repository, ...]:
+        """Returns all repositories by name, as they were up to a second ago; with `is_current` as they are now."""
+        if is_current:
+            self._engine.refresh(self._index)
         found = []
         for document in self._engine.documents(self._index, {"match_all": {}}):
             try:
@@ -165,8 +167,7 @@ class Repositories:
             found = self.get(self._parsed(name).repo_id)
         if found is not None and not found.is_removed:
             return found
-        self._engine.refresh(self._index)
-        known = self.listed()
+        known = self.listed(is_current=True)
         for each in known:
             if each.name == name:
                 return each
@@ -292,8 +293,7 @@ class Repositories:
         return parse_url(url, self.protocols)
 
     def _new(self, parsed: RepositoryUrl, given: Mapping[str, object]) -> Repository:
-        self._engine.refresh(self._index)
-        known = self.listed(with_removed=True)
+        known = self.listed(with_removed=True, is_current=True)
         if len(known) >= MAX_REPOSITORIES:
             raise InvalidInput(
                 f"there are {len(known):,} repositories, the most that one cluster can have. Remove some "
@@ -311,14 +311,13 @@ class Repositories:
 
         Each looks after it has written, so at least the later one sees the other.
         """
-        self._engine.refresh(self._index)
-        if all(each.repo_id == mine.repo_id or each.name != mine.name for each in self.listed(with_removed=True)):
+        others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
+        if all(each.name != mine.name for each in others):
             return mine
         return self.update(mine.repo_id, lambda old: replace(old, name=f"{mine.name}-{mine.repo_id[:6]}")) or mine
 
     def _require_free_name(self, name: str, repo_id: str) -> None:
-        self._engine.refresh(self._index)
-        for each in self.listed(with_removed=True):
+        for each in self.listed(with_removed=True, is_current=True):
             if each.name == name and each.repo_id != repo_id:
                 raise InvalidInput(
                     f"the repository at {each.url} is called {name!r} already. Choose another name with --name.",

@@ -57,9 +57,9 @@ def opened_repositories(
     invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
     """Gives the repositories of that engine; with `makes_indexes` its indexes are made where there are none."""
-    from codecompass.cluster.repositories import Repositories
-
     with opened_engine(invocation, url, prefix) as (engine, settings):
+        from codecompass.cluster.repositories import Repositories
+
         if makes_indexes:
             engine.prepare()
         yield Repositories(engine, settings.cluster.protocols)
