@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
@@ -136,7 +136,11 @@ def _serve_organisation(
     require_client()
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
-    with _log_to(log_file):
+    with ExitStack() as stack:
+        for each in sockets:
+            # Closed by the server; by this where the settings do not make one.
+            stack.callback(each.close)
+        stack.enter_context(_log_to(log_file))
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         if greet is None:
             invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
