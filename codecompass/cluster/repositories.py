@@ -139,7 +139,7 @@ class Repositories:
     def listed(self, *, with_removed: bool = False, is_current: bool = False) -> tuple[Repository, ...]:
         """Returns all repositories by name, as they were up to a second ago; with `is_current` as they are now."""
         if is_current:
-            self._engine.refresh(self._index)
+            self._engine.refresh(self._index, is_patient=False)
         found = []
         for document in self._engine.documents(self._index, {"match_all": {}}):
             try:
