@@ -20,6 +20,7 @@ from codecompass.units import GIB, KIB, MIB
 FreshnessPolicy = Literal["strict", "balanced", "best_effort"]
 ExplainLevel = Literal["off", "basic", "full"]
 Transport = Literal["stdio", "http"]
+Store = Literal["embedded", "opensearch"]
 AnswerForm = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "text", "json"]
@@ -118,6 +119,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """How `serve-mcp` listens, which workspaces it serves and which it keeps in memory."""
 
     transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
+    store: Annotated[
+        Store, Meta(description="What answers: embedded indexes of this machine, or an organisation's code in opensearch.")
+    ] = "embedded"
     port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
     bind: Annotated[str, Meta(min_length=1, max_length=300, description="HTTP address to listen on.")] = "127.0.0.1"
     auto_workspace: Annotated[bool, Meta(description="Take up unknown workspaces below the allowed roots.")] = False
@@ -178,9 +182,36 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
     ] = "json"
+    cache_bytes: Annotated[
+        int,
+        Meta(
+            ge=MIB,
+            le=1024 * 1024 * GIB,
+            description="Disk that a server over an organisation's code may take for what it has read.",
+            extra={"unit": "bytes"},
+        ),
+    ] = 8 * GIB
     activity: Annotated[
         bool, Meta(description="Keep the last calls of each client in memory, for the page that a server over HTTP has at /ui.")
     ] = True
+
+
+class AccessSettings(Struct, frozen=True, kw_only=True):
+    """Whom a server over an organisation's code believes who its users are, besides their tokens. Nobody while this is empty."""
+
+    trusted_proxies: Annotated[
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="Networks (10.0.0.0/8) of the proxy that says who its users are."),
+    ] = ()
+    user_header: Annotated[
+        str, Meta(max_length=100, description="Header in which that proxy names the user, such as X-Forwarded-User.")
+    ] = ""
+    groups_header: Annotated[
+        str, Meta(max_length=100, description="Header with the user's groups, with commas, such as X-Forwarded-Groups.")
+    ] = ""
+    admin_groups: Annotated[
+        tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
+    ] = ()
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -332,6 +363,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     index: IndexSettings = IndexSettings()
     query: QuerySettings = QuerySettings()
     server: ServerSettings = ServerSettings()
+    access: AccessSettings = AccessSettings()
     semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
     cluster: ClusterSettings = ClusterSettings()

@@ -60,6 +60,11 @@ class ColdAnswers:
         self._opened = trio.Event()
         self._readers: WorkerContext | None = None
 
+    @property
+    def are_fresh(self) -> bool:
+        """Never: nobody knows what has changed since an index was left."""
+        return False
+
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of the project's index as it is on disk.
 

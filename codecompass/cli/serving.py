@@ -25,7 +25,7 @@ from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
-from codecompass.settings import LogLevel, ServerSettings, Settings
+from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
@@ -79,6 +79,8 @@ def serve(
     if wrong is not None:
         # Reported as it is: `failure.report` would replace the names of tools by commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
+    if settings.server.store == "opensearch":
+        return _serve_organisation(invocation, settings, log_file, greet)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
     semantic = semantic_target_of(settings, invocation.environment)
     if settings.server.transport == "http":
@@ -112,6 +114,51 @@ def _serve_over_http(
             greet(address)
         trio.run(_serve_http, invocation, settings, rules, semantic, sockets)
     return failure.DONE
+
+
+def _serve_organisation(
+    invocation: Invocation, settings: Settings, log_file: str | None, greet: Callable[[str], None] | None
+) -> int:
+    """Serves an organisation's code over HTTP. Raises InvalidInput where the settings name no engine, or another transport."""
+    from codecompass.cli.cluster.opening import require_client
+
+    if settings.server.transport != "http":
+        raise InvalidInput(
+            "--store opensearch is for a server that many ask: add --transport http. A server of your own (without --store) can "
+            "ask that one for what it has not.",
+            field="transport",
+        )
+    if not settings.cluster.url:
+        raise InvalidInput(
+            "--store opensearch: say where the search engine is, with --cluster-url or CODECOMPASS_CLUSTER_URL.",
+            field="cluster_url",
+        )
+    require_client()
+    sockets = open_sockets(settings.server.bind, settings.server.port)
+    address = bound_url(sockets)
+    with _log_to(log_file):
+        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
+        if greet is None:
+            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+        else:
+            greet(address)
+        trio.run(_serve_library, invocation, settings, sockets)
+    return failure.DONE
+
+
+async def _serve_library(invocation: Invocation, settings: Settings, sockets: Sequence[socket.socket]) -> None:
+    from codecompass.cluster.http_service import serve_library
+    from codecompass.cluster.server import LibraryLaunch, open_library_server
+
+    # Servers on one machine have different ports, and what one has left there is of no use to another.
+    cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
+    secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
+    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
+        await nursery.start(_stop_on_signal, server.core)
+        await serve_library(server, sockets)
+        end_in_time()
+        nursery.cancel_scope.cancel()
 
 
 async def _serve_http(

@@ -22,6 +22,7 @@ class _Person:
     transport: TransportName = "stdio"
     request_id = ""
     project_path = None
+    identity = None
 
     async def roots(self) -> tuple[str, ...]:
         """None: the options name the projects."""

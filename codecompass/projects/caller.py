@@ -2,9 +2,22 @@
 
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from codecompass.actors.job_model import JobView
 
 TransportName = Literal["stdio", "http", "sse", "websocket"]
+
+
+class Identity(Struct, frozen=True):
+    """Who a request comes from, as far as its transport has found out. What may be seen with it is decided for every question.
+
+    One of two: `token` is the SHA-256 of a bearer token, in hexadecimal; `name` and `groups` are what a trusted proxy has said.
+    """
+
+    token: str = ""
+    name: str = ""
+    groups: tuple[str, ...] = ()
 
 
 class Caller(Protocol):
@@ -21,6 +34,10 @@ class Caller(Protocol):
     @property
     def project_path(self) -> str | None:
         """`?project_path=` of an HTTP request, None on other transports."""
+
+    @property
+    def identity(self) -> Identity | None:
+        """Who asks; None where nobody is asked who they are."""
 
     async def roots(self) -> tuple[str, ...]:
         """Returns the `file:` roots of the client as paths of this machine, percent-decoded, in its order.

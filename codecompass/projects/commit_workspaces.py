@@ -5,7 +5,6 @@
 Concurrent first questions about one commit meet in its actor and build once. Resolving a ref starts one process of git.
 """
 
-from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
@@ -20,7 +19,6 @@ from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS
-from codecompass.scan.repository_refs import RepositoryRefs
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
@@ -47,23 +45,20 @@ class CommitWorkspaces:
         self._making_room = trio.Lock()
         self._log = structlog.get_logger(__name__)
 
-    async def resolve(self, root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
-        """Returns the commit that `ref` names in the repository around `root`; None for the name of a tree without git.
+    async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
+        """Returns the commit that `ref` names in the repository around a project; None for the name of a tree without git.
 
         Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where there is no repository or git fails.
         """
+        root = project.root
         return await self._blocking.run(lambda _call: named_commit(root, ref, field), root, patience=GIT_DEADLINE_SECONDS)
 
-    async def refs_of(self, project: Project) -> RepositoryRefs:
-        """Returns the branches and tags of a project's repository. Raises RefNotIndexed where git fails."""
-        root = project.root
-        return await self._blocking.run(lambda call: refs_of(root, call.is_over), root, patience=GIT_DEADLINE_SECONDS)
-
-    async def list_refs(self, request: ListRefs, project: Project, refs: RepositoryRefs, metadata: BareMetadata) -> ListRefsReply:
-        """Returns the reply of the tool `list_refs`."""
-        layout = self._home.project(project.project_id)
+    async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
+        """Returns the reply of the tool `list_refs`. Raises RefNotIndexed where git fails."""
+        root, layout = project.root, self._home.project(project.project_id)
+        refs = await self._blocking.run(lambda call: refs_of(root, call.is_over), root, patience=GIT_DEADLINE_SECONDS)
         return await self._blocking.run(
-            lambda _call: list_refs(request, project.root, layout, refs, metadata), project.root, patience=GIT_DEADLINE_SECONDS
+            lambda _call: list_refs(request, root, layout, refs, metadata), root, patience=GIT_DEADLINE_SECONDS
         )
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:

@@ -271,10 +271,23 @@ class StorageReport(Struct, frozen=True):
     message: str
 
 
+class EngineReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The search engine of an organisation, as it was heard of last. `status` is green, yellow (a copy is missing), red (data is
+    missing) or unavailable. `answered_seconds_ago` is absent where it has never answered, `error` says why it does not.
+    """
+
+    status: str
+    nodes: int = 0
+    missing_shards: int = 0
+    pending_tasks: int = 0
+    answered_seconds_ago: int | None = None
+    error: str = ""
+
+
 class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all.
 
-    `storage` is there where the store does not fit its quota.
+    `storage` is there where the store does not fit its quota, `engine` where answers come from one.
     """
 
     status: str
@@ -290,6 +303,7 @@ class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     prewarm_status: str
     startup_checks: StartupChecks
     storage: StorageReport | None = None
+    engine: EngineReport | None = None
     projects: tuple[HealthProject, ...]
     total_projects: int
     metadata: BareMetadata

@@ -5,7 +5,7 @@
 Nothing here looks at a disk or waits, so it answers under any load.
 """
 
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,13 +61,6 @@ class Moment(Struct, frozen=True, kw_only=True):
     live: tuple[WorkspaceObservation, ...] = ()
     storage: StorageState = StorageState()
     silent_places: frozenset[str] = frozenset()
-
-
-class ServerState(Protocol):
-    """What the tools use of the server."""
-
-    def moment(self) -> Moment:
-        """Returns what is published now. Never waits."""
 
 
 class _Standing(Struct, frozen=True, kw_only=True):

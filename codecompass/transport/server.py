@@ -39,7 +39,9 @@ from codecompass.projects.router import Router
 from codecompass.projects.rules import RoutingRules
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
+from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
+from codecompass.protocol.state_replies import HealthReply
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
@@ -47,13 +49,13 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project, Registry
 from codecompass.transport.activity import ActivityLog
-from codecompass.transport.health import Moment, PrewarmStatus
+from codecompass.transport.health import Moment, PrewarmStatus, health
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
-from codecompass.transport.tools.toolkit import Services
+from codecompass.transport.tools.services import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 class Server:
     """Get one from `open_server`. Several can live in one process.
 
-    It is the `health.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
+    It is the `services.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
     """
 
     def __init__(
@@ -110,7 +112,6 @@ class Server:
         served = launch.settings.server
         self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
         services = Services(
-            registry=registry,
             workspaces=supervisor,
             router=self.router,
             commits=self.commits,
@@ -152,6 +153,10 @@ class Server:
             silent_places=self._blocking.silent_places(),
             storage=self.storage_cleanup.state,
         )
+
+    async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
+        """Returns the state of the server, or of one project. Never waits."""
+        return health(self.moment(), about=about, limit=limit, metadata=metadata)
 
     @property
     def server(self) -> "Server":

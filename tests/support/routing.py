@@ -24,6 +24,7 @@ class Client:
     """A caller as the session makes one: says who it is, takes no answer."""
 
     request_id = "r1"
+    identity = None
 
     def __init__(self, *, transport: TransportName = "stdio", roots=(), project_path: str | None = None) -> None:
         self.transport = transport

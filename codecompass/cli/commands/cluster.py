@@ -31,6 +31,7 @@ command = LazyGroup(
         Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
         Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__, "changed"),
         Entry("remove", _REPOSITORIES, "Take a repository out.", __name__, "remove"),
+        Entry("token", _RUNNING, "Say who may ask, and for which groups.", "codecompass.cli.commands.cluster_token"),
         Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__, "worker"),
         Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__, "status"),
     ),

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
-from codecompass.settings import AnswerForm, LogLevel, Transport
+from codecompass.settings import AnswerForm, LogLevel, Store, Transport
 
 HELP = """
     Serve the tools to an editor or an agent, over the Model Context Protocol.
@@ -19,6 +19,9 @@ HELP = """
 
 _SETTINGS: Final = {
     "transport": "server.transport",
+    "store": "server.store",
+    "cluster_url": "cluster.url",
+    "cluster_prefix": "cluster.prefix",
     "port": "server.port",
     "bind": "server.bind",
     "auto_workspace": "server.auto_workspace",
@@ -83,6 +86,13 @@ _SETTINGS: Final = {
 @asyncclick.option(
     "--connect", metavar="URL", help="Pass everything on to the server that runs at this address, and share its index."
 )
+@asyncclick.option(
+    "--store",
+    type=asyncclick.Choice(get_args(Store)),
+    help="What answers: embedded indexes of this machine, or an organisation's code in opensearch.",
+)
+@asyncclick.option("--cluster-url", metavar="URLS", help="Nodes of that OpenSearch, with commas.")
+@asyncclick.option("--cluster-prefix", metavar="NAME", help="What the names of its indexes begin with; codecompass.")
 @asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names with commas.")
 @asyncclick.option(
     "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."
@@ -100,6 +110,8 @@ def command(
     # stdout is for frames of the protocol, so errors are text on stderr.
     invocation.options = replace(invocation.options, as_json=False)
     flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
+    if "cluster.url" in flags:
+        flags["cluster.url"] = tuple(url for part in str(flags["cluster.url"]).split(",") if (url := part.strip()))
     pins = workspaces or tuple(filter(None, [invocation.options.workspace]))
     if connect is not None:
         return bridge(invocation, connect, flags, pins, log_file)

@@ -42,7 +42,8 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
         yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     if isinstance(metadata, Metadata):
         for part in metadata.projects:
-            yield f"{one_line(part.name)} = {one_line(part.root)} ({part.total_candidates:,})"
+            commit = f" at {part.commit[:SHOWN_COMMIT]}" if part.commit else ""
+            yield f"{one_line(part.name)} = {one_line(part.root)}{commit} ({part.total_candidates:,})"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:
@@ -154,6 +155,10 @@ def health_lines(reply: HealthReply) -> Iterator[str]:
         yield f"warning: {one_line(reply.interrupted_recovery_report.recommended_action)}"
     if reply.storage is not None:
         yield f"warning: {one_line(reply.storage.message)}"
+    if reply.engine is not None:
+        missing = f", {count(reply.engine.missing_shards, 'shard')} missing" if reply.engine.missing_shards else ""
+        error = f", {one_line(reply.engine.error)}" if reply.engine.error else ""
+        yield f"search engine: {reply.engine.status}, {count(reply.engine.nodes, 'node')}{missing}{error}"
     for project in reply.projects:
         facts = [project.index_status, project.freshness_status, project.residency.replace("_", " ")]
         facts += [count(project.file_count, "file"), f"id {project.project_id}"]

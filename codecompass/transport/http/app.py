@@ -1,17 +1,18 @@
 """Every request over HTTP: who may ask, which route it is, and an answer whatever happens.
 
-    Host, Origin -> path -> room -> the route's handler        404 | 405 | 403 | 421 | 503 | the handler's own
+    Host, Origin -> path -> room -> who asks -> the route's handler        404 | 405 | 403 | 421 | 503 | 401 | the handler's own
 
 A WebSocket's opening handshake goes the same way.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope, WebsocketScope
 
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
+from codecompass.projects.caller import Identity
 from codecompass.transport.http.faults import defect_body, refusal_body, require_method
 from codecompass.transport.http.guards import Guard, allowance, answer_preflight, is_preflight
 from codecompass.transport.http.limits import HttpLimits
@@ -35,12 +36,17 @@ WEBSOCKET_PATH: Final = "/ws"
 
 Handler = Callable[[HttpRequest], Awaitable[None]]
 
+Identify = Callable[[Heading], Awaitable[Identity]]
+"""Returns who asks. Raises HttpRefusal for who is answered nothing."""
+
 _OTHER: Final = "other"
 
 
 class HttpApp:
     """The ASGI application of a server. `routes` are exact paths, `areas` have all that is at or below theirs, and decide by
     themselves which headers an answer has. POSTs are bounded in number.
+
+    With `identify`, nothing is answered before it is known who asks, but for the routes in `open_routes`.
     """
 
     def __init__(
@@ -52,7 +58,11 @@ class HttpApp:
         websockets: WebSocketEndpoint,
         measures: Measures,
         areas: Mapping[str, Handler] | None = None,
+        identify: Identify | None = None,
+        open_routes: Collection[str] = (),
     ) -> None:
+        self._identify = identify
+        self._open_routes = frozenset(open_routes)
         self._guard = guard
         self._limits = limits
         self._routes = {**routes, WEBSOCKET_PATH: _require_upgrade}
@@ -86,7 +96,10 @@ class HttpApp:
             origin = request.header("origin")
             if origin is not None and self._guard.names(origin) and self._area(request.path) is None:
                 request.common_headers = allowance(origin)
-            await self._handler(request)(request)
+            handler = self._handler(request)
+            if self._identify is not None and handler is not answer_preflight and request.path not in self._open_routes:
+                request.identity = await self._identify(request)
+            await handler(request)
         except HttpRefusal as refusal:
             await request.refuse(refusal.status, refusal_body(refusal), headers=refusal.headers)
         except InvalidInput as error:
@@ -109,10 +122,12 @@ class HttpApp:
         try:
             self._check(heading)
             _require_websocket_path(heading)
+            if self._identify is not None:
+                heading.identity = await self._identify(heading)
             await self._websockets.handle(heading, scope, receive, send)
         except HttpRefusal as refusal:
             status = refusal.status
-            await reject(send, status, refusal_body(refusal))
+            await reject(send, status, refusal_body(refusal), refusal.headers)
         except InvalidInput as error:
             status = BAD_REQUEST
             await reject(send, status, refusal_body(HttpRefusal(status, error.message)))

@@ -62,7 +62,7 @@ class HttpConnection:
             async with trio.open_nursery() as helpers:
                 async with trio.open_nursery() as handlers:
                     tasks = ConnectionTasks(handlers, helpers)
-                    self._protocol = Http11(self._app, self._config, self._context, tasks, self._send)
+                    self._protocol = Http11(self._app, self._config, self._context, tasks, self._send, _peer_of(self._stream))
                     await self._read()
                     await self._protocol.handle(Closed())
                 helpers.cancel_scope.cancel()
@@ -166,3 +166,12 @@ class HttpConnection:
         self._since = trio.current_time()
         self._deadline = self._since + seconds
         self._reading.deadline = self._deadline
+
+
+def _peer_of(stream: trio.SocketStream) -> tuple[str, int]:
+    """Returns address and port of the other end, empty and 0 where it has gone already."""
+    try:
+        host, port = stream.socket.getpeername()[:2]
+    except OSError:
+        return "", 0
+    return host, port

@@ -51,9 +51,8 @@ _ENCODER: Final = msgspec.json.Encoder()
 def refusal_body(refusal: HttpRefusal) -> bytes:
     """Returns the error response of a refusal."""
     code = SESSION_BUSY if refusal.is_retryable else INVALID_REQUEST
-    reason = "session_busy" if refusal.is_retryable else INVALID_INPUT
     more: dict[str, object] = {"is_retryable": True} if refusal.is_retryable else {}
-    return encode_fault(None, Fault(code, refusal.message, reason=reason, **more))
+    return encode_fault(None, Fault(code, refusal.message, reason=refusal.reason, **more))
 
 
 def defect_body() -> bytes:

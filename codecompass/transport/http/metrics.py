@@ -24,6 +24,14 @@ Sample = tuple[Labels, float]
 _NO_LABELS: Final[Labels] = {}
 
 
+class Gauge(Struct, frozen=True):
+    """One value without labels. `text` says what it is."""
+
+    name: str
+    text: str
+    value: float
+
+
 class Load(Struct, frozen=True, kw_only=True):
     """What the HTTP server carries now, and has carried."""
 
@@ -47,14 +55,23 @@ class Supervision(Struct, frozen=True, kw_only=True):
 
 
 def render(
-    measures: Measures, moment: Moment, *, load: Load, supervision: Supervision, memory_bytes: int, cpu_seconds: float
+    measures: Measures,
+    moment: Moment,
+    *,
+    load: Load,
+    supervision: Supervision,
+    memory_bytes: int,
+    cpu_seconds: float,
+    more: Sequence[Gauge] = (),
 ) -> bytes:
-    """Returns the page."""
+    """Returns the page; `more` are gauges of a server that has others."""
     lines: list[str] = []
     _process(lines, moment, memory_bytes, cpu_seconds)
     _calls(lines, measures)
     _http(lines, measures, load)
     _workspaces(lines, moment, supervision)
+    for each in more:
+        _single(lines, each.name, "gauge", each.text, each.value)
     return ("\n".join(lines) + "\n").encode()
 
 

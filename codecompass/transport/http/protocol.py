@@ -89,7 +89,8 @@ _UNSPECIFIED: Final = ("", 0)
 
 
 class Http11(H11Protocol):
-    """The protocol of one connection. `send` gets bytes to write, and says when the connection is idle, busy or over."""
+    """The protocol of one connection. `send` gets bytes to write, and says when the connection is idle, busy or over. `peer` is
+    the address and port of the other end."""
 
     def __init__(
         self,
@@ -98,8 +99,9 @@ class Http11(H11Protocol):
         context: WorkerContext,
         tasks: TaskGroup,
         send: Callable[[Event], Awaitable[None]],
+        peer: tuple[str, int] = _UNSPECIFIED,
     ) -> None:
-        super().__init__(app, config, context, tasks, SharedState({}), False, _UNSPECIFIED, _UNSPECIFIED, self._send_together)
+        super().__init__(app, config, context, tasks, SharedState({}), False, peer, _UNSPECIFIED, self._send_together)
         self._forward = send
         self._head = b""
         self._is_head = False

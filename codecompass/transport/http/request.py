@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebsocketScope
 
+from codecompass.projects.caller import Identity
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
 
 JSON_TYPE: Final = "application/json"
@@ -18,6 +19,7 @@ OK: Final = 200
 ACCEPTED: Final = 202
 NO_CONTENT: Final = 204
 BAD_REQUEST: Final = 400
+UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
 NOT_FOUND: Final = 404
 METHOD_NOT_ALLOWED: Final = 405
@@ -39,12 +41,16 @@ MAX_PARAMETERS: Final = 100
 class HttpRefusal(Exception):
     """A request that is answered with a status other than 200, for a reason that has nothing to do with what it asks."""
 
-    def __init__(self, status: int, message: str, *, headers: Sequence[Header] = (), is_retryable: bool = False) -> None:
+    def __init__(
+        self, status: int, message: str, *, headers: Sequence[Header] = (), is_retryable: bool = False, reason: str = ""
+    ) -> None:
+        """`reason` is the code in words; without one it follows from `is_retryable`."""
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = tuple(headers)
         self.is_retryable = is_retryable
+        self.reason = reason or ("session_busy" if is_retryable else "invalid_input")
 
 
 class ClientGone(Exception):
@@ -56,15 +62,21 @@ class Heading:
 
     def __init__(self, scope: HTTPScope | WebsocketScope) -> None:
         self.path: Final = scope["path"]
+        client = scope["client"]
+        self.peer: Final = "" if client is None else client[0]
+        """The address of the other end of the connection; empty where it is not known any more."""
+        self.identity: Identity | None = None
+        """Who asks, once that has been found out; None where nobody is asked."""
         self._query: Final = _parsed_query(scope["query_string"])
         self._headers: Final = _joined(scope["headers"])
 
-    def header(self, name: str) -> str | None:
+    def header(self, name: str, bound: int | None = None) -> str | None:
         """Returns the value; several of one name are joined with commas, as HTTP has it.
 
-        Raises HttpRefusal for one that is longer than HEADER_LENGTHS allows; KeyError for one that is not in there.
+        Raises HttpRefusal for one that is longer than HEADER_LENGTHS allows, or than `bound` characters where that is given;
+        KeyError without `bound` for one that is not in there.
         """
-        value, bound = self._headers.get(name), HEADER_LENGTHS[name]
+        value, bound = self._headers.get(name), HEADER_LENGTHS[name] if bound is None else bound
         if value is not None and len(value) > bound:
             raise HttpRefusal(
                 HEADER_TOO_LARGE, f"the header {name} has {len(value):,} characters, at most {bound:,}. Send a shorter one."

@@ -33,7 +33,7 @@ class RootEndpoint:
             await request.answer(BAD_REQUEST, plain_refusal(error.message))
             return
         out = _SingleOutgoing()
-        delivery = Delivery(out=out, project_path=path)
+        delivery = Delivery(out=out, project_path=path, identity=request.identity)
         if _MODERN_KEY in body:
             kind = await self._receive_while_there(body, delivery, request)
         else:

@@ -4,7 +4,7 @@ the server is. Nothing in them waits for a disk.
 
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import trio
@@ -14,7 +14,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import ServerSettings
 from codecompass.transport.health import health
-from codecompass.transport.http.app import Handler, HttpApp
+from codecompass.transport.http.app import Handler, HttpApp, Identify
 from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import Guard, guard
 from codecompass.transport.http.legacy_sse import LegacySse
@@ -35,7 +35,8 @@ from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 class HttpTransport:
     """Serves one core over HTTP.
 
-    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400.
+    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400. `identify` and `open_routes`
+    as in `HttpApp`, `keeps_sessions` as in `StreamableEndpoint`.
     """
 
     def __init__(
@@ -48,6 +49,9 @@ class HttpTransport:
         measures: Measures | None = None,
         pages: Mapping[str, Handler] | None = None,
         areas: Mapping[str, Handler] | None = None,
+        identify: Identify | None = None,
+        open_routes: Collection[str] = (),
+        keeps_sessions: bool = True,
     ) -> None:
         limits = limits or HttpLimits()
         paths = ProjectPaths(check_project_path)
@@ -60,12 +64,16 @@ class HttpTransport:
             limits=limits,
             routes={
                 "/": RootEndpoint(core, paths).handle,
-                "/mcp": StreamableEndpoint(core, self._sessions, self._legacy, paths, limits).handle,
+                "/mcp": StreamableEndpoint(
+                    core, self._sessions, self._legacy, paths, limits, keeps_sessions=keeps_sessions
+                ).handle,
                 **(pages or {}),
             },
             websockets=self._websockets,
             measures=measures or Measures(),
             areas=areas,
+            identify=identify,
+            open_routes=open_routes,
         )
         self._server = HttpServer(self._app, limits)
 

@@ -4,6 +4,9 @@ POST, modern       one exchange without a session; a client that goes away cance
 POST, handshake    in a session, opened by `initialize`; a client that goes away does not cancel
 GET, DELETE        the stream and the end of a session
 GET without a header of either era, POST ?sessionId=    the older HTTP+SSE, in `legacy_sse.py`
+
+A server that keeps no sessions answers each POST by itself in both eras, `initialize` without a session id, and nothing but
+POSTs: any of several such servers behind one address can answer the next one.
 """
 
 from typing import Final
@@ -64,8 +67,16 @@ class StreamableEndpoint:
     """Handles the requests to `/mcp`."""
 
     def __init__(
-        self, core: Core, sessions: HttpSessions, legacy: LegacySse, project_paths: ProjectPaths, limits: HttpLimits
+        self,
+        core: Core,
+        sessions: HttpSessions,
+        legacy: LegacySse,
+        project_paths: ProjectPaths,
+        limits: HttpLimits,
+        *,
+        keeps_sessions: bool = True,
     ) -> None:
+        self._keeps_sessions = keeps_sessions
         self._core = core
         self._sessions = sessions
         self._legacy = legacy
@@ -74,14 +85,14 @@ class StreamableEndpoint:
 
     async def handle(self, request: HttpRequest) -> None:
         """Answers one request. Raises HttpRefusal, ClientGone."""
-        require_method(request, "GET", "POST", "DELETE")
+        require_method(request, *(("GET", "POST", "DELETE") if self._keeps_sessions else ("POST",)))
         path = await self._project_paths.checked(request)
         if request.method == "DELETE":
             self._sessions.end(self._session(request))
             await request.answer(NO_CONTENT)
         elif request.method == "GET":
             await self._get(request, path)
-        elif request.has_parameter("sessionId"):
+        elif self._keeps_sessions and request.has_parameter("sessionId"):
             require_json(request, may_be_missing=False)
             await self._legacy.post(request, await request.body())
         else:
@@ -100,12 +111,13 @@ class StreamableEndpoint:
             is_modern = revision not in HANDSHAKE_REVISIONS
         has_session = request.header(SESSION_HEADER) is not None
         # Without a session there is nothing but requests: anything else is refused, by the one place that knows how.
-        is_single = is_modern or (not peeked.method and not has_session)
+        is_single = not self._keeps_sessions or is_modern or (not peeked.method and not has_session)
         out = HttpOutgoing(can_push=request.accepts(EVENT_STREAM_TYPE), is_lasting=not is_single)
         delivery = Delivery(
             out=out,
             headers=HttpHeaders(revision=revision, method=request.header("mcp-method"), name=request.header("mcp-name")),
             project_path=path,
+            identity=request.identity,
         )
         if is_single:
             await self._answer_alone(request, body, delivery, out)

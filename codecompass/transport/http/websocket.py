@@ -1,11 +1,12 @@
 """`/ws`: one WebSocket is one connection, one text message is one JSON-RPC message. The subprotocol is called `mcp`."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, WebsocketScope
 
-from codecompass.transport.http.request import BAD_REQUEST, JSON_TYPE, Heading, HttpRefusal, ProjectPaths
+from codecompass.transport.http.request import BAD_REQUEST, JSON_TYPE, Header, Heading, HttpRefusal, ProjectPaths
 from codecompass.transport.mcp.connection import Input, serve_connection
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
@@ -43,14 +44,17 @@ class WebSocketEndpoint:
 
         self.n_open += 1
         try:
-            await serve_connection(self._core, "websocket", receive=receive_frame, write=write, project_path=path)
+            await serve_connection(
+                self._core, "websocket", receive=receive_frame, write=write, project_path=path, identity=heading.identity
+            )
         finally:
             self.n_open -= 1
         await send({"type": "websocket.close", "code": _GOING_AWAY, "reason": "the server ends"})
 
 
-async def reject(send: ASGISendCallable, status: int, body: bytes) -> None:
+async def reject(send: ASGISendCallable, status: int, body: bytes, more: Sequence[Header] = ()) -> None:
     """Answers an opening handshake with something else than a WebSocket."""
-    headers = [(b"content-type", JSON_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+    named = (("content-type", JSON_TYPE), ("content-length", str(len(body))), *more)
+    headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in named]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})

@@ -13,7 +13,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.log import get_logger
-from codecompass.projects.caller import TransportName
+from codecompass.projects.caller import Identity, TransportName
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.jsonrpc import Malformed
 from codecompass.transport.mcp.outgoing import FrameWriter, OutgoingClosed
@@ -40,6 +40,7 @@ async def serve_connection(
     receive: Receive,
     write: Callable[[bytes], Awaitable[None]],
     project_path: str | None = None,
+    identity: Identity | None = None,
 ) -> ConnectionEnd:
     """Serves until the client goes or `core.stop` is called; takes `SessionLimits.grace_seconds` to end, no longer.
 
@@ -53,7 +54,7 @@ async def serve_connection(
         connection.start_soon(_run_writer, writer, connection.cancel_scope)
         async with trio.open_nursery() as requests:
             session = ClientSession(core, transport, nursery=requests, stream=writer)
-            delivery = Delivery(out=writer, project_path=project_path)
+            delivery = Delivery(out=writer, project_path=project_path, identity=identity)
             end = await _read(core, session, receive, delivery)
             if end != "client_gone":
                 await session.drain(limits.grace_seconds)

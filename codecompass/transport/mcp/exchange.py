@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Raw
 
+from codecompass.projects.caller import Identity
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.envelope import Envelope
 from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
@@ -30,6 +31,7 @@ class Exchange:
         client: Client,
         out: Outgoing,
         project_path: str | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self.id: Final = id_
         self.method: Final = method
@@ -37,6 +39,7 @@ class Exchange:
         self.envelope: Final = envelope
         self.client: Final = client
         self.project_path: Final = project_path
+        self.identity: Final = identity
         self.input_responses: Mapping[str, Raw] = {}
         self.subject = ""
         self._out = out

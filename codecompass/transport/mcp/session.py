@@ -16,7 +16,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.log import get_logger
-from codecompass.projects.caller import TransportName
+from codecompass.projects.caller import Identity, TransportName
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import Envelope, HttpHeaders, open_envelope
@@ -76,11 +76,12 @@ _CANCELLED: Final = msgspec.json.Decoder(CancelledParams)
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """How a message came and where its answer goes. `headers` for POSTs to `/mcp` only."""
+    """How a message came, from whom, and where its answer goes. `headers` for POSTs to `/mcp` only."""
 
     out: Outgoing
     headers: HttpHeaders | None = None
     project_path: str | None = None
+    identity: Identity | None = None
 
 
 class _Admitted(Struct, frozen=True):
@@ -211,6 +212,7 @@ class ClientSession:
             client=self.client,
             out=delivery.out,
             project_path=delivery.project_path,
+            identity=delivery.identity,
         )
         admitted = _Admitted(exchange, method, trio.CancelScope())
         self._in_flight[request.id] = admitted

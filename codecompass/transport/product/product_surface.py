@@ -38,19 +38,25 @@ file exactly, `in class C 5-90` is the definition that the lines below it lie in
 - An answer without a warning is complete and of the tree as it is now.
 """
 
-INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {"json": WHAT_IT_IS + _JSON_ANSWERS, "text": WHAT_IT_IS + _TEXT_ANSWERS}
+HOW_IT_ANSWERS: Final[Mapping[AnswerForm, str]] = {"json": _JSON_ANSWERS, "text": _TEXT_ANSWERS}
+INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {form: WHAT_IT_IS + how for form, how in HOW_IT_ANSWERS.items()}
 """What a model is told at the start, for each form of answers. Short, and the first paragraph says all that matters: some hosts
 show no more of it, and one repeats it for each tool."""
 
 
 def product_surface(
-    access: ServerAccess, listing: str = "default", answers: AnswerForm = "json", activity: "ActivityLog | None" = None
+    access: ServerAccess,
+    listing: str = "default",
+    answers: AnswerForm = "json",
+    activity: "ActivityLog | None" = None,
+    *,
+    what_it_is: str = WHAT_IT_IS,
 ) -> Surface:
     """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer,
-    `activity` keeps the calls of tools."""
+    `activity` keeps the calls of tools, `what_it_is` begins what a model is told at the start."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
-        instructions=INSTRUCTIONS[answers],
+        instructions=what_it_is + HOW_IT_ANSWERS[answers],
         tools=ProductTools(access, listing, answers, activity),
         resources=ProductResources(access),
         prompts=ProductPrompts(),

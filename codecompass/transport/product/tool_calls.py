@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw
 
 from codecompass.actors.job_model import JobState, JobView
 from codecompass.errors import ProjectNotFound
-from codecompass.projects.caller import TransportName
+from codecompass.projects.caller import Identity, TransportName
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import ServerAccess, ToolDescription
 from codecompass.transport.mcp import progress
@@ -63,6 +63,11 @@ class SessionCaller:
     def project_path(self) -> str | None:
         """`?project_path=` of an HTTP request."""
         return self._exchange.project_path
+
+    @property
+    def identity(self) -> Identity | None:
+        """Who sent the request."""
+        return self._exchange.identity
 
     async def roots(self) -> tuple[str, ...]:
         """The client's roots. In the modern era those that came with the request: none are asked for in between."""

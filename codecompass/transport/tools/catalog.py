@@ -23,7 +23,8 @@ from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
 from codecompass.transport.measures import CANCELLED, OK, Measures
 from codecompass.transport.tools.listing import TOOLS
-from codecompass.transport.tools.toolkit import Call, Services, ask_index
+from codecompass.transport.tools.services import Services, ServiceSource
+from codecompass.transport.tools.toolkit import Call, ask_index
 
 _TOOLS: Final = {tool.name: tool for tool in TOOLS}
 
@@ -31,17 +32,17 @@ _TOOLS: Final = {tool.name: tool for tool in TOOLS}
 class Catalog:
     """The `calls.ToolCalls` of a server. Owns no state."""
 
-    def __init__(self, services: Services, measures: Measures) -> None:
-        self._services = services
+    def __init__(self, source: ServiceSource, measures: Measures) -> None:
+        self._source = source
         self._measures = measures
         self._log = structlog.get_logger(__name__)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
         """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
 
-        def begin() -> Call:
+        def begin(services: Services) -> Call:
             decoded = decode(name, arguments)
-            return Call(self._services, decoded.request, caller, warnings=decoded.warnings)
+            return Call(services, decoded.request, caller, warnings=decoded.warnings)
 
         return await self._run(name, caller, begin)
 
@@ -50,22 +51,22 @@ class Catalog:
         lines of code, else ids.
         """
 
-        def begin() -> Call:
+        def begin(services: Services) -> Call:
             decoded = decode(name, arguments)
-            return Call(self._services, decoded.request, caller, warnings=decoded.warnings, answers=answers)
+            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=answers)
 
         return await self._run(name, caller, begin)
 
     async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
         """Returns the text of a file as it is indexed, on the way of all questions."""
-        return await self._run(request.tool, caller, lambda: Call(self._services, request, caller))
+        return await self._run(request.tool, caller, lambda services: Call(services, request, caller))
 
-    async def _run(self, name: str, caller: Caller, begin: Callable[[], Call]) -> Outcome:
+    async def _run(self, name: str, caller: Caller, begin: Callable[[Services], Call]) -> Outcome:
         started = time.monotonic()
         counted_as = CANCELLED
         call: Call | None = None
         try:
-            call = begin()
+            call = begin(await self._source.of(caller))
             run = ask_index if isinstance(call.request, ReadFile) else _TOOLS[name].run
             outcome = await run(call)
             counted_as = OK

@@ -14,7 +14,7 @@ async def run(call: "Call") -> "Outcome":
     """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
     from codecompass.protocol.metadata import bare_metadata
     from codecompass.transport.calls import Outcome
-    from codecompass.transport.health import MAX_PROJECTS, health
+    from codecompass.transport.health import MAX_PROJECTS
 
     assert isinstance(call.request, HealthCheck)
     project = None
@@ -22,7 +22,7 @@ async def run(call: "Call") -> "Outcome":
         await call.require_ref()
         project = (await call.route()).project
     metadata = bare_metadata("" if project is None else str(project.root), call.warnings, call.hint)
-    return Outcome(health(call.services.state.moment(), about=project, limit=MAX_PROJECTS, metadata=metadata))
+    return Outcome(await call.services.state.health(about=project, limit=MAX_PROJECTS, metadata=metadata))
 
 
 TOOL: Final = Tool(

@@ -17,9 +17,8 @@ async def run(call: "Call") -> "Outcome":
 
     assert isinstance(call.request, ListRefs)
     routed = await call.route()
-    refs = await call.services.commits.refs_of(routed.project)
     metadata = bare_metadata(str(routed.project.root), call.warnings, call.hint)
-    return Outcome(await call.services.commits.list_refs(call.request, routed.project, refs, metadata))
+    return Outcome(await call.services.commits.list_refs(call.request, routed.project, metadata))
 
 
 TOOL: Final = Tool(

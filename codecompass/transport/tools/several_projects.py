@@ -130,6 +130,8 @@ async def _prepared(
 ) -> dict[str, _State]:
     """Lets changes land in live projects, once it is sure that they are where they were registered. Notes those that fail."""
     states: dict[str, _State] = {}
+    if call.services.cold_answers.are_fresh:
+        return dict.fromkeys((each.project.project_id for each in selected), "fresh")
     turns = trio.CapacityLimiter(MAX_AT_ONCE)
     seconds = PREPARING_SHARE * (deadline - trio.current_time())
     policy = None if isinstance(request, FindReferences) else request.freshness_policy
@@ -239,6 +241,7 @@ def several_metadata(
             ProjectPart(
                 name=each.selected.label,
                 root=str(each.selected.project.root),
+                commit=each.reply.metadata.commit,
                 freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
                 total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
             )

@@ -3,39 +3,21 @@ report the job that it waits for, pass its reply on.
 """
 
 import trio
-from msgspec import Struct
 
 from codecompass.actors.answering import asked_ref, require_ref
-from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.background import collapse_groups
-from codecompass.actors.cold_answers import ColdAnswers
 from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller
-from codecompass.projects.commit_workspaces import CommitWorkspaces
-from codecompass.projects.eviction import Workspaces
-from codecompass.projects.router import Routed, Router
+from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.requests import AnyRequest, ReadFile
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
-from codecompass.transport.health import ServerState
+from codecompass.transport.tools.services import Services
 from codecompass.units import MINUTES
-
-
-class Services(Struct, frozen=True, kw_only=True):
-    """The parts of a server that tools use."""
-
-    registry: AsyncRegistry
-    workspaces: Workspaces
-    router: Router
-    commits: CommitWorkspaces
-    cold_answers: ColdAnswers
-    state: ServerState
-    default_limit: int
-    """Hits of a page where the request names no limit."""
 
 
 class Call:
@@ -98,7 +80,7 @@ class Call:
         routed = await self.route()
         if ref is not None:
             commits = self.services.commits
-            commit = self.commit = await commits.resolve(routed.project.root, *ref)
+            commit = self.commit = await commits.resolve(routed.project, *ref)
             self._is_about_ref = commit is not None
             if commit is not None:
                 await commits.make_room(routed.project, commit)

@@ -66,6 +66,7 @@ class PageCaller:
     transport: Final[TransportName] = "http"
     request_id: Final = "page"
     project_path: Final = None
+    identity: Final = None
 
     async def roots(self) -> tuple[str, ...]:
         """None: a browser has none."""

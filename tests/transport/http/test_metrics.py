@@ -6,10 +6,11 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from codecompass.projects.survey import SurveyResult
+from codecompass.transport.health import health
 from codecompass.transport.http.metrics import Load, Supervision, render
 from codecompass.transport.measures import BOUNDS, Measures
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.toolkit import Services
+from codecompass.transport.tools.services import Services
 from tests.support.routing import Client, IdleWorkspaces
 from tests.transport.test_health import CALM, META, job, known, live
 
@@ -46,10 +47,13 @@ def samples(text):
 
 async def test_calls_are_counted_by_tool_transport_and_outcome():
     measures = Measures()
-    state = SimpleNamespace(moment=lambda: CALM)
+
+    async def calm(*, about, limit, metadata):
+        return health(CALM, about=about, limit=limit, metadata=metadata)
+
+    state = SimpleNamespace(health=calm)
     tools = Catalog(
         Services(
-            registry=None,
             workspaces=IdleWorkspaces(),
             router=None,
             commits=None,

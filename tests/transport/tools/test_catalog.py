@@ -36,7 +36,7 @@ from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, TOOLS, describe, listed_names
-from codecompass.transport.tools.toolkit import Services
+from codecompass.transport.tools.services import Services
 from tests.support.routing import Client, IdleWorkspaces
 from tests.support.serving import answer_of
 
@@ -92,7 +92,6 @@ class BrokenRouter:
 
 def catalog(failure=None):
     services = Services(
-        registry=None,
         workspaces=IdleWorkspaces(),
         router=BrokenRouter(failure),
         commits=None,

@@ -1,0 +1,101 @@
+"""Tokens of an organisation's servers, from the command line: made, listed, revoked."""
+
+import time
+
+from msgspec import Struct
+
+from codecompass.cli import failure
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.terminal import Cell, printable, write_table
+from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
+from codecompass.cluster.engine import Engine
+from codecompass.protocol.encode import encode
+from codecompass.protocol.times import iso_time
+
+
+class TokenEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A token as `--json` prints it, without its text. Times are ISO 8601 in UTC; `expires_at` is absent for one that does not
+    expire."""
+
+    id: str
+    name: str
+    groups: tuple[str, ...]
+    is_admin: bool = False
+    created_at: str
+    expires_at: str = ""
+    has_expired: bool = False
+
+
+class TokenList(Struct, frozen=True):
+    """All tokens by name."""
+
+    tokens: tuple[TokenEntry, ...]
+
+
+class NewToken(Struct, frozen=True):
+    """A token that was made: its text, which is shown this once."""
+
+    name: str
+    token: str
+
+
+class RevokedTokens(Struct, frozen=True):
+    """What was revoked."""
+
+    revoked: tuple[TokenEntry, ...]
+
+
+def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
+    """Prints a new token. Nothing but the token goes to stdout, so that it can be kept where it belongs."""
+    engine.prepare()
+    text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
+    terminal = invocation.terminal
+    if invocation.options.as_json:
+        terminal.json(encode(NewToken(name, text)))
+        return failure.DONE
+    terminal.line(text)
+    terminal.note("Shown this once. Clients send it as the header Authorization: Bearer ...", "dim")
+    return failure.DONE
+
+
+def list_tokens(invocation: Invocation, engine: Engine) -> int:
+    """Prints what is kept of all tokens."""
+    entries = tuple(_entry(each) for each in Tokens(engine).listed())
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(TokenList(entries)))
+    elif not entries:
+        invocation.terminal.note("no tokens yet. Make one: codecompass cluster token add NAME --group GROUP")
+    else:
+        header = [Cell(text, ("dim",)) for text in ("NAME", "ID", "GROUPS", "CREATED", "EXPIRES")]
+        write_table(invocation.terminal, [header, *(_row(each) for each in entries)])
+    return failure.DONE
+
+
+def revoke(invocation: Invocation, engine: Engine, which: str) -> int:
+    """Revokes tokens by name or id, and says which."""
+    entries = tuple(_entry(each) for each in Tokens(engine).revoke(which))
+    if invocation.options.as_json:
+        invocation.terminal.json(encode(RevokedTokens(entries)))
+    for each in () if invocation.options.as_json else entries:
+        invocation.terminal.line(f"revoked {printable(each.name)} ({each.id[:SHOWN_ID_LENGTH]})")
+    return failure.DONE
+
+
+def _entry(known: KnownToken) -> TokenEntry:
+    token = known.token
+    return TokenEntry(
+        id=known.id,
+        name=token.name,
+        groups=token.groups,
+        is_admin=token.is_admin,
+        created_at=iso_time(token.created_at),
+        expires_at=iso_time(token.expires_at) if token.expires_at else "",
+        has_expired=token.viewer(time.time()) is None,
+    )
+
+
+def _row(entry: TokenEntry) -> list[Cell]:
+    groups = "all (administrator)" if entry.is_admin else ", ".join(entry.groups)
+    expires = f"{entry.expires_at} (expired)" if entry.has_expired else entry.expires_at or "never"
+    cells = (entry.name, entry.id[:SHOWN_ID_LENGTH], groups, entry.created_at, expires)
+    return [Cell(printable(text)) for text in cells]

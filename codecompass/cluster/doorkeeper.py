@@ -1,0 +1,173 @@
+"""Who sends a request, and who that is now: headers -> Identity -> Viewer.
+
+    peer in the configured networks, and it names a user -> name and groups as its headers say
+    Authorization: Bearer ...                            -> the token, as the engine has it
+    neither                                              -> 401
+
+Headers of a proxy count from the configured addresses alone; from anywhere else they are as good as absent. What a token may see
+is looked up again for every question, so that a connection that lasts ends with its token.
+"""
+
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import trio
+from msgspec import Struct
+
+from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, Token, Unauthorized, Viewer, token_id
+from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
+from codecompass.cluster.engine import EngineUnavailable
+from codecompass.errors import InvalidInput
+from codecompass.projects.caller import Identity
+from codecompass.settings import AccessSettings
+from codecompass.transport.http.request import UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
+from codecompass.units import SECONDS
+
+KNOWN_SECONDS: Final = 10 * SECONDS
+"""How long what the engine said of a token holds: one that was revoked is taken no longer than this."""
+
+UNKNOWN_SECONDS: Final = 2 * SECONDS
+"""The same for a token that the engine does not have: one that was just made counts soon."""
+
+MAX_KNOWN: Final = 4_096
+"""Tokens that are remembered, the most recently used; unknown ones are apart, so that nobody can crowd out the others."""
+
+MAX_HEADER_LENGTH: Final = 8_000
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class TrustedProxy(Struct, frozen=True, kw_only=True):
+    """A proxy that has found out who its users are. Names of headers are in lower case."""
+
+    networks: tuple[Network, ...]
+    user_header: str
+    groups_header: str
+    admin_groups: frozenset[str]
+
+    def sends_from(self, peer: str) -> bool:
+        """Whether an address is one of its own."""
+        try:
+            address = ipaddress.ip_address(peer.partition("%")[0])
+        except ValueError:
+            return False
+        mapped = getattr(address, "ipv4_mapped", None)
+        return any((mapped or address) in network for network in self.networks)
+
+
+def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
+    """Returns the proxy that is configured; None unless both its networks and the header with the user are.
+
+    Raises InvalidInput for a network that is none, and where one of the two is missing.
+    """
+    if not settings.trusted_proxies and not settings.user_header:
+        return None
+    if not settings.trusted_proxies or not settings.user_header:
+        missing = "trusted_proxies" if settings.user_header else "user_header"
+        raise InvalidInput(
+            f"a proxy is trusted by its networks and by the header with its user: access.{missing} is missing. Set both, or "
+            "neither.",
+            field=f"access.{missing}",
+        )
+    try:
+        networks = tuple(ipaddress.ip_network(text.strip()) for text in settings.trusted_proxies)
+    except ValueError as error:
+        raise InvalidInput(
+            f"access.trusted_proxies: {error}. Write networks such as 10.0.0.0/8.", field="access.trusted_proxies"
+        ) from error
+    return TrustedProxy(
+        networks=networks,
+        user_header=settings.user_header.strip().lower(),
+        groups_header=settings.groups_header.strip().lower(),
+        admin_groups=frozenset(settings.admin_groups),
+    )
+
+
+class _Remembered(Struct, frozen=True):
+    token: Token | None
+    until: float
+
+
+class Doorkeeper:
+    """One for a server. `find` reads a token from the engine by its id, blocking."""
+
+    def __init__(self, find: Callable[[str], Token | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
+        self._find = find
+        self._proxy = proxy
+        self._calls = calls
+        self._known: OrderedDict[str, _Remembered] = OrderedDict()
+        self._unknown: OrderedDict[str, _Remembered] = OrderedDict()
+
+    async def identify(self, heading: Heading) -> Identity:
+        """Returns who sends a request. Raises HttpRefusal: 401 where nobody knows, 503 while the engine cannot be asked."""
+        identity = self._named_by_proxy(heading) or self._bearer(heading)
+        if identity is None:
+            raise _refused(
+                "say who asks, with the header Authorization: Bearer and a token. Whoever runs this server makes them."
+            )
+        try:
+            await self.viewer(identity)
+        except Unauthorized as error:
+            raise _refused(error.message, ', error="invalid_token"') from error
+        except EngineUnavailable as error:
+            retry = (("retry-after", f"{RETRY_SECONDS:.0f}"),)
+            raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True, reason=error.code) from error
+        return identity
+
+    async def viewer(self, identity: Identity | None) -> Viewer:
+        """Returns who that is now, and for which groups. Raises Unauthorized, EngineUnavailable."""
+        if identity is None:
+            raise Unauthorized("nobody knows who asks. Connect with a token.")
+        if not identity.token:
+            is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
+            return Viewer(identity.name, frozenset(identity.groups), is_admin)
+        token = await self._token(identity.token)
+        # The wall clock: the time at which a token expires was written on another machine.
+        viewer = None if token is None else token.viewer(time.time())
+        if viewer is None:
+            raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
+        return viewer
+
+    def _named_by_proxy(self, heading: Heading) -> Identity | None:
+        proxy = self._proxy
+        if proxy is None or not proxy.sends_from(heading.peer):
+            return None
+        name = (heading.header(proxy.user_header, MAX_HEADER_LENGTH) or "").strip()
+        if not name:
+            return None
+        if len(name) > MAX_NAME_LENGTH or "," in name:
+            # Two headers of one name are joined with a comma: the proxy has passed on what a client sent.
+            raise _refused("the proxy in front of this server names more than one user. Tell whoever runs it.")
+        said = (heading.header(proxy.groups_header, MAX_HEADER_LENGTH) or "") if proxy.groups_header else ""
+        groups = dict.fromkeys(group for part in said.split(",") if (group := part.strip()))
+        return Identity(name=name, groups=tuple(groups)[:MAX_GROUPS])
+
+    def _bearer(self, heading: Heading) -> Identity | None:
+        scheme, _, token = (heading.header("authorization", MAX_HEADER_LENGTH) or "").strip().partition(" ")
+        token = token.strip()
+        return Identity(token=token_id(token)) if scheme.lower() == "bearer" and token else None
+
+    async def _token(self, id_: str) -> Token | None:
+        for remembered in (self._known, self._unknown):
+            found = remembered.get(id_)
+            if found is not None and trio.current_time() < found.until:
+                remembered.move_to_end(id_)
+                return found.token
+        # Counts from the question: the answer may have been under way for long.
+        asked_at = trio.current_time()
+        token = await self._calls.run_shared(id_, lambda: self._find(id_))
+        self._known.pop(id_, None)
+        self._unknown.pop(id_, None)
+        remembered, seconds = (self._unknown, UNKNOWN_SECONDS) if token is None else (self._known, KNOWN_SECONDS)
+        remembered[id_] = _Remembered(token, asked_at + seconds)
+        if len(remembered) > MAX_KNOWN:
+            remembered.popitem(last=False)
+        return token
+
+
+def _refused(message: str, more: str = "") -> HttpRefusal:
+    challenge = ("www-authenticate", f'Bearer realm="codecompass"{more}')
+    return HttpRefusal(UNAUTHORIZED, message, headers=(challenge,), reason=Unauthorized.code)

@@ -1,0 +1,153 @@
+"""A small organisation in a real engine: repositories that are indexed and published as workers do, and a server over them."""
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import trio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.cluster.access import Tokens
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.facts_cache import FactsCache
+from codecompass.cluster.http_service import serve_library
+from codecompass.cluster.publishing import publish
+from codecompass.cluster.repositories import Head, Repositories, Repository
+from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server
+from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.server import open_sockets
+from tests.support.workspace import TestWorkspace
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "alpha": ("red",),
+    "beta": ("blue",),
+    "shared": ("red", "blue"),
+    "public": ("everyone",),
+    "hidden": (),
+}
+"""The repositories of the organisation, by the last part of their names, and the groups that each is in."""
+
+
+def url_of(name: str) -> str:
+    return f"https://git.example.org/team-{name}/{name}"
+
+
+def files_of(name: str) -> Mapping[str, str]:
+    """Files of which each has words that no other repository has, and some that all have."""
+    return {
+        f"src/{name}_engine.py": (
+            f'"""The {name}secret engine."""\n\n\nclass {name.title()}Engine:\n    """Turns {name}secret wheels."""\n\n'
+            f"    def turn_{name}(self, wheel):\n        return common_helper(wheel)\n\n\n"
+            f"def common_helper(value):\n    {name}_constant = '{name}secret'\n    return (value, {name}_constant)\n"
+        ),
+        "README.md": f"# {name}\n\nShared words about wheels and engines, and {name}secret.\n",
+    }
+
+
+class Organisation:
+    """Repositories and tokens under a prefix of their own."""
+
+    def __init__(self, urls: Sequence[str], directory: Path) -> None:
+        self.urls = tuple(urls)
+        self.prefix = f"t{secrets.token_hex(6)}"
+        self.engine = Engine(self.urls, prefix=self.prefix, patience=60)
+        self.engine.prepare()
+        self.repositories = Repositories(self.engine)
+        self.tokens = Tokens(self.engine)
+        self.directory = directory
+        self.published: dict[str, Repository] = {}
+        self._cache = FactsCache(self.engine, directory / "publishing")
+
+    async def publish(self, name: str, files: Mapping[str, str], *, groups: Sequence[str], ref: str = "main") -> Repository:
+        """Adds a repository where it is new, and publishes these files as the newest commit of a ref."""
+        added = await trio.to_thread.run_sync(lambda: self.repositories.add(url_of(name), groups=tuple(groups)))
+        repo_id = added.repository.repo_id
+        workspace = TestWorkspace(self.directory / "trees" / f"{name}-{ref}", self.directory / f"home-{name}-{ref}")
+        workspace.write(files)
+        await workspace.sync()
+        generation, commit = secrets.token_hex(12), secrets.token_hex(20)
+
+        def write() -> Repository:
+            published = publish(
+                self.engine,
+                self._cache,
+                repo_id=repo_id,
+                generation=generation,
+                previous=None,
+                layout=workspace.layout,
+                project_id=workspace.project_id,
+            )
+            meta = published.manifest.meta
+            head = Head(
+                generation=generation,
+                commit=commit,
+                published_at=time.time(),
+                file_count=meta.file_count,
+                symbol_count=meta.symbol_count,
+                source_bytes=meta.source_bytes,
+            )
+
+            def with_head(old: Repository) -> Repository:
+                return replace(old, heads={**old.heads, ref: head}, default_ref=old.default_ref or ref)
+
+            done = self.repositories.update(repo_id, with_head)
+            assert done is not None
+            return done
+
+        self.published[name] = await trio.to_thread.run_sync(write)
+        self.engine.refresh(self.engine.names.repositories)
+        return self.published[name]
+
+    def settings(self, **access: object) -> Settings:
+        return Settings(
+            cluster=ClusterSettings(url=self.urls, prefix=self.prefix),
+            server=ServerSettings(transport="http", store="opensearch", tools="all"),
+            access=AccessSettings(**access),
+        )
+
+    def close(self) -> None:
+        self.engine._request("DELETE", f"/{self.engine.names.all}")
+        self._cache.close()
+        self.engine.close()
+
+
+@contextmanager
+def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]:
+    """Gives an organisation without repositories; its indexes go with the block."""
+    made = Organisation(urls, directory)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class ServedLibrary(Struct, frozen=True):
+    """A server on a port of this machine."""
+
+    server: LibraryServer
+    port: int
+
+
+@asynccontextmanager
+async def serving_library(
+    settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = ""
+) -> AsyncIterator[ServedLibrary]:
+    """Gives a server over an engine, on HTTP; it ends with the block."""
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret)
+    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
+        sockets = open_sockets("127.0.0.1", 0)
+        port = sockets[0].getsockname()[1]
+        await nursery.start(
+            lambda task_status: serve_library(server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
+        )
+        try:
+            with trio.fail_after(30):
+                while n_ready and not server.watch.is_ready:  # noqa: ASYNC110 (the server looks by itself, and tells nobody)
+                    await trio.sleep(0.02)
+            yield ServedLibrary(server, port)
+        finally:
+            server.core.stop()
