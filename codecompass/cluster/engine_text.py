@@ -145,10 +145,7 @@ class EngineText:
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        filters = [*self._filters(where), _record(CHUNK_RECORD)]
-        if not narrowing.is_everything:
-            choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
-            filters.append(_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices]))
+        filters = [*self._filters(where), _record(CHUNK_RECORD), *narrowed(narrowing)]
         keys: list[int] = []
         body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **_KEYS_ONLY}
         while True:
@@ -304,6 +301,14 @@ def visible(manifest: Manifest) -> list[JsonObject]:
         if piece.dead
     ]
     return [_any_of(choices)]
+
+
+def narrowed(narrowing: Narrowing) -> list[JsonObject]:
+    """Returns the filter for the chunks that are candidates of a scan; none where all are."""
+    if narrowing.is_everything:
+        return []
+    choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
+    return [_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices])]
 
 
 def batched_keys(keys: Sequence[int], size: int) -> Iterator[list[int]]:

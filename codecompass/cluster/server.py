@@ -18,7 +18,7 @@ from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.job_model import JobView
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across
-from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.answers import Answering, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.doorkeeper import Doorkeeper, trusted_proxy
 from codecompass.cluster.engine import Engine
@@ -26,6 +26,7 @@ from codecompass.cluster.engine_watch import EngineWatch
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.library_health import LibraryState
+from codecompass.cluster.many_answers import LibraryAnswers
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from codecompass.cluster.access import token_id
 from codecompass.cluster.engine import Engine
+from codecompass.transport.tools import several_projects
 from codecompass.transport.tools.listing import GROUPS as LISTINGS
 from tests.cluster.organisation import GROUPS, Organisation, files_of, organisation, serving_library, url_of
 from tests.transport.http.client import JSON, UPGRADE, ask, call, connect, message
@@ -139,6 +140,9 @@ ANSWERED: Mapping[str, frozenset[str]] = {
 }
 """Those with which everything is asked, and their groups. Of the others is seen that they are the same viewers."""
 
+SAMPLED = ("both", "none of them")
+"""Those for whom few repositories are as many as there are in an organisation of thousands: one query tells which to ask."""
+
 REFUSED = (
     "none",
     "wrong token",
@@ -180,7 +184,9 @@ async def test_who_is_not_known_is_answered_nothing(house, identities, who, tmp_
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", ANSWERED)
-async def test_every_question_is_answered_as_if_the_invisible_did_not_exist(house, identities, who, tmp_path):
+async def test_every_question_is_answered_as_if_the_invisible_did_not_exist(house, identities, who, tmp_path, monkeypatch):
+    if who in SAMPLED:
+        monkeypatch.setattr(several_projects, "FULL_SEARCHES", 1)
     identity = identities[who]
     assert identity.sees is not None
     asked = [*questions_about(house, NAMES, few=identity.sees), *pages()]

@@ -300,3 +300,63 @@ async def test_a_path_that_is_none_of_ours_is_no_secret(tmp_path):
         async with serving_library(settings_at(port), tmp_path / "cache", n_ready=0) as served, connect(served.port) as client:
             assert (await client.request("GET", "/ui")).status == 404
             assert (await client.request("GET", "/health")).status == 200
+
+
+# many at once
+
+
+PACKAGES = {
+    1: {
+        "pyproject.toml": '[project]\nname = "libone"\n',
+        "src/libone/__init__.py": "def shared_entry(value):\n    return value\n",
+    },
+    5: {"src/user.py": "from libone import shared_entry\n\n\ndef use():\n    return shared_entry(3)\n"},
+}
+"""A package, and a repository that imports it, by their numbers."""
+
+
+@cluster
+@pytest.mark.timeout(600)
+async def test_what_one_query_leaves_out_has_no_answer(house, tmp_path):
+    """Beyond a few repositories one query of the engine says which can have an answer: all that answer alone answer together."""
+    names = [f"r{number}" for number in range(9)]
+    for number, name in enumerate(names):
+        extra = {"src/odd.py": "def Zählwerk_naïve():\n    return 'fooBar' + snake_case_name\n"} if number % 3 == 0 else {}
+        await house.publish(name, {**files_of(name), **extra, **PACKAGES.get(number, {})}, groups=["red"])
+    headers = {"authorization": f"Bearer {house.tokens.add('anna', ['red'])}"}
+    scans = [
+        ("literal", "r3secret"),
+        ("literal", "ecre"),
+        ("literal", "3"),
+        ("literal", "Zählwerk"),
+        ("literal", "hlwerk_na"),
+        ("literal", "Bar' + snake"),
+        ("literal", "wheel):\n        return common"),
+        ("literal", "nowhere_at_all"),
+        ("regex", "turn_r[0-4]"),
+        ("regex", "(?i)FOOBAR"),
+        ("regex", "r4s|naïve"),
+        ("regex", "."),
+    ]
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+
+        async def found(workspace, **arguments):
+            answer = await said(served, headers, workspace=workspace, limit=100, **arguments)
+            assert "results" in answer, answer
+            assert not any("no answer" in warning for warning in answer["metadata"].get("warnings", ()))
+            return {(each.get("project", workspace), each["path"], each["line_start"]) for each in answer["results"]}
+
+        for mode, query in scans:
+            asked = {"tool": "search_code", "query": query, "mode": mode, "timeout_ms": 60_000}
+            alone = set().union(*[await found(name, **asked) for name in names])
+            together = await found("*", **asked)
+            # A page ends somewhere: it is of those that answer alone.
+            assert together == alone if len(alone) <= 100 else together <= alone, query
+        located = {name: await found("*", tool="locate_symbol", name=f"turn_{name}") for name in names}
+        guessed = await found("*", tool="locate_symbol", name="turn_r9")
+        uses = await said(served, headers, "find_references", symbol_name="shared_entry", workspace="*", limit=50)
+
+    assert {name: {project for project, *_ in found} for name, found in located.items()} == {name: {name} for name in names}
+    assert guessed
+    assert uses["definition"]["project"] == "r1"
+    assert {each["project"] for each in uses["references"]} == {"r5"}
