@@ -11,6 +11,7 @@ is compared with that of another; what is pending is said by counters, and times
 import difflib
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
@@ -132,6 +133,9 @@ class Repositories:
     def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
         self._engine = engine
         self._index = engine.names.repositories
+        self._lock = threading.Lock()
+        self._newest: dict[str, tuple[int, int]] = {}
+        """The newest version of each document that `get` has returned: as many as there are repositories."""
         self.protocols: Final = protocols
 
     # reading
@@ -139,7 +143,7 @@ class Repositories:
     def listed(self, *, with_removed: bool = False, is_current: bool = False) -> tuple[Repository, ...]:
         """Returns all repositories by name, as they were up to a second ago; with `is_current` as they are now."""
         if is_current:
-            self._engine.refresh(self._index)
+            self._engine.refresh(self._index, is_patient=False)
         found = []
         for document in self._engine.documents(self._index, {"match_all": {}}):
             try:
@@ -150,9 +154,23 @@ class Repositories:
         return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
 
     def get(self, repo_id: str) -> Repository | None:
-        """Returns a repository as it is now, removed ones too; None where there is none."""
-        document = self._engine.get(self._index, repo_id)
-        return None if document is None else _decoded(document)
+        """Returns a repository as it is now, removed ones too; None where there is none.
+
+        A node that was stopped, and does not know yet that others went on without it, answers with what it has: nothing older is
+        returned than was returned before: another node is asked. Raises EngineUnavailable where none knows better.
+        """
+        for _ in range(MAX_ATTEMPTS):
+            document = self._engine.get(self._index, repo_id)
+            if document is None:
+                return None
+            version = (document.primary_term, document.seq_no)
+            with self._lock:
+                is_old = version < self._newest.get(repo_id, version)
+                if not is_old:
+                    self._newest[repo_id] = version
+            if not is_old:
+                return _decoded(document)
+        raise EngineUnavailable("a part of the search engine is behind. Ask again in a moment.")
 
     def health(self) -> EngineHealth:
         """Returns how the engine is."""

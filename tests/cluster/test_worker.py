@@ -393,3 +393,16 @@ async def test_a_block_that_is_written_again_during_a_sweep_stays(engine, reposi
     assert {each.id for each in engine.documents(engine.names.blocks, own)} == {block.id for block in blocks}
     assert manifests_in(engine, added.repo_id) == set()
     assert now.heads
+
+
+@pytest.mark.slow
+async def test_a_worker_goes_on_while_a_node_is_gone(breakable_cluster, repositories, engine, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+
+        await trio.to_thread.run_sync(breakable_cluster.nodes[0].kill)
+        commit = remote.push({"b.py": "def two():\n    pass\n"})
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit) and is_idle(now))
+
+        assert names_in(generations, now) == {"one", "two"}
