@@ -7,7 +7,7 @@ REPO ?= .
 TESTS ?=
 JOBS ?= auto
 
-.PHONY: demo test suite browser hosts lint bench soak format clean
+.PHONY: demo test suite browser validators hosts lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -44,6 +44,12 @@ browser: $(VENV)/.browser  ## what drives the Chromium of the system against the
 
 $(VENV)/.browser: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,browser]'
+	@touch $@
+
+validators: $(VENV)/.validators  ## what checks deploy/, which `make test` does where it is
+
+$(VENV)/.validators: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,validators]'
 	@touch $@
 
 hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make test` runs on a scripted model where they are

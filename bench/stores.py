@@ -32,6 +32,7 @@ from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.references import find_references
 from codecompass.query.search import search_code
+from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
@@ -101,7 +102,8 @@ def _projects(home: Path, repos: str) -> Iterator[tuple[str, str]]:
     wanted = set(repos.split(",")) if repos else None
     with open_registry(HomeLayout(home)) as registry:
         for project in registry.projects():
-            if wanted is None or project.root.name in wanted:
+            is_wanted = wanted is None or project.root.name in wanted
+            if is_wanted and compatibility(HomeLayout(home).project(project.project_id)).status == "compatible":
                 yield project.root.name, project.project_id
 
 

@@ -35,6 +35,7 @@ ENTRIES = (
     _entry(INDEX, "status", "Show what is indexed, how fresh it is, and what was left out."),
     _entry(SERVE, "serve-mcp", "Serve the tools over the Model Context Protocol."),
     _entry(SERVE, "setup", "Tell an editor or an agent to start our server."),
+    _entry(SERVE, "cluster", "Index an organisation's repositories, on many machines."),
     _entry(MANAGE, "projects", "List, rename and remove projects; clean up."),
     _entry(MANAGE, "config", "Show the settings and where each comes from."),
     _entry(MANAGE, "doctor", "Check that everything works here."),

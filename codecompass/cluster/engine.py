@@ -6,10 +6,11 @@ used: no scripts, no reindexing.
 """
 
 import contextlib
+import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -36,6 +37,7 @@ BULK_BYTES: Final = 4 * MIB
 """Of one bulk request. The engine advises 5 to 15 MB; with a heap of 512 MB its limit for writes under way is 51 MB."""
 
 VIEW_KEPT: Final = "2m"
+"""How long the engine keeps its place in a long list between two pages."""
 
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
@@ -123,6 +125,8 @@ class Engine:
         self._patience = patience
         self._random = random.Random()
         self._closing = threading.Event()
+        # It warns of every answer that is none of 2xx, also of those that are looked for: a document that is not there.
+        logging.getLogger("opensearch").setLevel(logging.CRITICAL)
         self._client = opensearchpy.OpenSearch(
             list(urls),
             serializer=_JsonBytes(),
@@ -134,6 +138,10 @@ class Engine:
             dead_timeout=2,
             timeout_cutoff=3,
         )
+
+    def stop_waiting(self) -> None:
+        """Ends writers that wait for the engine, now and from now on. What it takes at once it still takes."""
+        self._closing.set()
 
     def close(self) -> None:
         """Ends waiting writers and closes the connections."""
@@ -247,23 +255,21 @@ class Engine:
                 raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
         return answers
 
-    def open_view(self, index: str, *, routing: str = "") -> str:
-        """Returns the id of a view of an index as the last refresh left it (a point in time), kept for VIEW_KEPT."""
-        params: dict[str, object] = {"keep_alive": VIEW_KEPT}
-        if routing:
-            params["routing"] = routing
-        return str(self._request("POST", f"/{index}/_search/point_in_time", params=params)["pit_id"])
-
-    def search_view(self, view: str, body: JsonObject) -> list[JsonObject]:
-        """Returns the hits of a search in a view."""
-        said = self._request("POST", "/_search", {**body, "pit": {"id": view, "keep_alive": VIEW_KEPT}}, timeout=WRITE_SECONDS)
-        hits: list[JsonObject] = said["hits"]["hits"]
-        return hits
-
-    def close_view(self, view: str) -> None:
-        """Gives a view up; what cannot be reached forgets it by itself."""
-        with contextlib.suppress(EngineUnavailable, _Missing):
-            self._request("DELETE", "/_search/point_in_time", {"pit_id": [view]})
+    def found(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
+        """Yields the hits of all documents that a query finds, in no order, as they are before the first one is yielded: with
+        what a compare-and-set needs, `_seq_no` and `_primary_term`, and without their contents."""
+        params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}
+        body: JsonObject = {"query": query, "size": MAX_LISTED, "_source": False, "seq_no_primary_term": True, "sort": ["_doc"]}
+        said = self._request("POST", f"/{index}/_search", body, params=params, timeout=WRITE_SECONDS)
+        try:
+            while hits := said["hits"]["hits"]:
+                yield from hits
+                more = {"scroll": VIEW_KEPT, "scroll_id": said["_scroll_id"]}
+                said = self._request("POST", "/_search/scroll", more, timeout=WRITE_SECONDS)
+        finally:
+            # One that is not given up here the engine forgets by itself.
+            with contextlib.suppress(EngineUnavailable, _Missing):
+                self._request("DELETE", "/_search/scroll", {"scroll_id": said["_scroll_id"]})
 
     def term_statistics(self, index: str, body: JsonObject, *, routing: str) -> JsonObject:
         """Returns what a shard knows of the words of an artificial document (the engine's term vectors)."""

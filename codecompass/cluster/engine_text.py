@@ -15,7 +15,7 @@ from msgspec import Struct
 from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.rarities import EngineRarities
-from codecompass.cluster.schema import MAX_CANDIDATES
+from codecompass.cluster.schema import K1, MAX_CANDIDATES, field_k1
 from codecompass.cluster.scoring import Counts, Scorer, rarity
 from codecompass.errors import IndexDamaged
 from codecompass.languages.records import Chunk
@@ -217,7 +217,7 @@ class EngineText:
         if not word.is_constant:
             n_documents = self._manifest.averages.documents
             own = rarity(self._counts.count(field, word.word), n_documents)
-            weight *= own / theirs.get((field, word.word), own)
+            weight *= own / theirs.get((field, word.word), own) * (1.0 + K1) / (1.0 + field_k1(field))
         return {"term": {field: {"value": word.word, "boost": weight}}}
 
     def _filters(self, where: Filter) -> list[JsonObject]:

@@ -3,8 +3,8 @@
     claim -> renewed every third of LEASE_SECONDS -> released, or left by a worker that died
     a lease whose counter has stood still for LEASE_SECONDS, by the clock of whoever has watched it so long, may be taken over
 
-A worker that was stopped and goes on after that finds another token in the document. Whatever it has written meanwhile is named by
-nothing: it can neither publish nor release.
+A worker that was stopped and goes on after that finds another token in the document. Whatever it has written meanwhile is named
+by nothing: it can neither publish nor release.
 """
 
 import secrets
@@ -91,9 +91,9 @@ class Claim:
 
 
 def claim(repositories: Repositories, seen: Repository, owner: str) -> Claim | None:
-    """Takes the repository, where its lease still is that of `seen`: none, or one that was found abandoned.
+    """Takes the repository, where it still is as `seen`, whose lease is none or was found abandoned.
 
-    None where another worker was faster, or the repository is gone.
+    None where it is not: another worker was faster, or what was decided upon is outdated.
     """
     token = secrets.token_hex(8)
 
@@ -101,7 +101,7 @@ def claim(repositories: Repositories, seen: Repository, owner: str) -> Claim | N
         if old.lease is not None and old.lease.token == token:
             # The answer to our own change was lost.
             return old
-        if old.lease != seen.lease:
+        if old != seen:
             raise LeaseLost
         left = () if old.lease is None else (abandoned(old.lease.token),)
         return replace(old, lease=Lease(owner=owner, token=token), retired=_with_retired(old.retired, *left))

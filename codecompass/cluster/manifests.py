@@ -35,7 +35,7 @@ class BlockFile(Struct, frozen=True, array_like=True):
 
 
 class Averages(Struct, frozen=True):
-    """What BM25 needs besides the words: how many documents of all kinds there are, chunks, and tokens in each field of SCORED."""
+    """What BM25 needs besides the words: how many documents of all kinds, chunks, and tokens in each field of SCORED."""
 
     documents: int
     chunks: int

@@ -8,10 +8,9 @@ unchanged files stay in their pieces, and blocks are known by their content.
 """
 
 import os
-import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -21,12 +20,13 @@ from msgspec import Struct
 
 from codecompass.cluster.documents import DocumentMaker
 from codecompass.cluster.engine import Conflict, Engine, JsonObject
-from codecompass.cluster.engine_text import visible
+from codecompass.cluster.engine_text import EngineText, visible
 from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
 from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
+from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.schema import SCORED
 from codecompass.errors import IndexNotReady
-from codecompass.store.databases import base_path, log_size
+from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts import FactsReader
 from codecompass.store.index import WorkspaceIndex, connect_to_facts
@@ -34,7 +34,7 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.store.rows import FileContent, IndexedFile
 from codecompass.store.schema import CHUNK_RECORD, PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
-from codecompass.store.term_counts import FIELDS, Term, write_term_counts
+from codecompass.store.term_counts import FIELDS, Term, TermCounts, write_term_counts
 
 FACTS_FILE: Final = "facts.db"
 BASE_FILE: Final = "base.db"
@@ -65,10 +65,11 @@ class Published(Struct, frozen=True):
 
 
 class _Difference(Struct, frozen=True):
-    """What to write: the ids of `files`, into a new piece beside `pieces`."""
+    """What to write: the ids of `files`, into a new piece beside `pieces`. Files of the last generation that are `gone` go."""
 
     files: tuple[int, ...]
     pieces: tuple[Piece, ...]
+    gone: tuple[int, ...] = ()
 
 
 def publish(
@@ -113,10 +114,12 @@ class _Publication:
             difference = self._difference(previous, known)
             n_documents = self._write_documents(difference.files)
             terms = scratch / TERMS_FILE
-            is_whole = len(difference.pieces) == 0
-            if not is_whole and known is not None:
+            counts: Mapping[Term, int] = self._documents.counts
+            is_whole = not difference.pieces
+            if not is_whole and known is not None and previous is not None:
                 terms.write_bytes((known / TERMS_FILE).read_bytes())
-            write_term_counts(terms, self._term_counts(is_whole=is_whole))
+                counts = self._new_counts(previous, known, difference.gone)
+            write_term_counts(terms, counts)
         files, n_blocks = self._write_files(_facts_files(layout) | {TERMS_FILE: terms}, previous)
         pieces = difference.pieces + ((Piece(self._generation),) if difference.files else ())
         manifest = Manifest(
@@ -139,8 +142,8 @@ class _Publication:
             )
         except Conflict as error:
             raise ValueError(f"there is a generation {self._generation} already") from error
-        counts = PublishCounts(len(difference.files), n_documents, n_blocks, is_whole)
-        return Published(manifest, counts)
+        cost = PublishCounts(len(difference.files), n_documents, n_blocks, is_whole)
+        return Published(manifest, cost)
 
     def _difference(self, previous: Manifest | None, known: Path | None) -> _Difference:
         now = self._snapshot.facts.contents()
@@ -156,7 +159,7 @@ class _Publication:
         n_dead = max((len(piece.dead) for piece in pieces), default=0)
         if n_dead > MAX_DEAD_SHARE * max(1, len(now)):
             return whole
-        return _Difference(changed, pieces)
+        return _Difference(changed, pieces, tuple(sorted(gone)))
 
     def _write_documents(self, file_ids: tuple[int, ...]) -> int:
         names = self._engine.names
@@ -174,14 +177,25 @@ class _Publication:
         chunks = self._snapshot.text.file_chunks(file.id)
         return self._documents.of_file(file, chunks, self._snapshot.facts.symbols_in_file(file.id))
 
-    def _term_counts(self, *, is_whole: bool) -> Mapping[Term, int]:
-        """The counts of all words, or of those in what was written: over all documents of the generation."""
-        written = self._documents.counts
-        if is_whole:
-            return written
-        # Words that only files that are gone had keep their count until all is written anew, as in the embedded store.
-        text = self._snapshot.text
-        return {term: text.document_frequency(FIELDS[term[0]], term[1]) for term in written}
+    def _new_counts(self, previous: Manifest, known: Path, gone: Sequence[int]) -> Mapping[Term, int]:
+        """The counts, over all documents of the generation, of the words in what was written and in what is gone."""
+        opened, counts = connect_to_facts(known / FACTS_FILE), TermCounts(known / TERMS_FILE)
+        try:
+            facts = FactsReader(opened.connection)
+            text = EngineText(self._engine, previous, counts, EngineRarities(self._engine))
+            lost = DocumentMaker(self._repo_id, "")
+            for file in facts.indexed_files(gone).values():
+                self._checkpoint()
+                for _ in lost.of_file(file, text.file_chunks(file.id), facts.symbols_in_file(file.id)):
+                    pass
+            won = self._documents.counts
+            return {
+                term: counts.count(FIELDS[term[0]], term[1]) + won.get(term, 0) - lost.counts.get(term, 0)
+                for term in won.keys() | lost.counts.keys()
+            }
+        finally:
+            counts.close()
+            opened.connection.close()
 
     def _write_files(self, paths: Mapping[str, Path], previous: Manifest | None) -> tuple[tuple[BlockFile, ...], int]:
         known = {key for file in previous.files for key in file.blocks} if previous is not None else set()
@@ -235,12 +249,7 @@ def _contents(directory: Path) -> dict[int, FileContent]:
 def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
     """The files of the facts, which nobody writes. Raises IndexNotReady where SQLite's log is not in them yet."""
     facts = layout.facts(require_compatible(layout).epoch)
-    if log_size(facts):
-        connection = sqlite3.connect(facts)
-        try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            connection.close()
+    settle(facts)
     if log_size(facts):
         raise IndexNotReady("the index is still being written. Publish it when its job has ended.")
     base = base_path(facts)

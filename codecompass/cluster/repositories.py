@@ -1,7 +1,7 @@
 """The repositories of an organisation: one document each, which alone decides what is visible and who is at it.
 
-Every change is one compare-and-set: whoever decided upon an older document reads again and decides anew. No time of one machine is
-compared with that of another; what is pending is said by counters, and times are for people.
+Every change is one compare-and-set: whoever decided upon an older document reads again and decides anew. No time of one machine
+is compared with that of another; what is pending is said by counters, and times are for people.
 
     changes != done_changes   something may be new: added, pushed, or found by polling; a worker is to take a turn
     heads                     which generation answers for which ref
@@ -19,9 +19,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineUnavailable
+from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
 from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
+from codecompass.log import get_logger
 
 MAX_REPOSITORIES: Final = MAX_LISTED
 MAX_WANTED_REFS: Final = 50
@@ -104,6 +105,11 @@ class Repository(Struct, frozen=True, kw_only=True):
         return self.changes != self.done_changes
 
     @property
+    def failures(self) -> int:
+        """How many turns have failed since one did not."""
+        return 0 if self.trouble is None else self.trouble.failures
+
+    @property
     def default_head(self) -> Head | None:
         """What answers where no ref is asked for."""
         return self.heads.get(self.default_ref)
@@ -132,13 +138,23 @@ class Repositories:
 
     def listed(self, *, with_removed: bool = False) -> tuple[Repository, ...]:
         """Returns all repositories by name, as they were up to a second ago."""
-        found = (_decoded(document) for document in self._engine.documents(self._index, {"match_all": {}}))
+        found = []
+        for document in self._engine.documents(self._index, {"match_all": {}}):
+            try:
+                found.append(_decoded(document))
+            except DamagedRepository as error:
+                # One that cannot be read must not hide the others.
+                _log.warning("repository_unreadable", repository=document.id, cause=error.message)
         return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
 
     def get(self, repo_id: str) -> Repository | None:
         """Returns a repository as it is now, removed ones too; None where there is none."""
         document = self._engine.get(self._index, repo_id)
         return None if document is None else _decoded(document)
+
+    def health(self) -> EngineHealth:
+        """Returns how the engine is."""
+        return self._engine.health()
 
     def find(self, name: str) -> Repository:
         """Returns the repository with this name, address or id. Raises ProjectNotFound."""
@@ -224,11 +240,14 @@ class Repositories:
 
         return self.update(repo_id, noted)
 
-    def note_polled(self, seen: Repository) -> None:
-        """Notes that the remote is as it was, so that no other worker looks soon. Does nothing where the repository has moved on."""
+    def note_polled(self, seen: Repository, *, has_moved: bool) -> None:
+        """Notes what a look at the remote of `seen` has shown, so that no other worker looks soon, or one takes a turn. Does
+        nothing where somebody else has noted anything since."""
 
         def polled(old: Repository) -> Repository:
-            return replace(old, polls=old.polls + 1) if old.polls == seen.polls else old
+            if (old.polls, old.changes) != (seen.polls, seen.changes):
+                return old
+            return _noted(old) if has_moved else replace(old, polls=old.polls + 1)
 
         self.update(seen.repo_id, polled)
 
@@ -313,8 +332,8 @@ def checked_name(name: str) -> str:
     """Returns the name of a repository. Raises InvalidInput."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, and begin "
-            "with a letter or digit.",
+            f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, "
+            "and begin with a letter or digit.",
             field="name",
             value=name[:100],
         )
@@ -333,8 +352,8 @@ def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
     for ref in found:
         if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref:
             raise InvalidInput(
-                f"{ref[:100]!r} is no name of a branch or tag. Give one, or a pattern like 'release/*'; git ls-remote lists what the "
-                "remote has.",
+                f"{ref[:100]!r} is no name of a branch or tag. Give one, or a pattern like 'release/*'; git ls-remote lists what "
+                "the remote has.",
                 field="ref",
                 value=ref[:100],
             )
@@ -351,14 +370,15 @@ def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
     for group in found:
         if len(group) > MAX_GROUP_LENGTH or not _GROUP.fullmatch(group):
             raise InvalidInput(
-                f"{group[:100]!r} is no name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and single hyphens "
-                "between them.",
+                f"{group[:100]!r} is no name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and single "
+                "hyphens between them.",
                 field="group",
                 value=group[:100],
             )
     return found
 
 
+_log = get_logger(__name__)
 _decode = msgspec.json.Decoder(Repository)
 _encode = msgspec.json.Encoder()
 
@@ -374,8 +394,8 @@ def _decoded(document: Document) -> Repository:
         return _decode.decode(document.source)
     except msgspec.MsgspecError as error:
         raise DamagedRepository(
-            f"what the search engine has of repository {document.id} cannot be read ({error}). Was it written by a newer program? "
-            "Upgrade this one, or tell whoever runs the cluster."
+            f"what the search engine has of repository {document.id} cannot be read ({error}). Was it written by a newer "
+            "program? Upgrade this one, or tell whoever runs the cluster."
         ) from error
 
 

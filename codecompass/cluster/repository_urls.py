@@ -109,8 +109,8 @@ def _key(host: str, port: int | None, scheme: str, path: str, given: str) -> str
 def _protocol_refused(given: str, protocol: str, protocols: Collection[str]) -> InvalidInput:
     return _refused(
         given,
-        f"{protocol} is not allowed, {', '.join(protocols)} are. Use another address of the repository, or allow it on every worker "
-        f"with the setting cluster.protocols (CODECOMPASS_CLUSTER_PROTOCOLS={','.join((*protocols, protocol))})",
+        f"{protocol} is not allowed, {', '.join(protocols)} are. Use another address of the repository, or allow it on every "
+        f"worker with the setting cluster.protocols (CODECOMPASS_CLUSTER_PROTOCOLS={','.join((*protocols, protocol))})",
     )
 
 

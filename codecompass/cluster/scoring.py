@@ -63,8 +63,9 @@ class Scorer:
         }
 
     def score(self, document: Counts) -> float:
-        """Returns the score of a document; 0 where it lacks a required word."""
+        """Returns the score of a document; 0 where it lacks a required word, or has none of the others."""
         total = 0.0
+        has_optional = all(word.is_required for word in self._words)
         for word in self._words:
             found = [
                 self._weights[item.field, word.word] * self._saturation(item.field, length, tf)
@@ -74,6 +75,7 @@ class Scorer:
                 if tf
             ]
             if found:
+                has_optional = has_optional or not word.is_required
                 if word.is_constant:
                     total += word.boost
                 else:
@@ -81,7 +83,7 @@ class Scorer:
                     total += best + word.tie_breaker * (sum(found) - best)
             elif word.is_required:
                 return 0.0
-        return total
+        return total if has_optional else 0.0
 
     def _saturation(self, field: str, n_tokens: int, tf: int) -> float:
         mean = self._means[field] or 1.0

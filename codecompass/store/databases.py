@@ -135,6 +135,13 @@ def log_size(path: Path) -> int:
         return 0
 
 
+def settle(path: Path) -> None:
+    """Moves the log of a database into it, as far as nobody reads what is older."""
+    if log_size(path):
+        with contextlib.closing(connect(path, mode="rw")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
     """Gives an empty private directory, in the first temporary directory where one can be made, and removes it.

@@ -1,0 +1,65 @@
+"""Opens the search engine of an organisation for a command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from codecompass.cli.invocation import Invocation
+from codecompass.errors import InvalidInput
+from codecompass.settings import Settings
+from codecompass.units import MINUTES, SECONDS
+
+if TYPE_CHECKING:
+    from codecompass.cluster.engine import Engine
+    from codecompass.cluster.repositories import Repositories
+
+PATIENCE_SECONDS: Final = 30 * SECONDS
+"""For an engine that does not answer: somebody waits at a terminal."""
+
+WORKERS_PATIENCE_SECONDS: Final = 10 * MINUTES
+
+NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it with: pip install 'codecompass[cluster]'"
+
+
+@contextmanager
+def opened_engine(
+    invocation: Invocation, url: str | None, prefix: str | None, *, is_patient: bool = False
+) -> "Iterator[tuple[Engine, Settings]]":
+    """Gives the engine that options and settings name, and the settings with the options in them.
+
+    Raises InvalidInput where none is named, an address cannot be one, or its client is not installed.
+    """
+    flags: dict[str, object] = {}
+    if url is not None:
+        flags["cluster__url"] = tuple(each for part in url.split(",") if (each := part.strip()))
+    if prefix is not None:
+        flags["cluster__prefix"] = prefix
+    loaded = invocation.load(None, **flags)
+    for warning in loaded.warnings:
+        invocation.terminal.warn(warning)
+    settings = loaded.settings
+    try:
+        from codecompass.cluster.engine import Engine
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "opensearchpy":
+            raise
+        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'") from error
+    patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
+    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, patience=patience)
+    try:
+        yield engine, settings
+    finally:
+        engine.close()
+
+
+@contextmanager
+def opened_repositories(
+    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+) -> "Iterator[Repositories]":
+    """Gives the repositories of that engine; with `makes_indexes` its indexes are made where there are none."""
+    from codecompass.cluster.repositories import Repositories
+
+    with opened_engine(invocation, url, prefix) as (engine, settings):
+        if makes_indexes:
+            engine.prepare()
+        yield Repositories(engine, settings.cluster.protocols)

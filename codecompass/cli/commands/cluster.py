@@ -1,0 +1,200 @@
+"""`codecompass cluster`: an organisation's repositories in a search engine, and the workers that index them."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import asyncclick
+
+from codecompass.cli.command import command as make_command
+from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.invocation import Invocation
+
+HELP = """
+    Index an organisation's repositories into OpenSearch, on any number of machines.
+
+    Repositories are added by the address of their git remote. Workers, started on any machines, fetch and index them and keep
+    them up to date; servers (codecompass serve-mcp --store opensearch) answer for all of them. Needs an OpenSearch, and
+    pip install 'codecompass[cluster]'.
+"""
+
+_REPOSITORIES: Final = "Repositories"
+_RUNNING: Final = "Machines"
+
+command = LazyGroup(
+    "cluster",
+    help=description(HELP),
+    entries=(
+        Entry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__, "add"),
+        Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
+        Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__, "changed"),
+        Entry("remove", _REPOSITORIES, "Take a repository out.", __name__, "remove"),
+        Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__, "worker"),
+        Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__, "status"),
+    ),
+    examples=(
+        Example("codecompass cluster add https://git.example.org/shop/api --group backend", "index it, for whoever sees backend"),
+        Example("codecompass cluster worker", "one worker; start as many as you like, anywhere"),
+        Example("codecompass cluster status", "what waits, who works, what went wrong"),
+    ),
+)
+
+
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that say which cluster is meant."""
+    url = asyncclick.option(
+        "--cluster-url", metavar="URLS", help="Addresses of OpenSearch nodes, with commas; or CODECOMPASS_CLUSTER_URL."
+    )
+    prefix = asyncclick.option("--cluster-prefix", metavar="NAME", help="What the names of its indexes begin with; codecompass.")
+    return url(prefix(function))
+
+
+@make_command(
+    "add",
+    text="""
+    Add a repository, or change what is wanted of one that is there.
+
+    URL is https://..., ssh://... or git@host:path; different addresses of the same repository count as one. Without --ref its
+    default branch is indexed. Credentials stay with git on the machines of the workers (credential helpers, ssh keys): an address
+    with a password is refused. Repositories are seen through their groups; one in no group is seen by administrators alone.
+    """,
+    examples=(
+        Example("codecompass cluster add https://git.example.org/shop/api --group backend", "its default branch"),
+        Example("codecompass cluster add git@git.example.org:shop/api --ref HEAD --ref 'release/*'", "and its newest releases"),
+        Example("codecompass cluster add https://git.example.org/shop/api --name api", "call it api, from now on"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("url")
+@asyncclick.option("--ref", "refs", metavar="NAME", multiple=True, help="Branch, tag or pattern to index; HEAD is the default.")
+@asyncclick.option("--group", "groups", metavar="GROUP", multiple=True, help="Group that the repository is in.")
+@asyncclick.option("--name", metavar="NAME", help="What it is called; the last two parts of its address unless given.")
+def add(
+    invocation: Invocation,
+    /,
+    url: str,
+    refs: tuple[str, ...],
+    groups: tuple[str, ...],
+    name: str | None,
+    cluster_url: str | None,
+    cluster_prefix: str | None,
+) -> int:
+    """Adds."""
+    from codecompass.cli.cluster import repositories
+    from codecompass.cli.cluster.opening import opened_repositories
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+        return repositories.add(invocation, opened, url, refs=refs, groups=groups, name=name)
+
+
+@make_command(
+    "list",
+    text="List all repositories with their state, refs and groups.",
+    examples=(
+        Example("codecompass cluster list", "all repositories"),
+        Example("codecompass cluster list --json | jq -r '.repositories[] | select(.trouble) | .name'", "those with trouble"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Lists."""
+    from codecompass.cli.cluster import repositories
+    from codecompass.cli.cluster.opening import opened_repositories
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        return repositories.show_all(invocation, opened)
+
+
+@make_command(
+    "changed",
+    text="""
+    Have a worker look at a repository now, whether or not it is being polled or rests after a failure.
+
+    REPOSITORY is its name, address or id. With --rebuild all of it is indexed anew: what an index that is damaged needs. What is
+    there answers until that is done.
+    """,
+    examples=(
+        Example("codecompass cluster changed shop/api", "something was pushed, or its remote was put right"),
+        Example("codecompass cluster changed --rebuild shop/api", "index all of it anew"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("repository")
+@asyncclick.option("--rebuild", is_flag=True, help="Use nothing of what is there.")
+def changed(
+    invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
+) -> int:
+    """Notes it."""
+    from codecompass.cli.cluster import repositories
+    from codecompass.cli.cluster.opening import opened_repositories
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        return repositories.note_changed(invocation, opened, repository, rebuild=rebuild)
+
+
+@make_command(
+    "remove",
+    text="""
+    Take a repository out. It is not found from now on; workers clean it away within minutes.
+
+    REPOSITORY is its name, address or id. The remote is not touched.
+    """,
+    examples=(Example("codecompass cluster remove shop/api", "by name"),),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("repository")
+def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Removes."""
+    from codecompass.cli.cluster import repositories
+    from codecompass.cli.cluster.opening import opened_repositories
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        return repositories.remove(invocation, opened, repository)
+
+
+@make_command(
+    "status",
+    text="Show how the search engine is, how many repositories wait, who works on which, and what went wrong.",
+    examples=(
+        Example("codecompass cluster status", "everything at a glance"),
+        Example("codecompass cluster status --json | jq .engine.status", "green, yellow (a copy is missing) or red"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Shows it."""
+    from codecompass.cli.cluster import repositories
+    from codecompass.cli.cluster.opening import opened_repositories
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        return repositories.show_status(invocation, opened)
+
+
+@make_command(
+    "worker",
+    text="""
+    Fetch and index repositories until told to stop (Ctrl-C, SIGTERM).
+
+    Start any number, on any machines; each claims what needs work, and takes over from one that died. Its data directory
+    (CODECOMPASS_HOME) is a cache that may be lost; storage.max_size bounds it. Git fetches with the credentials of the
+    user that it runs as. Logs go to stderr.
+    """,
+    examples=(
+        Example("codecompass cluster worker --cluster-url http://search-1:9200,http://search-2:9200", "one repository at a time"),
+        Example("codecompass cluster worker --jobs 4", "four at a time, on a machine with cores and memory for that"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=1, metavar="N", help="Repositories at a time; 1.")
+def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Works."""
+    from codecompass.cli.cluster.opening import opened_engine
+    from codecompass.cli.cluster.working import work
+
+    with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
+        return work(invocation, engine, settings, jobs)

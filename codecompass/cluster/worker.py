@@ -1,0 +1,307 @@
+"""A worker: watches all repositories of the cluster, claims those that need something, and sees to them.
+
+    run_worker
+     |- looks at the documents every few seconds, decides (`schedule.py`), starts:
+     |   |- turns and sweeps, `jobs` at a time, each under a lease that it renews meanwhile
+     |   `- polls of remotes, a few at a time, without a lease
+     `- keeps this machine's copies within their bounds
+
+Any number of workers on any machines. Each may be killed, stopped or cut off at any moment: others take its repositories over,
+and what it has half-written is removed later. What the engine refuses for the moment is tried again.
+"""
+
+import os
+import platform
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+import structlog
+import trio
+from msgspec import Struct
+
+from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.index_limits import index_limits
+from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.generations import Generations
+from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
+from codecompass.cluster.remote_refs import select_refs
+from codecompass.cluster.remotes import RemoteLimits, list_remote
+from codecompass.cluster.repositories import Change, Repositories, Repository
+from codecompass.cluster.schedule import Action, Schedule, Times
+from codecompass.cluster.turns import MADE_BY, Tools, Turn, remove_retired
+from codecompass.cluster.worker_home import WorkerHome
+from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
+from codecompass.settings import Settings
+from codecompass.store.layout import HomeLayout
+from codecompass.units import HOURS, MINUTES, SECONDS
+
+T = TypeVar("T")
+
+LOOK_SECONDS: Final = 3 * SECONDS
+LONGEST_LOOK_SECONDS: Final = 30 * SECONDS
+"""Between looks while the engine does not answer."""
+
+POLLS: Final = 8
+"""Remotes that are asked at a time; nearly all of it is waiting."""
+
+TURN_SECONDS: Final = 6 * HOURS
+UPKEEP_SECONDS: Final = 5 * MINUTES
+STOP_SECONDS: Final = 10 * SECONDS
+"""What is at work when the worker is told to stop may end within this; then it is given back unfinished."""
+
+RELEASE_SECONDS: Final = 5 * SECONDS
+LEASE_THREADS: Final = 4
+"""Of their own: renewals never wait behind writes."""
+
+NOT_ANSWERED: Final = "cluster_unavailable"
+
+
+class WorkerOptions(Struct, frozen=True, kw_only=True):
+    """What a worker does at a time, and its times."""
+
+    jobs: int = 1
+    times: Times | None = None
+    look_seconds: float = LOOK_SECONDS
+    remotes: RemoteLimits | None = None
+
+
+async def run_worker(
+    engine: Engine,
+    settings: Settings,
+    home: HomeLayout,
+    stop: trio.Event,
+    options: WorkerOptions | None = None,
+) -> None:
+    """Works until `stop` is set, then ends or gives back what it is at.
+
+    Raises EngineUnavailable where the engine cannot be reached at the start, PermissionDenied where the home cannot be written.
+    """
+    chosen = options or WorkerOptions()
+    times = chosen.times or Times(poll=settings.cluster.poll_seconds)
+    remotes = chosen.remotes or RemoteLimits(protocols=settings.cluster.protocols, max_bytes=settings.cluster.max_repository_size)
+    local = WorkerHome(home, settings.cluster.prefix)
+    await trio.to_thread.run_sync(engine.prepare)
+    facts = await trio.to_thread.run_sync(local.facts_directory)
+    pool_size = settings.index.workers or default_pool_size()
+    async with open_worker_pool(pool_size) as pool, _open_generations(engine, facts) as generations:
+        tools = Tools(
+            engine=engine,
+            generations=generations,
+            home=local,
+            pool=pool,
+            limits=index_limits(settings.index),
+            remotes=remotes,
+            blocking=BlockingCalls(),
+            threads=trio.CapacityLimiter(2 * chosen.jobs),
+            owner=f"{platform.node()} process {os.getpid()}",
+        )
+        schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
+        worker = _Worker(tools, schedule, settings, chosen)
+        await worker.run(stop)
+
+
+@asynccontextmanager
+async def _open_generations(engine: Engine, directory: Path) -> AsyncIterator[Generations]:
+    generations = Generations(engine, directory)
+    try:
+        yield generations
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(generations.close)
+
+
+class _Worker:
+    def __init__(self, tools: Tools, schedule: Schedule, settings: Settings, options: WorkerOptions) -> None:
+        self._tools = tools
+        self._schedule = schedule
+        self._settings = settings
+        self._options = options
+        self._repositories = Repositories(tools.engine, tools.remotes.protocols)
+        self._leases = trio.CapacityLimiter(LEASE_THREADS)
+        self._looks = trio.CapacityLimiter(1 + POLLS)
+        self._working: set[str] = set()
+        self._polling: set[str] = set()
+        self._changed = trio.Event()
+        self._log = structlog.get_logger(__name__)
+
+    async def run(self, stop: trio.Event) -> None:
+        """Looks and works until `stop` is set and what is under way has ended."""
+        self._log.info("worker_started", owner=self._tools.owner, jobs=self._options.jobs)
+        async with trio.open_nursery() as background:
+            background.start_soon(self._keep_house)
+            async with trio.open_nursery() as nursery:
+                background.start_soon(self._wake_at, stop)
+                failures = 0
+                while not stop.is_set():
+                    failures = 0 if await self._look(nursery) else failures + 1
+                    pause = min(LONGEST_LOOK_SECONDS, self._options.look_seconds * 2.0 ** min(failures, 10))
+                    with trio.move_on_after(pause):
+                        await self._changed.wait()
+                    self._changed = trio.Event()
+                nursery.cancel_scope.deadline = trio.current_time() + STOP_SECONDS
+            background.cancel_scope.cancel()
+        self._log.info("worker_stopped", owner=self._tools.owner)
+
+    async def _wake_at(self, stop: trio.Event) -> None:
+        await stop.wait()
+        self._changed.set()
+
+    async def _look(self, nursery: trio.Nursery) -> bool:
+        """Starts what is to be done now. Returns whether the engine answered."""
+        try:
+            found = await self._in_thread(partial(self._repositories.listed, with_removed=True))
+        except CodeCompassError as error:
+            self._log.warning(NOT_ANSWERED, cause=error.message)
+            return False
+        self._schedule.forget_all_but(found)
+        decided: dict[str, Action] = {}
+        for repository in found:
+            action = self._schedule.decide(repository)
+            if action is not None:
+                decided[repository.repo_id] = action
+        busy = self._working | self._polling
+        for repository in self._schedule.in_order(
+            [each for each in found if each.repo_id in decided and each.repo_id not in busy]
+        ):
+            action = decided[repository.repo_id]
+            if action == "poll":
+                if len(self._polling) < POLLS:
+                    self._polling.add(repository.repo_id)
+                    nursery.start_soon(self._poll, repository)
+            elif len(self._working) < self._options.jobs:
+                self._working.add(repository.repo_id)
+                self._schedule.note_attempt(repository)
+                nursery.start_soon(self._work, repository, action)
+        return True
+
+    async def _poll(self, repository: Repository) -> None:
+        """Asks a remote whether it is as it was. Where that cannot be told a turn finds out why, and records it."""
+        try:
+            has_moved = True
+            try:
+                listing = await list_remote(repository.url, repository.wanted_refs, self._tools.remotes)
+                has_moved = select_refs(listing, repository.wanted_refs).seen != repository.seen
+            except CodeCompassError as error:
+                self._log.info("poll_failed", repository=repository.name, cause=error.message)
+            await self._in_thread(partial(self._repositories.note_polled, repository, has_moved=has_moved))
+        except CodeCompassError as error:
+            self._log.warning(NOT_ANSWERED, repository=repository.name, cause=error.message)
+        finally:
+            self._polling.discard(repository.repo_id)
+            self._changed.set()
+
+    async def _work(self, repository: Repository, action: Action) -> None:
+        try:
+            held = await self._in_thread(partial(claim, self._repositories, repository, self._tools.owner))
+            if held is not None:
+                await self._work_under(held, action)
+                self._changed.set()
+        except CodeCompassError as error:
+            self._log.warning(NOT_ANSWERED, repository=repository.name, cause=error.message)
+        finally:
+            self._working.discard(repository.repo_id)
+
+    async def _work_under(self, held: Claim, action: Action) -> None:
+        """Does one piece of work and gives the repository back, whatever becomes of it."""
+        name = held.repository.name
+        self._log.info("repository_claimed", repository=name, action=action)
+        began = trio.current_time()
+        turn = Turn(self._tools, held)
+        ending: Change = turn.unfinished
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
+                ending = await self._end_of(turn, held, action)
+                nursery.cancel_scope.cancel()
+        finally:
+            # Cancelled as well: the lease would keep others away for LEASE_SECONDS.
+            with trio.CancelScope(shield=True), trio.move_on_after(RELEASE_SECONDS):
+                await self._release(held, ending)
+        self._log.info("repository_released", repository=name, action=action, seconds=round(trio.current_time() - began, 3))
+
+    async def _end_of(self, turn: Turn, held: Claim, action: Action) -> Change:
+        """Returns what the document becomes after the work; a failure is one of these, not an exception."""
+        error: CodeCompassError
+        try:
+            with trio.fail_after(TURN_SECONDS):
+                if action == "sweep":
+                    ripe = held.repository.retired if held.repository.is_removed else self._schedule.ripe(held.repository)
+                    return await remove_retired(self._tools, held, ripe)
+                done = await turn.run()
+                ripe = self._schedule.ripe(held.repository)
+                if not ripe:
+                    return done
+                swept = await remove_retired(self._tools, held, ripe)
+                return lambda repository: swept(done(repository))
+        except LeaseLost:
+            self._log.warning("lease_lost", repository=held.repository.name)
+            return turn.unfinished
+        except trio.TooSlowError:
+            error = DeadlineExceeded(
+                f"indexing took longer than {TURN_SECONDS / HOURS:.0f} hours. Workers try again by themselves."
+            )
+        except CodeCompassError as raised:
+            error = raised
+        except Exception as raised:  # noqa: BLE001 (one repository fails, not the worker)
+            self._log.exception("turn_failed", repository=held.repository.name)
+            error = InternalError(f"an unexpected error ({type(raised).__name__}); the worker's log has the details.")
+        self._log.warning("repository_failed", repository=held.repository.name, action=action, cause=error.message)
+        return lambda repository: failed(turn.unfinished(repository), error.message, time.time())
+
+    async def _renew(self, held: Claim, action: Action, scope: trio.CancelScope) -> None:
+        """Renews the lease until it is cancelled; cancels the work where the lease is lost, or the repository was removed."""
+        while True:
+            await trio.sleep(self._schedule.times.lease / RENEWALS)
+            try:
+                await trio.to_thread.run_sync(held.renew, limiter=self._leases)
+                if held.repository.is_removed and action == "turn":
+                    self._log.info("work_given_up", repository=held.repository.name, cause="removed")
+                    scope.cancel()
+                    return
+            except LeaseLost:
+                self._log.warning("lease_lost", repository=held.repository.name)
+                scope.cancel()
+                return
+            except EngineUnavailable as error:
+                # The work goes on: while nobody can renew, nobody finds a lease abandoned either.
+                self._log.warning(NOT_ANSWERED, repository=held.repository.name, cause=error.message)
+
+    async def _release(self, held: Claim, ending: Change) -> None:
+        try:
+            released = await trio.to_thread.run_sync(held.release, ending, limiter=self._leases, abandon_on_cancel=True)
+            if released.is_removed and not released.retired:
+                await trio.to_thread.run_sync(
+                    self._repositories.delete, released.repo_id, _is_swept, limiter=self._leases, abandon_on_cancel=True
+                )
+                self._log.info("repository_deleted", repository=released.name)
+        except LeaseLost:
+            pass  # said where it was noticed first
+        except CodeCompassError as error:
+            self._log.warning(NOT_ANSWERED, repository=held.repository.name, cause=error.message)
+
+    async def _keep_house(self) -> None:
+        """Removes what is not needed on this machine, now and then."""
+        while True:
+            try:
+                await trio.to_thread.run_sync(self._clean_up)
+            except CodeCompassError as error:
+                self._log.warning("upkeep_failed", cause=error.message)
+            await trio.sleep(UPKEEP_SECONDS)
+
+    def _clean_up(self) -> None:
+        known = {each.repo_id for each in self._repositories.listed()}
+        freed = self._tools.home.forget_all_but(known) + self._tools.home.trim(self._settings.storage.max_size)
+        if freed:
+            self._log.info("copies_removed", freed_bytes=freed)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(work, limiter=self._looks)
+
+
+def _is_swept(repository: Repository) -> bool:
+    return repository.is_removed and not repository.retired and repository.lease is None

@@ -1,0 +1,284 @@
+"""Every container is bounded, unprivileged and watched, and what refers to something refers to something that is there."""
+
+import fnmatch
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.deployment import (
+    COMPOSE,
+    DEPLOY,
+    DOCKERFILE,
+    KUBERNETES,
+    KUSTOMIZATIONS,
+    OURS,
+    PATCHES,
+    ROOT,
+    SECRETS,
+    VERSION,
+    Container,
+    cluster_variables,
+    containers,
+    documents,
+    manifests,
+    of_kind,
+    services,
+    workloads,
+)
+
+ALL = containers()
+LASTING = [each for each in ALL if each.name != "compose: snapshots-owner"]
+"""Those that run on; the other gives a volume to OpenSearch's user, as root, and ends."""
+
+WRITABLE = ("compose: opensearch-*", "kubernetes: opensearch")
+"""OpenSearch makes a key store beside its settings at its first start."""
+
+WITHOUT_LIVENESS = ("kubernetes: worker",)
+"""It has no port to ask. One that ends is started again, and one that hangs loses its lease."""
+
+by_name = pytest.mark.parametrize("container", ALL, ids=lambda each: each.name)
+lasting = pytest.mark.parametrize("container", LASTING, ids=lambda each: each.name)
+
+
+def test_both_ways_run_the_engine_workers_and_servers():
+    names = {each.name for each in ALL}
+
+    assert {f"compose: opensearch-{number}" for number in range(3)} | {"compose: worker", "compose: server"} <= names
+    assert {"kubernetes: opensearch", "kubernetes: worker", "kubernetes: server"} == {
+        name for name in names if name.startswith("kubernetes")
+    }
+    assert of_kind("StatefulSet")["opensearch"]["spec"]["replicas"] == 3
+    assert [services()[name]["deploy"]["replicas"] for name in ("worker", "server")] == [2, 2]
+
+
+@by_name
+def test_a_container_has_requests_and_limits(container: Container):
+    assert container.cpu_request is not None
+    assert container.cpu_limit is not None
+    assert container.cpu_request <= container.cpu_limit
+    assert container.memory_request is not None
+    assert container.memory_limit is not None
+    assert container.memory_request <= container.memory_limit
+
+
+@by_name
+def test_a_container_can_gain_no_privileges(container: Container):
+    assert container.dropped == ("ALL",)
+    assert not container.may_gain_privileges
+
+
+@lasting
+def test_a_container_does_not_run_as_root(container: Container):
+    assert container.user is not None
+    assert container.user > 0
+
+
+@by_name
+def test_a_container_writes_to_its_volumes_alone(container: Container):
+    assert container.is_read_only is not any(fnmatch.fnmatch(container.name, each) for each in WRITABLE)
+
+
+@lasting
+def test_a_container_is_watched(container: Container):
+    if container.name.startswith("compose"):
+        assert list(container.checks) == ["healthcheck"]
+    else:
+        of_life = set() if container.name in WITHOUT_LIVENESS else {"livenessProbe"}
+        assert set(container.checks) == {"startupProbe", "readinessProbe"} | of_life
+
+
+def test_services_start_again_by_themselves():
+    assert {name: service["restart"] for name, service in services().items()} == {
+        name: "no" if name == "snapshots-owner" else "unless-stopped" for name in services()
+    }
+
+
+def test_the_heap_leaves_half_of_the_memory_to_files():
+    heaps = {
+        each.name: (int(re.search(r"-Xmx(\d+)g", each.variables["OPENSEARCH_JAVA_OPTS"])[1]) * 2**30, each.memory_limit)
+        for each in ALL
+        if "OPENSEARCH_JAVA_OPTS" in each.variables
+    }
+
+    assert len(heaps) == 4
+    assert [name for name, (heap, memory) in heaps.items() if heap * 2 > memory] == []
+
+
+def test_images_are_of_one_version_and_of_no_registry_of_ours():
+    images = {each.image for each in ALL if not each.is_ours}
+    images |= set(re.findall(r"^FROM (\S+)", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE))
+    kustomized = documents(KUSTOMIZATIONS[0])[0]["images"]
+
+    assert {each.image for each in ALL if each.is_ours} == {f"{OURS}:{VERSION}", OURS}
+    assert kustomized == [{"name": OURS, "newName": OURS, "newTag": VERSION}]
+    assert len({each.partition(":")[0] for each in images}) == len(images)
+    for image in images:
+        assert re.fullmatch(r"[a-z]+(/[a-z]+)?:\d[\w.-]+", image), image
+
+
+def test_workers_and_servers_know_every_node_of_the_engine():
+    nodes = [name for name in services() if re.fullmatch(r"opensearch-\d", name)]
+    stateful = of_kind("StatefulSet")["opensearch"]
+    of_compose = services()["server"]["environment"]["CODECOMPASS_CLUSTER_URL"].split(",")
+    of_pods = cluster_variables()["CODECOMPASS_CLUSTER_URL"].split(",")
+    settings = documents(KUBERNETES / "opensearch.yml")[0]
+
+    assert of_compose == [f"http://{node}:9200" for node in nodes]
+    assert of_pods == [f"http://{node}.{stateful['spec']['serviceName']}:9200" for node in nodes]
+    assert settings["cluster.initial_cluster_manager_nodes"] == nodes
+    assert len(nodes) == stateful["spec"]["replicas"]
+
+
+def test_manifests_refer_to_what_is_there():
+    generated = {each["name"] for each in documents(KUSTOMIZATIONS[0])[0]["configMapGenerator"]}
+    secrets = {each["metadata"]["name"] for each in documents(SECRETS)}
+    labels = {name: each["spec"]["template"]["metadata"]["labels"] for name, each in workloads().items()}
+
+    for name, workload in workloads().items():
+        pod = workload["spec"]["template"]["spec"]
+        assert workload["spec"]["selector"]["matchLabels"] == labels[name]
+        assert pod["automountServiceAccountToken"] is False
+        # A Service called codecompass would set CODECOMPASS_PORT, which is ours to read.
+        assert pod["enableServiceLinks"] is False
+        volumes = {each["name"]: each for each in pod.get("volumes", ())}
+        claims = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", ())}
+        for container in pod["containers"]:
+            ports = {each["name"] for each in container.get("ports", ())}
+            mounted = {each["name"] for each in container["volumeMounts"]}
+            assert mounted == set(volumes) | claims
+            assert {each["configMapRef"]["name"] for each in container.get("envFrom", ())} <= generated
+            for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                asked = container.get(probe, {})
+                assert {each["port"] for each in (asked.get("httpGet"), asked.get("tcpSocket")) if each} <= ports
+        assert {each["configMap"]["name"] for each in volumes.values() if "configMap" in each} <= generated
+        assert {each["secret"]["secretName"] for each in volumes.values() if "secret" in each} <= secrets
+
+    for kind in ("Service", "PodDisruptionBudget"):
+        for each in of_kind(kind).values():
+            selector = each["spec"]["selector"]
+            assert selector.get("matchLabels", selector) in labels.values()
+    assert set(of_kind("PodDisruptionBudget")) == set(workloads())
+
+
+def test_services_refer_to_what_is_there():
+    [composition] = documents(COMPOSE)
+
+    for service in services().values():
+        assert set(service.get("networks", ())) <= set(composition["networks"])
+        assert set(service.get("depends_on", ())) <= set(services())
+        for volume in service.get("volumes", ()):
+            source = volume.get("source") if isinstance(volume, dict) else volume.partition(":")[0]
+            if source is not None:
+                assert (DEPLOY / source).exists() if source.startswith(".") else source in composition["volumes"]
+    for network in composition["networks"]:
+        assert any(network in service.get("networks", ()) for service in services().values())
+
+
+def test_every_manifest_is_applied_or_says_why_not():
+    named = {KUSTOMIZATIONS[0], KUSTOMIZATIONS[1], SECRETS, *PATCHES}
+    for kustomization in KUSTOMIZATIONS:
+        content = documents(kustomization)[0]
+        named |= {kustomization.parent / name for name in content["resources"]}
+
+    assert set(KUBERNETES.rglob("*.yaml")) == named
+
+
+def test_nodes_of_the_engine_are_on_different_machines():
+    affinity = of_kind("StatefulSet")["opensearch"]["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
+
+    [rule] = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname"
+    assert rule["labelSelector"]["matchLabels"] == {"app.kubernetes.io/name": "opensearch"}
+    assert of_kind("PodDisruptionBudget")["opensearch"]["spec"]["maxUnavailable"] == 1
+
+
+def test_only_workers_and_servers_reach_the_engine():
+    """It asks for no password."""
+    policies = of_kind("NetworkPolicy")
+    opened = [
+        (policy["metadata"]["name"], rule)
+        for policy in policies.values()
+        for rule in policy["spec"].get("ingress", ())
+        if any(port["port"] == 9200 for port in rule["ports"])
+    ]
+    networks = documents(COMPOSE)[0]["networks"]
+    on_its_network = {name for name, service in services().items() if "engine" in service.get("networks", ())}
+
+    assert policies["nothing"]["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    [(name, rule)] = opened
+    assert name == "opensearch"
+    [source] = rule["from"]
+    [expression] = source["podSelector"]["matchExpressions"]
+    assert (expression["operator"], sorted(expression["values"])) == ("In", ["server", "worker"])
+    assert networks["engine"] == {"internal": True}
+    assert on_its_network == {"opensearch-0", "opensearch-1", "opensearch-2", "server", "worker"}
+    assert [name for name, service in services().items() if "ports" in service] == ["balancer"]
+
+
+def test_metrics_of_one_server_are_not_shown_behind_one_address():
+    paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
+
+    assert ("/", "Exact") in [(each["path"], each["pathType"]) for each in paths]
+    assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp"]
+    assert "deny deny_status 404 if { path -m beg /metrics }" in (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
+
+
+def test_the_image_has_what_it_copies_and_runs_as_the_user_of_the_manifests():
+    text = DOCKERFILE.read_text(encoding="utf-8")
+    taken = {
+        line.removeprefix("!") for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")
+    }
+    copied = {name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE) for name in line.split()}
+    [user] = re.findall(r"^USER (\d+):\d+$", text, re.MULTILINE)
+
+    assert copied == taken
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    assert f"useradd --uid {user} " in text
+    assert {each.user for each in ALL if each.is_ours} == {int(user)}
+
+
+@pytest.mark.parametrize("host", ["git.example.com", "other.example.com"])
+@pytest.mark.parametrize("where", ["compose", "kubernetes"])
+def test_git_gives_the_password_to_its_host_alone(host: str, where: str, tmp_path: Path):
+    mounted = "/etc/codecompass/git"
+    secret = next(each for each in documents(SECRETS) if each["metadata"]["name"] == "git")["stringData"]
+    configuration = (DEPLOY / "git" / "gitconfig").read_text() if where == "compose" else secret["gitconfig"]
+    (tmp_path / "gitconfig").write_text(configuration.replace(mounted, str(tmp_path)))
+    (tmp_path / "credentials").write_text(secret["credentials"])
+    (tmp_path / ".gitconfig").write_text((DEPLOY / "git" / "include").read_text().replace(mounted, str(tmp_path)))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
+
+    done = subprocess.run(
+        ["git", "credential", "fill"],
+        input=f"protocol=https\nhost={host}\n\n",
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert mounted in configuration
+    assert ("password=AN-ACCESS-TOKEN-THAT-MAY-ONLY-READ" in done.stdout) is (host == "git.example.com")
+    assert (done.returncode == 0) is (host == "git.example.com")
+
+
+def test_secrets_are_examples_and_not_applied():
+    resources = documents(KUSTOMIZATIONS[0])[0]["resources"]
+
+    assert SECRETS.name not in resources
+    assert "Secret" not in {each["kind"] for each in manifests()}
+    assert "/deploy/git/credentials" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_all_yaml_can_be_read():
+    files = [*DEPLOY.rglob("*.yaml"), *DEPLOY.rglob("*.yml")]
+
+    assert len(files) > 10
+    for file in files:
+        assert list(yaml.safe_load_all(file.read_text(encoding="utf-8"))), file
