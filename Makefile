@@ -7,7 +7,7 @@ REPO ?= .
 TESTS ?=
 JOBS ?= auto
 
-.PHONY: demo test suite browser validators hosts lint bench soak format clean
+.PHONY: demo test suite browser validators hosts cluster-test lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -59,6 +59,13 @@ $(VENV)/.hosts: $(VENV)/.ready tests/hosts/package-lock.json
 	mkdir -p $(VENV)/hosts
 	cp tests/hosts/package.json tests/hosts/package-lock.json $(VENV)/hosts
 	$(BIN)/python -m tests.conformance.install $(VENV)/hosts
+	@touch $@
+
+cluster-test: $(VENV)/.cluster  ## an organisation's code on three real nodes of OpenSearch (Java 17 to 21 and mvn), also a part of `make test`
+	$(BIN)/python -m pytest -m cluster -rs --numprocesses $(JOBS) --dist loadgroup $(TESTS)
+
+$(VENV)/.cluster: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
 	@touch $@
 
 lint: $(VENV)/.ready

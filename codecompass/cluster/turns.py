@@ -103,6 +103,9 @@ class Turn:
             except EngineUnavailable:
                 raise
             except CodeCompassError as error:
+                if isinstance(error, RefNotIndexed):
+                    # Objects that were fetched before are gone or damaged, and the remote does not send them again.
+                    await trio.to_thread.run_sync(mirror.remove)
                 self._log.warning("ref_failed", repository=self._begun.name, ref=ref.name, cause=error.message)
                 failures.append(error)
         await self._settle(selection)

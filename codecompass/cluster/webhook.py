@@ -22,8 +22,6 @@ from codecompass.units import MIB
 MAX_MESSAGE_BYTES: Final = 8 * MIB
 """Of a body. A push of hundreds of commits has some; what is longer is left to polling."""
 
-MAX_URLS: Final = 20
-
 _SIGNATURES: Final = ("x-hub-signature-256", "x-gitea-signature", "x-forgejo-signature", "x-gogs-signature", "x-hub-signature")
 """HMAC-SHA256 of the body in hexadecimal, after `sha256=` or alone: GitHub, Gitea, Forgejo, Gogs, Bitbucket."""
 
@@ -83,7 +81,7 @@ def pushed_urls(body: bytes) -> tuple[str, ...]:
             "the body is not the JSON of a push. Set the content type of the webhook to application/json."
         ) from error
     found = (url for place in (message.project, message.repository) if place is not None for url in _urls(place))
-    return tuple(dict.fromkeys(found))[:MAX_URLS]
+    return tuple(dict.fromkeys(found))
 
 
 def note_pushed(repositories: Repositories, urls: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
-from tests.cluster.nodes import Cluster, running_nodes
+from tests.cluster.nodes import QUICK_START, Cluster, running_nodes
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
@@ -34,7 +34,7 @@ def startable() -> None:
 @pytest.fixture(scope="session")
 def engine_cluster(startable: None) -> Iterator[Cluster]:
     """Three nodes, all of them awake. Tests share them: use names of your own for indexes, and break nothing."""
-    with running_nodes(3) as cluster:
+    with running_nodes(3, java_options=QUICK_START) as cluster:
         yield cluster
 
 
