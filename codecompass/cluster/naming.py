@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from codecompass.cluster.access import EVERYONE, Viewer
 from codecompass.cluster.repositories import Repository
-from codecompass.cluster.repository_urls import parse_url
+from codecompass.scan.repository_urls import parse_url
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject

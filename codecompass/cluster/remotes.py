@@ -19,7 +19,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
-from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, parse_url, without_credentials
+from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, parse_url, without_credentials
 from codecompass.errors import CodeCompassError
 from codecompass.scan.git_repository import Repository, repository_at
 from codecompass.settings import read_environment

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.cluster.repository_urls import parse_url, without_credentials
+from codecompass.scan.repository_urls import parse_url, without_credentials
 from codecompass.errors import InvalidInput
 
 SAME = (
