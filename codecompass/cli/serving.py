@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
+from msgspec import Struct
 
 from codecompass import log
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from codecompass.semantic.target import SemanticTarget
     from codecompass.transport.bridge.relay import Bridge
     from codecompass.transport.bridge.target import BridgeTarget
+    from codecompass.transport.organisation.target import OrganisationTarget
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
@@ -52,6 +55,13 @@ ON_A_TERMINAL: Final = (
     "This speaks the Model Context Protocol, one JSON message a line, and waits for a client. Editors start it by themselves: "
     "codecompass setup HOST. End it with Ctrl-D."
 )
+
+
+class Targets(Struct, frozen=True, kw_only=True):
+    """Other servers that this one asks, each None where it does not."""
+
+    semantic: "SemanticTarget | None"
+    organisation: "OrganisationTarget | None"
 
 
 def serve(
@@ -82,16 +92,19 @@ def serve(
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
-    semantic = semantic_target_of(settings, invocation.environment)
+    targets = Targets(
+        semantic=semantic_target_of(settings, invocation.environment),
+        organisation=organisation_target_of(settings, invocation.environment),
+    )
     if settings.server.transport == "http":
-        return _serve_over_http(invocation, settings, rules, semantic, log_file, greet)
+        return _serve_over_http(invocation, settings, rules, targets, log_file, greet)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
         level = log.level_for(settings.log.level, invocation.options.verbosity)
         if level in ("debug", "info"):
             _configure_log(settings, level)
-        trio.run(_serve, invocation, settings, rules, semantic, pipes)
+        trio.run(_serve, invocation, settings, rules, targets, pipes)
     return failure.DONE
 
 
@@ -99,7 +112,7 @@ def _serve_over_http(
     invocation: Invocation,
     settings: Settings,
     rules: RoutingRules,
-    semantic: "SemanticTarget | None",
+    targets: Targets,
     log_file: str | None,
     greet: Callable[[str], None] | None,
 ) -> int:
@@ -112,7 +125,7 @@ def _serve_over_http(
             invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
         else:
             greet(address)
-        trio.run(_serve_http, invocation, settings, rules, semantic, sockets)
+        trio.run(_serve_http, invocation, settings, rules, targets, sockets)
     return failure.DONE
 
 
@@ -160,14 +173,19 @@ async def _serve_http(
     invocation: Invocation,
     settings: Settings,
     rules: RoutingRules,
-    semantic: "SemanticTarget | None",
+    targets: Targets,
     sockets: Sequence[socket.socket],
 ) -> None:
     from codecompass.transport.http.service import serve_http
     from codecompass.transport.server import Launch, open_server
 
     launch = Launch(
-        settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=rules,
+        semantic=targets.semantic,
+        organisation=targets.organisation,
     )
     async with open_server(launch) as server, trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, server.core)
@@ -237,16 +255,19 @@ def _unknown_tools(listing: str) -> str | None:
     return None
 
 
-async def _serve(
-    invocation: Invocation, settings: Settings, rules: RoutingRules, semantic: "SemanticTarget | None", pipes: Pipes
-) -> None:
+async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets, pipes: Pipes) -> None:
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(
-            settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+            settings=settings,
+            settings_for=invocation.logged_settings_for,
+            home=invocation.home,
+            rules=rules,
+            semantic=targets.semantic,
+            organisation=targets.organisation,
         )
 
     server = DeferredServer(launch)

@@ -38,9 +38,7 @@ def several_projects(workspace: str | None) -> tuple[str, ...] | None:
     if _END in workspace:
         return tuple(dict.fromkeys(workspace.split(_END)[:-1]))
     items = tuple(dict.fromkeys(item for part in text.split(",") if (item := part.strip())))
-    is_list = "," in text and bool(items) and not any(
-        "/" in item and not item.startswith(ORGANISATION) for item in items
-    )
+    is_list = "," in text and bool(items) and not any("/" in item and not item.startswith(ORGANISATION) for item in items)
     return items if is_list else None
 
 

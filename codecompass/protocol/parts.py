@@ -3,8 +3,9 @@
     PartRequest, beside the arguments  -> search_code, locate_symbol, find_references of several projects: a PartsReply
                                        -> anything else: the reply itself, in the form that was asked for
 
-The rule that puts hits of several projects into one order (`query/merging.py`) needs what each of all projects has of the question.
-So each answers by itself, and nothing is cut or sorted before. What was read is checked: the other server may have a defect.
+The rule that puts hits of several projects into one order (`query/merging.py`) needs what each of all projects has of the
+question. So each answers by itself, and nothing is cut or sorted before. What was read is checked: the other server may have a
+defect.
 """
 
 import math
@@ -44,11 +45,12 @@ DecodedT = TypeVar("DecodedT", bound=Struct)
 class PartRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a server that merges says with its call.
 
-    `answers` is the form that replies are made for; `seconds` how long it waits, 0 where it does not say. `leave_out` are ids of
-    projects, or of repositories that projects are checkouts of, which need not be asked. `imported` is the definition whose uses
-    are asked for, where that is in none of these projects.
+    With `is_page` it wants one answer all the same, to pass it on. `answers` is the form that replies are made for; `seconds` how
+    long it waits, 0 where it does not say. `leave_out` are ids of projects, or of repositories that projects are checkouts of,
+    which need not be asked. `imported` is the definition whose uses are asked for, where that is in none of these projects.
     """
 
+    is_page: bool = False
     answers: AnswerForm = "json"
     seconds: Annotated[float, Meta(ge=0.0, le=MAX_SECONDS)] = 0.0
     leave_out: Annotated[tuple[Id, ...], Meta(max_length=MAX_LEFT_OUT)] = ()

@@ -1,4 +1,4 @@
-"""Which repositories a work tree is a checkout of: the addresses of its remotes, read from its configuration without starting git.
+"""Which repositories a work tree is a checkout of: the addresses of its remotes, read from its configuration, not by git.
 
 Read are `origin` and `upstream`, or the only remote where there is neither: others may be of repositories that it takes pieces
 from. What files included by the configuration say is not read, nor how git rewrites addresses (`url.<base>.insteadOf`).

@@ -1,7 +1,7 @@
 """Asks the organisation's server: one call of a tool, one answer, read no further than it may be long.
 
-The modern revision of the protocol, so without a session: any server behind the address may answer the next one. Redirects are not
-followed and proxies of the environment not used, so that questions and token reach the named server alone.
+The modern revision of the protocol, so without a session: any server behind the address may answer the next one. Redirects are
+not followed and proxies of the environment not used, so that questions and token reach the named server alone.
 """
 
 import threading
@@ -27,7 +27,7 @@ from codecompass.transport.mcp.protocol import (
 from codecompass.transport.organisation.breaker import Breaker
 from codecompass.transport.organisation.failure import OrganisationUnavailable
 from codecompass.transport.organisation.target import OrganisationTarget
-from codecompass.units import MIB, MILLISECONDS, SECONDS
+from codecompass.units import MIB, SECONDS
 
 if TYPE_CHECKING:
     import httpx2

@@ -1,7 +1,7 @@
 """Which server is the organisation's: what the settings name, checked once, with the token from the environment.
 
-Nothing is sent unless `organisation.url` is set, and never over plain http to another machine. The token is in one variable alone;
-no file, log, answer or error has it.
+Nothing is sent unless `organisation.url` is set, and never over plain http to another machine. The token is in one variable
+alone; no file, log, answer or error has it.
 """
 
 from collections.abc import Mapping
