@@ -70,8 +70,8 @@ def merged_results(parts: Sequence[Part], limit: int) -> MergedResults:
 def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedResults:
     """Returns the first `limit` results of two pages of which nothing is known that would compare them: in turns, each in its own
     order."""
-    turns = zip_longest(*(((page, index) for index in range(len(page.results))) for page in (first, second)))
-    chosen = [each for pair in turns for each in pair if each is not None][:limit]
+    pages = [[(page, index) for index in range(len(page.results))] for page in (first, second)]
+    chosen = [each for pair in zip_longest(*pages) for each in pair if each is not None][:limit]
     reasons = [
         replace(reason, result_index=place)
         for place, (page, index) in enumerate(chosen)
