@@ -101,8 +101,10 @@ class Organisation:
         except (ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed) as error:
             unknown = error
         name = request.workspace.strip()
-        is_one = several_projects(request.workspace) is None and request.project_id is None
-        if not is_one or not may_be_elsewhere(name) or request.tool not in _READ_ONLY:
+        if request.project_id is not None or not may_be_elsewhere(name) or request.tool not in _READ_ONLY:
+            raise unknown
+        if await self._router.several(request.workspace) is not None:
+            # Several are meant, or a group that is known here and that this tool does not take.
             raise unknown
         try:
             reply = await self._passed_on(call, request, name)

@@ -1,7 +1,5 @@
 """A developer's machine and an organisation's server, each with projects of its own, in one process, on loopback."""
 
-import json
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,17 +77,19 @@ def target_of(url: str, *, timeout_ms: int = 20_000, token: str = TOKEN) -> Orga
 async def organisation(home: Path, *, answers: str = "json", target: OrganisationTarget | None = None) -> AsyncIterator[Serving]:
     """Gives a server that others ask over HTTP, at `url`."""
     settings = replace(SETTINGS, server=replace(SETTINGS.server, answers=answers))
-    async with open_serving(home, settings=settings, organisation=target, has_upkeep=False) as serving:
-        async with trio.open_nursery() as nursery:
-            sockets = open_sockets("127.0.0.1", 0)
-            serving.url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
-            await nursery.start(
-                lambda task_status: serve_http(serving.server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
-            )
-            try:
-                yield serving
-            finally:
-                serving.server.core.stop()
+    async with (
+        open_serving(home, settings=settings, organisation=target, has_upkeep=False) as serving,
+        trio.open_nursery() as nursery,
+    ):
+        sockets = open_sockets("127.0.0.1", 0)
+        serving.url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+        await nursery.start(
+            lambda task_status: serve_http(serving.server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
+        )
+        try:
+            yield serving
+        finally:
+            serving.server.core.stop()
 
 
 @asynccontextmanager
@@ -145,7 +145,3 @@ def peer():
     """A server that behaves in some way or other; nothing of ours."""
     with StrangePeer() as strange:
         yield strange
-
-
-def decoded(body: bytes) -> dict:
-    return json.loads(re.sub(rb"\s+$", b"", body))

@@ -6,6 +6,7 @@ import socket
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 BEHAVIOURS = {
     "silent": "timeout",
@@ -75,7 +76,7 @@ class StrangePeer:
         self._server = _Server(("127.0.0.1", 0), _Handler, self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
-    def __enter__(self) -> "StrangePeer":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -1,4 +1,4 @@
-"""A question about several projects, some here and some in the organisation: one answer, in the order that all would have here."""
+"""A question about several projects, some here and some in the organisation: one answer, in the order that all would have."""
 
 import pytest
 import trio
