@@ -29,6 +29,7 @@ from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
 from codecompass.settings import LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
+from codecompass.transport.http.guards import is_loopback
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
@@ -119,6 +120,11 @@ def _serve_over_http(
     """Serves over HTTP. The port is opened before the server is imported, so that a port in use is reported at once."""
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
+    if targets.organisation is not None and not is_loopback(settings.server.bind):
+        invocation.terminal.warn(
+            f"whoever reaches {address} sees with your token what the organisation's server shows you; bind 127.0.0.1, or leave "
+            "organisation.url empty"
+        )
     with _log_to(log_file):
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         if greet is None:

@@ -17,7 +17,7 @@ MAX_ORGANISATION_NAME: Final = 300
 
 _END: Final = "\0"
 _ELSEWHERE: Final = re.compile(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
-"""A name, `owner/name`, an address. No path: what begins with `/`, `.` or `~` is of this machine, and is told to nobody."""
+"""A name, `owner/name`, an address. No path: what begins with `/`, `.` or `~` is of this machine, and told to nobody."""
 
 
 def listed_projects(names: Iterable[str]) -> str:
@@ -50,4 +50,5 @@ def asked_elsewhere(name: str) -> str | None:
 def may_be_elsewhere(name: str) -> bool:
     """Whether `name`, which nothing here has, can be that of a repository or a group of an organisation, and is no path."""
     text = name.strip()
-    return len(text) <= MAX_ORGANISATION_NAME and _ELSEWHERE.fullmatch(text) is not None
+    is_plain = len(text) <= MAX_ORGANISATION_NAME and _ELSEWHERE.fullmatch(text) is not None
+    return is_plain and not {".", ".."}.intersection(text.split("/"))

@@ -84,7 +84,7 @@ def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) 
             "itself belongs into no file: put it into a variable.",
             key="semantic.api_key_env",
         )
-    is_loopback = is_loopback_host(host)
+    is_loopback = _is_loopback(host)
     if parts.scheme == "http" and not is_loopback and not settings.allow_plain_http:
         raise InvalidInput(
             f"semantic.endpoint: text and key would go to {parts.netloc} over http://, where everybody on the way can read them. "
@@ -111,8 +111,7 @@ def _base_path(path: str) -> str:
     return path
 
 
-def is_loopback_host(host: str) -> bool:
-    """Whether the host of a URL is this machine."""
+def _is_loopback(host: str) -> bool:
     if host.lower() == "localhost":
         return True
     try:

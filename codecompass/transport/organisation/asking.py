@@ -66,7 +66,7 @@ from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
 ALONE_SECONDS: Final = 15 * SECONDS
-"""How long a question about a repository of the organisation may take where the request names no `timeout_ms`."""
+"""How long a question about `org:NAME` may take where the request names no `timeout_ms`."""
 
 ON_THE_WAY: Final = 0.1
 """The share of the time for a question that is left for its way there and back, and for merging."""
@@ -107,7 +107,7 @@ class Organisation:
             # Several are meant, or a group that is known here and that this tool does not take.
             raise unknown
         try:
-            reply = await self._passed_on(call, request, name)
+            reply = await self._passed_on(call, request, name, self._link.target.timeout_ms * MILLISECONDS)
         except OrganisationUnavailable as failure:
             message = f"{unknown.message} Nor does {self._what} say whether it is there: {failure.message}."
             raise error_of(unknown.code, message, **unknown.data) from failure
@@ -222,8 +222,8 @@ class Organisation:
 
     # answers about one of its repositories
 
-    async def _passed_on(self, call: Call, request: AnyRequest, name: str) -> Reply:
-        """Returns what the organisation's server answers.
+    async def _passed_on(self, call: Call, request: AnyRequest, name: str, usual: float = ALONE_SECONDS) -> Reply:
+        """Returns what the organisation's server answers, within `usual` seconds unless the request says how long it may take.
 
         Raises OrganisationUnavailable, and InvalidInput for what only a project of this machine can be asked.
         """
@@ -236,7 +236,7 @@ class Organisation:
         if request.project_id is not None:
             raise InvalidInput("project_id is of this machine, and workspace is not. Give one of them.", field="project_id")
         asked = request.timeout_ms if isinstance(request, SearchCode) else None
-        seconds = ALONE_SECONDS if asked is None else asked * MILLISECONDS
+        seconds = usual if asked is None else asked * MILLISECONDS
         arguments = {**self._arguments(request), "workspace": name}
         if isinstance(request, SearchCode):
             arguments["timeout_ms"] = _milliseconds((1.0 - ON_THE_WAY) * seconds)

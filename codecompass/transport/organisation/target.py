@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.semantic.target import Secret, is_loopback_host
+from codecompass.semantic.target import Secret
 from codecompass.settings import ORGANISATION_TOKEN_VARIABLE, OrganisationSettings
+from codecompass.transport.http.guards import is_loopback
 
 _ENDPOINT: Final = "/mcp"
 
@@ -44,7 +45,7 @@ def organisation_target(settings: OrganisationSettings, environment: Mapping[str
     is_plain = url.isascii() and url.isprintable() and not set(url) & set(" ?#")
     if parts.scheme not in ("http", "https") or not host or port == 0 or not is_plain or "@" in parts.netloc:
         raise _no_server(url)
-    if parts.scheme == "http" and not is_loopback_host(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise InvalidInput(
             f"organisation.url: questions and your token would go to {parts.netloc} over http://, where everybody on the way can "
             "read them. Use https://.",
