@@ -133,7 +133,7 @@ def test_names_and_addresses_may_be_elsewhere(name):
         "C:\\flask",
         "a//b",
         "a/../b",
-        "a\n",
+        "a\nb",
         "x" * 301,
         "-x",
         "ä/b",
