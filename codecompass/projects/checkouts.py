@@ -8,6 +8,7 @@ import trio
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.scan.git_remotes import checked_out_repositories
+from codecompass.scan.repository_urls import RepositoryUrl
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -25,10 +26,10 @@ class Checkouts:
 
     def __init__(self, blocking: BlockingCalls) -> None:
         self._blocking = blocking
-        self._known: dict[str, tuple[float, frozenset[str]]] = {}
+        self._known: dict[str, tuple[float, tuple[RepositoryUrl, ...]]] = {}
 
-    async def of(self, projects: Sequence[Project]) -> Mapping[str, frozenset[str]]:
-        """Returns the ids of the repositories of each project, by project id; without those that could not be read in time."""
+    async def of(self, projects: Sequence[Project]) -> Mapping[str, Sequence[RepositoryUrl]]:
+        """Returns the repositories of each project, by project id; without those that could not be read in time."""
         now = trio.current_time()
         missing = [each for each in projects if self._known.get(each.project_id, (-1.0,))[0] <= now]
         turns = trio.CapacityLimiter(READ_AT_ONCE)
@@ -47,7 +48,7 @@ class Checkouts:
                 async with trio.open_nursery() as nursery:
                     for each in missing:
                         nursery.start_soon(read, each)
-        told: dict[str, frozenset[str]] = {
+        told: dict[str, Sequence[RepositoryUrl]] = {
             each.project_id: self._known[each.project_id][1] for each in projects if each.project_id in self._known
         }
         for project_id in [each for each, (until, _) in self._known.items() if until <= now]:

@@ -24,12 +24,12 @@ _SECTION: Final = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s
 _URL: Final = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
 
 
-def checked_out_repositories(top: str) -> frozenset[str]:
-    """Returns the ids of the repositories (`RepositoryUrl.repo_id`) that the work tree with its top at `top` is a checkout of.
+def checked_out_repositories(top: str) -> tuple[RepositoryUrl, ...]:
+    """Returns the repositories that the work tree with its top at `top` is a checkout of.
 
     None where `top` is no top of a work tree, has no remote, or only such as have no address that is known. Blocking.
     """
-    return frozenset(each.repo_id for each in _addresses(top))
+    return tuple(_addresses(top))
 
 
 def _addresses(top: str) -> Iterator[RepositoryUrl]:

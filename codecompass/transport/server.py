@@ -209,7 +209,8 @@ class Server:
         return Organisation(organisation, self.router, self._known_checkouts(), self.launch.settings)
 
     async def _repository_ids(self, projects: Sequence[Project]) -> Mapping[str, frozenset[str]]:
-        return await self._known_checkouts().of(projects)
+        known = await self._known_checkouts().of(projects)
+        return {project_id: frozenset(each.repo_id for each in found) for project_id, found in known.items()}
 
     def _known_checkouts(self) -> "Checkouts":
         from codecompass.projects.checkouts import Checkouts  # only where another server is asked, or asks

@@ -12,6 +12,10 @@ FLASK = parse_url("https://github.com/pallets/flask").repo_id
 CLICK = parse_url("https://github.com/pallets/click").repo_id
 
 
+def ids(top: str) -> set[str]:
+    return {each.repo_id for each in checked_out_repositories(top)}
+
+
 def tree(root: Path, config: str | bytes) -> str:
     (root / ".git").mkdir(parents=True)
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -37,7 +41,7 @@ def tree(root: Path, config: str | bytes) -> str:
 def test_all_addresses_of_a_repository_mean_it(tmp_path, address):
     root = tree(tmp_path, f'[core]\n\tbare = false\n[remote "origin"]\n\tfetch = +refs/heads/*\n\turl = {address}\n')
 
-    assert checked_out_repositories(root) == {FLASK}
+    assert ids(root) == {FLASK}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ def test_all_addresses_of_a_repository_mean_it(tmp_path, address):
 def test_remotes_by_other_names_count_only_where_they_are_the_only_one(tmp_path, remotes, wanted):
     config = "".join(f'[remote "{name}"]\n\turl = https://github.com/pallets/{path}\n' for name, path in remotes.items())
 
-    assert checked_out_repositories(tree(tmp_path, config)) == wanted
+    assert ids(tree(tmp_path, config)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -74,22 +78,22 @@ def test_remotes_by_other_names_count_only_where_they_are_the_only_one(tmp_path,
     ],
 )
 def test_what_names_no_known_address_is_a_checkout_of_nothing(tmp_path, config):
-    assert checked_out_repositories(tree(tmp_path, config)) == frozenset()
+    assert ids(tree(tmp_path, config)) == set()
 
 
 def test_sections_may_be_written_in_any_way_that_git_reads(tmp_path):
     root = tree(tmp_path, '  [REMOTE "origin"] url = https://github.com/pallets/flask\n[user]\n\turl = https://a.example/b/c\n')
 
-    assert checked_out_repositories(root) == {FLASK}
+    assert ids(root) == {FLASK}
 
 
 def test_a_directory_within_a_checkout_is_none_itself(tmp_path):
     root = tree(tmp_path / "flask", '[remote "origin"]\n\turl = https://github.com/pallets/flask\n')
     (tmp_path / "flask" / "src").mkdir()
 
-    assert checked_out_repositories(str(tmp_path / "flask" / "src")) == frozenset()
-    assert checked_out_repositories(str(tmp_path)) == frozenset()
-    assert checked_out_repositories(root) == {FLASK}
+    assert ids(str(tmp_path / "flask" / "src")) == set()
+    assert ids(str(tmp_path)) == set()
+    assert ids(root) == {FLASK}
 
 
 def test_a_linked_worktree_is_one_of_the_same_repository(tmp_path):
@@ -103,4 +107,4 @@ def test_a_linked_worktree_is_one_of_the_same_repository(tmp_path):
     git("remote", "add", "origin", "git@github.com:pallets/flask.git")
     git("worktree", "add", "-q", "../linked")
 
-    assert checked_out_repositories(str(tmp_path / "linked")) == {FLASK}
+    assert ids(str(tmp_path / "linked")) == {FLASK}

@@ -1,7 +1,7 @@
 """Asks the organisation's server for what is not here, as tools see it: its part of an answer, or the whole of one.
 
     workspace: org:NAME                -> that server alone
-    workspace: NAME, unknown here      -> that server, unless NAME can only be a path
+    workspace: NAME, unknown here      -> a checkout of that repository, else that server, unless NAME can only be a path
     *, lists with names unknown here   -> both at once, merged by `query/merging.py`
     anything else                      -> here; nothing is sent
 
@@ -55,6 +55,7 @@ from codecompass.protocol.requests import (
     ReadFile,
     SearchCode,
 )
+from codecompass.scan.repository_urls import is_named
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome
@@ -106,6 +107,10 @@ class Organisation:
         if await self._router.several(request.workspace) is not None:
             # Several are meant, or a group that is known here and that this tool does not take.
             raise unknown
+        checkout = (await self._checked_out([name])).get(name)
+        if checkout is not None:
+            call.turn_to(replace(request, workspace=str(checkout.project.root)), _is_here(name, checkout.label))
+            return await run(call)
         try:
             reply = await self._passed_on(call, request, name, self._link.target.timeout_ms * MILLISECONDS)
         except OrganisationUnavailable as failure:
@@ -119,7 +124,12 @@ class Organisation:
         """Returns the projects of these names that are here, and what to ask for there. Raises what `Router.select` raises."""
         unknown: list[str] = []
         here = await self._router.select([name for name in names if asked_elsewhere(name) is None], unknown)
-        strange = frozenset(unknown)
+        checkouts = await self._checked_out(unknown) if unknown else {}
+        known = {each.project.project_id for each in here}
+        here += tuple(
+            {each.project.project_id: each for each in checkouts.values() if each.project.project_id not in known}.values()
+        )
+        strange = frozenset(unknown) - checkouts.keys()
         elsewhere = [
             asked_elsewhere(name) or name.strip()
             for name in names
@@ -140,8 +150,8 @@ class Organisation:
     ) -> OtherAnswers:
         """Returns the organisation's part of an answer, see `services.Elsewhere`."""
         left_out = frozenset(without)
-        for ids in (await self._checkouts.of(beside)).values():
-            left_out |= ids
+        for repositories in (await self._checkouts.of(beside)).values():
+            left_out |= {each.repo_id for each in repositories}
         left = deadline - trio.current_time()
         seconds = (1.0 - ON_THE_WAY) * min(left, self._link.target.timeout_ms * MILLISECONDS)
         part = PartRequest(
@@ -159,6 +169,21 @@ class Organisation:
             )
         except OrganisationUnavailable as error:
             return OtherAnswers(is_complete=False, warnings=(self._no_answer(names, error.message),), failure=error)
+
+    async def _checked_out(self, names: Sequence[str]) -> dict[str, SelectedProject]:
+        """Returns the projects here that are checkouts of the repositories of these names, by name; none where several are."""
+        projects = await self._router.select([ALL_PROJECTS], [])
+        repositories = await self._checkouts.of([each.project for each in projects])
+        found: dict[str, SelectedProject] = {}
+        for name in names:
+            meant = [
+                each
+                for each in projects
+                if any(is_named(name, repository) for repository in repositories.get(each.project.project_id, ()))
+            ]
+            if len(meant) == 1:
+                found[name] = replace(meant[0], is_named=True)
+        return found
 
     # answers about several
 
@@ -301,6 +326,10 @@ class Organisation:
     def _place(self, root: str) -> str:
         """A root as it is named here: of another machine."""
         return f"{self._host}:{root}"
+
+
+def _is_here(name: str, label: str) -> str:
+    return f"{name} is checked out here as {label}, and this answer is of its working tree; {ORGANISATION}{name} asks elsewhere"
 
 
 LabelledT = TypeVar("LabelledT", Result, Reference, ReferenceDefinition)

@@ -41,7 +41,7 @@ class Call:
         """
         self.services = services
         self.caller = caller
-        self.request = request
+        self.request: AnyRequest | ReadFile = request
         self.answers: AnswerForm | None = answers
         self.part: PartRequest | None = part
         # What another server asks is never passed on to a third: they could be the same.
@@ -50,6 +50,11 @@ class Call:
         self.commit: NamedCommit | None = None
         self._is_about_ref = False
         self._warnings = warnings
+
+    def turn_to(self, request: AnyRequest, warning: str) -> None:
+        """Makes it a call about another project, and says so."""
+        self.request = request
+        self._warnings = (*self._warnings, warning)
 
     @property
     def warnings(self) -> tuple[str, ...]:

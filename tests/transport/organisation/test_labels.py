@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.store.project_groups import set_project_group
-from tests.transport.organisation.conftest import desk, index
+from tests.transport.organisation.conftest import PAY, desk, index, write
 
 
 async def test_whatever_is_asked_next_about_a_hit_is_answered_by_its_own_server(dev):
@@ -144,3 +144,27 @@ async def test_a_question_about_this_machine_alone_sends_nothing(tmp_path, trees
         await dev.call("health_check")
 
     assert peer.connections == 0
+
+
+async def test_a_repository_that_is_checked_out_under_another_name_is_answered_from_here(tmp_path, trees, org, peer):
+    """By whatever name the organisation knows it; `org:` asks there all the same."""
+    peer.behaviour, peer.forward_to = "forward", org.url
+    clone = write(tmp_path / "dev" / "3" / "payments-fix", PAY, "git@git.example.org:team/pay.git")
+    (clone / "pay" / "new.py").write_text("def only_in_the_working_tree():\n    pass\n")
+    async with desk(tmp_path / "home-dev", peer.url) as dev:
+        await index(dev, clone)
+        for name in ("pay", "team/pay", "git.example.org/team/pay", "https://git.example.org/team/pay.git"):
+            one = await dev.call("locate_symbol", name="only_in_the_working_tree", workspace=name)
+            outline = await dev.call("get_file_outline", path="pay/new.py", workspace=name)
+            several = await dev.call("locate_symbol", name="only_in_the_working_tree", workspace=[name, str(clone)])
+
+            assert [hit["name"] for hit in one["results"]] == ["only_in_the_working_tree"]
+            assert one["metadata"]["workspace"] == str(clone)
+            assert any("is checked out here as payments-fix" in each for each in one["metadata"]["warnings"])
+            assert [node["name"] for node in outline["symbols"]] == ["only_in_the_working_tree"]
+            assert {hit["project"] for hit in several["results"]} == {"payments-fix"}
+        assert peer.requests == []
+        there = await dev.call("locate_symbol", name="only_in_the_working_tree", workspace="org:pay")
+
+    assert "only_in_the_working_tree" not in {hit["name"] for hit in there["results"]}
+    assert len(peer.requests) == 1
