@@ -357,6 +357,27 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     ] = 20 * GIB
 
 
+class OrganisationSettings(Struct, frozen=True, kw_only=True):
+    """The organisation's server, which is asked for what is not on this machine. Off while `url` is empty."""
+
+    url: Annotated[
+        Text,
+        Meta(
+            description="https:// URL of that server. Questions about several projects are sent there too, and those about "
+            "repositories that are not known here; the token is in CODECOMPASS_ORGANISATION_TOKEN. Empty sends nothing."
+        ),
+    ] = ""
+    timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=100,
+            le=MAX_TIMEOUT_MS,
+            description="How long a question about several projects waits for its part.",
+            extra={"unit": "ms"},
+        ),
+    ] = 3_000
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
@@ -367,6 +388,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     semantic: SemanticSettings = SemanticSettings()
     storage: StorageSettings = StorageSettings()
     cluster: ClusterSettings = ClusterSettings()
+    organisation: OrganisationSettings = OrganisationSettings()
     log: LogSettings = LogSettings()
 
 
@@ -404,7 +426,10 @@ SHORT_VARIABLES: Final[Mapping[str, str]] = {
 WEBHOOK_SECRET_VARIABLE: Final = "CODECOMPASS_WEBHOOK_SECRET"
 """What git servers sign their messages with. In no file, and shown by nothing."""
 
-NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT", WEBHOOK_SECRET_VARIABLE})
+ORGANISATION_TOKEN_VARIABLE: Final = "CODECOMPASS_ORGANISATION_TOKEN"
+"""What the organisation's server knows the user by. In no file, and shown by nothing."""
+
+NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT", WEBHOOK_SECRET_VARIABLE, ORGANISATION_TOKEN_VARIABLE})
 """Variables with the prefix that are not settings."""
 
 

@@ -17,7 +17,7 @@ THIRD_PARTY = {
     "sqlite3": {"store"},
     "apsw": {"store"},
     "sqlite_vec": {"store"},
-    "httpx2": {"semantic"},
+    "httpx2": {"semantic", "transport"},
     "tree_sitter": {"languages", "worker"},
     "tree_sitter_language_pack": {"languages", "worker"},
     "trio": {"semantic", "actors", "projects", "transport", "cluster", "cli"},

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from codecompass import __version__, amounts
-from codecompass.cli import semantic_check
+from codecompass.cli import organisation_check, semantic_check
 from codecompass.cli.finding import Check, Status
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError, IndexDamaged
@@ -45,7 +45,8 @@ INOTIFY: Final = Path("/proc/sys/fs/inotify")
 def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterator[Check]:
     """Yields the findings: the program first, then the machine and the store, the projects last.
 
-    With `asks_endpoint`, the endpoint for embeddings is asked for one; without, nothing is sent anywhere.
+    With `asks_endpoint`, the endpoint for embeddings is asked for one. Nothing else is sent anywhere, but to the organisation's
+    server the question for its health, where one is named.
     """
     try:
         home = invocation.home
@@ -70,6 +71,7 @@ def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterat
         checks.append(("file watches", _watches))
     checks.append(("registry", lambda: _registry(home)))
     checks.append((semantic_check.NAME, lambda: semantic_check.check(invocation, asks_endpoint=asks_endpoint)))
+    checks.append((organisation_check.NAME, lambda: organisation_check.check(invocation)))
     for name, check in checks:
         yield _guarded(name, check)
     for project in _projects(home):

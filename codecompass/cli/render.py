@@ -9,7 +9,7 @@ from typing import Final
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
-from codecompass.protocol.text.code import Name, further_line, gathered, short_name
+from codecompass.protocol.text.code import Name, further_line, gathered, place_of, short_name
 
 MAX_LINE_COLUMNS: Final = 200
 """Where the output is no terminal. Longer lines are data rather than code."""
@@ -31,13 +31,13 @@ def write_hits(
     pattern: re.Pattern[str] | None,
 ) -> None:
     """Writes a block for each hit: path and name, the signature, the lines of the excerpt. `roots` are those of the projects by
-    the names that hits have for them, empty where one was asked."""
+    the names that hits have for them, empty where one was asked; hits of others are of no file here, and show the name."""
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
             terminal.line()
-        terminal.line(_heading(terminal, roots[result.project], result, excerpt))
+        terminal.line(_heading(terminal, roots.get(result.project), result, excerpt))
         if result.signature and not excerpt.is_whole and result.signature.strip() != result.name:
             _write_code(terminal, "    ", result.signature, None)
         width = max(4, len(str(excerpt.lines[-1].line)) if excerpt.lines else 0)
@@ -51,8 +51,9 @@ def write_hits(
             terminal.line(terminal.style(" " * width + "  " + printable(further_line(result)), "dim"))
 
 
-def _heading(terminal: Terminal, root: Path, result: Result, excerpt: Excerpt) -> str:
-    directory, slash, name = shown_path(root, result.path).rpartition("/")
+def _heading(terminal: Terminal, root: Path | None, result: Result, excerpt: Excerpt) -> str:
+    path = shown_path(root, result.path) if root is not None else printable(place_of(result))
+    directory, slash, name = path.rpartition("/")
     is_symbol = result.result_type == "symbol"
     # A hit in text points to its first excerpt line, where the reader wants to be.
     line = f":{excerpt.lines[0].line if excerpt.lines and not is_symbol else result.line_start}"

@@ -14,6 +14,7 @@ from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
+from codecompass.protocol.named_projects import ORGANISATION
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.excerpts import word_pattern
@@ -91,7 +92,8 @@ def _write_several(
 
     reply = answer_several(invocation, tool, arguments, several)
     assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
-    return _write(invocation, {part.name: Path(part.root) for part in reply.metadata.projects}, reply, pattern, asked)
+    here = (part for part in reply.metadata.projects if not part.name.startswith(ORGANISATION))
+    return _write(invocation, {part.name: Path(part.root) for part in here}, reply, pattern, asked)
 
 
 def _write(

@@ -17,16 +17,19 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
+from msgspec import Struct
 
 from codecompass import log
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
+from codecompass.transport.http.guards import is_loopback
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from codecompass.semantic.target import SemanticTarget
     from codecompass.transport.bridge.relay import Bridge
     from codecompass.transport.bridge.target import BridgeTarget
+    from codecompass.transport.organisation.target import OrganisationTarget
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
@@ -52,6 +56,13 @@ ON_A_TERMINAL: Final = (
     "This speaks the Model Context Protocol, one JSON message a line, and waits for a client. Editors start it by themselves: "
     "codecompass setup HOST. End it with Ctrl-D."
 )
+
+
+class Targets(Struct, frozen=True, kw_only=True):
+    """Other servers that this one asks, each None where it does not."""
+
+    semantic: "SemanticTarget | None"
+    organisation: "OrganisationTarget | None"
 
 
 def serve(
@@ -82,16 +93,19 @@ def serve(
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
-    semantic = semantic_target_of(settings, invocation.environment)
+    targets = Targets(
+        semantic=semantic_target_of(settings, invocation.environment),
+        organisation=organisation_target_of(settings, invocation.environment),
+    )
     if settings.server.transport == "http":
-        return _serve_over_http(invocation, settings, rules, semantic, log_file, greet)
+        return _serve_over_http(invocation, settings, rules, targets, log_file, greet)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
     with take_standard_streams() as pipes, _log_to(log_file):
         level = log.level_for(settings.log.level, invocation.options.verbosity)
         if level in ("debug", "info"):
             _configure_log(settings, level)
-        trio.run(_serve, invocation, settings, rules, semantic, pipes)
+        trio.run(_serve, invocation, settings, rules, targets, pipes)
     return failure.DONE
 
 
@@ -99,20 +113,25 @@ def _serve_over_http(
     invocation: Invocation,
     settings: Settings,
     rules: RoutingRules,
-    semantic: "SemanticTarget | None",
+    targets: Targets,
     log_file: str | None,
     greet: Callable[[str], None] | None,
 ) -> int:
     """Serves over HTTP. The port is opened before the server is imported, so that a port in use is reported at once."""
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
+    if targets.organisation is not None and not is_loopback(settings.server.bind):
+        invocation.terminal.warn(
+            f"whoever reaches {address} sees with your token what the organisation's server shows you; bind 127.0.0.1, or leave "
+            "organisation.url empty"
+        )
     with _log_to(log_file):
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         if greet is None:
             invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
         else:
             greet(address)
-        trio.run(_serve_http, invocation, settings, rules, semantic, sockets)
+        trio.run(_serve_http, invocation, settings, rules, targets, sockets)
     return failure.DONE
 
 
@@ -169,14 +188,19 @@ async def _serve_http(
     invocation: Invocation,
     settings: Settings,
     rules: RoutingRules,
-    semantic: "SemanticTarget | None",
+    targets: Targets,
     sockets: Sequence[socket.socket],
 ) -> None:
     from codecompass.transport.http.service import serve_http
     from codecompass.transport.server import Launch, open_server
 
     launch = Launch(
-        settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=rules,
+        semantic=targets.semantic,
+        organisation=targets.organisation,
     )
     async with open_server(launch) as server, trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, server.core)
@@ -246,16 +270,19 @@ def _unknown_tools(listing: str) -> str | None:
     return None
 
 
-async def _serve(
-    invocation: Invocation, settings: Settings, rules: RoutingRules, semantic: "SemanticTarget | None", pipes: Pipes
-) -> None:
+async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets, pipes: Pipes) -> None:
     def launch() -> "Launch":
         from codecompass.transport.server import Launch
 
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return Launch(
-            settings=settings, settings_for=invocation.logged_settings_for, home=invocation.home, rules=rules, semantic=semantic
+            settings=settings,
+            settings_for=invocation.logged_settings_for,
+            home=invocation.home,
+            rules=rules,
+            semantic=targets.semantic,
+            organisation=targets.organisation,
         )
 
     server = DeferredServer(launch)

@@ -1,5 +1,5 @@
 """Questions about several projects on the command line: `--all`, and `--in` with names. Answered as a server answers them, in
-this process: each project from its index as it is, without a job.
+this process: each project from its index as it is, without a job; and the organisation's server at the same time.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.job_model import JobView
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.organisation import organisation_target_of
 from codecompass.errors import InvalidInput, error_of
 from codecompass.projects.caller import TransportName
 from codecompass.projects.rules import RoutingRules
@@ -53,6 +54,7 @@ def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, ob
         settings_for=invocation.logged_settings_for,
         home=invocation.home,
         rules=RoutingRules(),
+        organisation=organisation_target_of(settings, invocation.environment),
         has_upkeep=False,
     )
 

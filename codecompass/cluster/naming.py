@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from codecompass.cluster.access import EVERYONE, Viewer
 from codecompass.cluster.repositories import Repository
-from codecompass.cluster.repository_urls import parse_url
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.named_projects import several_projects
 from codecompass.protocol.requests import ALL_PROJECTS
+from codecompass.scan.repository_urls import parse_url
 from codecompass.store.registry import Project
 
 MAX_SELECTED: Final = 10_000

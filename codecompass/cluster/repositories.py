@@ -21,9 +21,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
-from codecompass.cluster.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
+from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 
 MAX_REPOSITORIES: Final = MAX_LISTED
 MAX_WANTED_REFS: Final = 50

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.repository_urls import parse_url
 from codecompass.errors import InvalidInput
+from codecompass.scan.repository_urls import parse_url
 from codecompass.settings import GitProtocol
 from codecompass.units import MIB
 

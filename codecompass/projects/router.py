@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from codecompass.actors.answering import is_touch_due
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotRegistered
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
@@ -26,7 +26,7 @@ from codecompass.projects.path_resolution import NamedProject, PathResolver, is_
 from codecompass.projects.rules import RoutingRules
 from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
-from codecompass.protocol.named_projects import several_projects
+from codecompass.protocol.named_projects import may_be_elsewhere, several_projects
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
 from codecompass.store.registry import Project, Registry, check_alias
@@ -119,9 +119,12 @@ class Router:
                 return (group,)
         return names
 
-    async def select(self, names: Sequence[str]) -> tuple[SelectedProject, ...]:
+    async def select(self, names: Sequence[str], unknown: list[str] | None = None) -> tuple[SelectedProject, ...]:
         """Returns the registered projects that `names` mean, see `select_projects`. Raises what that raises, and
-        WorkspaceNotRegistered or WorkspaceNotAllowed for a path."""
+        WorkspaceNotRegistered or WorkspaceNotAllowed for a path.
+
+        With `unknown`, the names that mean nothing here and can be names elsewhere are put into it in place of an error.
+        """
         known = await self._registry.run(known_projects)
         allowed = await self._paths.allowed()
         by_root = {str(project.root): project for project in known.projects if is_within(project.root, allowed)}
@@ -130,11 +133,17 @@ class Router:
             if "/" not in name or name in by_root:
                 named.append(by_root[name].project_id if name in by_root else name)
                 continue
-            found = await self._paths.resolve("workspace", name)
+            try:
+                found = await self._paths.resolve("workspace", name)
+            except (WorkspaceNotRegistered, WorkspaceNotAllowed):
+                if unknown is None or not may_be_elsewhere(name):
+                    raise
+                unknown.append(name)
+                continue
             if found.project is None:
                 raise not_registered(found.root, is_named=True, is_project=found.root not in self._rules.never)
             named.append(found.project.project_id)
-        return select_projects(known, named, allowed)
+        return select_projects(known, named, allowed, unknown)
 
     async def require_present(self, project: Project) -> None:
         """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.projects.path_resolution import is_within
+from codecompass.protocol.named_projects import may_be_elsewhere
 from codecompass.protocol.requests import ALL_PROJECTS
 from codecompass.store.project_groups import project_groups
 from codecompass.store.registry import Project, Registry
@@ -55,11 +56,14 @@ def labels(projects: Iterable[Project]) -> dict[str, str]:
     }
 
 
-def select_projects(known: KnownProjects, names: Sequence[str], allowed: Sequence[Path]) -> tuple[SelectedProject, ...]:
+def select_projects(
+    known: KnownProjects, names: Sequence[str], allowed: Sequence[Path], unknown: list[str] | None = None
+) -> tuple[SelectedProject, ...]:
     """Returns the projects that `names` mean, each once: in the order of the names, those of a group and all by root.
 
     `allowed` are the roots that projects may lie in; none allow all. A project elsewhere is as good as unknown. Raises
-    ProjectNotFound for a name that no project has, InvalidInput for more than MAX_PROJECTS.
+    ProjectNotFound for a name that no project has, InvalidInput for more than MAX_PROJECTS. With `unknown`, such a name is put
+    into it where it can be one elsewhere, and `*` may mean none.
     """
     visible = tuple(project for project in known.projects if is_within(project.root, allowed))
     named = labels(visible)
@@ -70,6 +74,9 @@ def select_projects(known: KnownProjects, names: Sequence[str], allowed: Sequenc
     for name in names:
         together = visible if name == ALL_PROJECTS else groups.get(name, ())
         found = together or _one(name, visible, named)
+        if not found and unknown is not None and (name == ALL_PROJECTS or may_be_elsewhere(name)):
+            unknown += [] if name == ALL_PROJECTS else [name]
+            continue
         if not found:
             raise _unknown(name, [*named.values(), *(each for each, members in groups.items() if members)])
         for project in found:

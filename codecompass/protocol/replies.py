@@ -4,7 +4,7 @@ Here are the answers from code; those about indexes, jobs and the server are in 
 inclusive, paths relative to the workspace root.
 """
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from codecompass.errors import ErrorBody
 from codecompass.protocol.difference_replies import DiffContextReply
@@ -447,6 +447,33 @@ class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
 
+class AnswerPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one of several projects answered to a server that merges: its reply as JSON, or why there is none.
+
+    `name` is the label by which answers name it; `repositories` are the ids of those that it is a checkout of. `is_named` says
+    that the question names it by itself; `is_checked` that its index was compared with its tree.
+    """
+
+    project_id: str
+    name: str
+    root: str
+    repositories: tuple[str, ...] = ()
+    is_named: bool = False
+    is_checked: bool = False
+    reply: Raw | UnsetType = UNSET
+    error: ErrorBody | None = None
+
+
+class PartsReply(Struct, frozen=True, kw_only=True):
+    """What several projects answered to a server that merges: those with an answer, or with several definitions of a name.
+
+    `metadata` is about all that were asked; the others that failed are in its warnings.
+    """
+
+    parts: tuple[AnswerPart, ...]
+    metadata: Metadata
+
+
 class ErrorReply(Struct, frozen=True, kw_only=True):
     """The answer of a tool that failed."""
 
@@ -472,5 +499,6 @@ Reply = (
     | IndexRepositoryReply
     | HealthReply
     | ListRefsReply
+    | PartsReply
     | ErrorReply
 )

@@ -11,6 +11,7 @@ in turns, because none of their hits is better than another.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, get_args
 
 from msgspec import Struct
@@ -64,6 +65,20 @@ def merged_results(parts: Sequence[Part], limit: int) -> MergedResults:
             replace(reason, result_index=place) for reason in reply.metadata.ranking_reasons if reason.result_index == each.index
         ]
     return MergedResults(tuple(results), tuple(reasons))
+
+
+def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedResults:
+    """Returns the first `limit` results of two pages of which nothing is known that would compare them: in turns, each in its own
+    order."""
+    pages = [[(page, index) for index in range(len(page.results))] for page in (first, second)]
+    chosen = [each for pair in zip_longest(*pages) for each in pair if each is not None][:limit]
+    reasons = [
+        replace(reason, result_index=place)
+        for place, (page, index) in enumerate(chosen)
+        for reason in page.reasons
+        if reason.result_index == index
+    ]
+    return MergedResults(tuple(page.results[index] for page, index in chosen), tuple(reasons))
 
 
 def _values(part: Part, worth: Mapping[str, float]) -> Iterator[_Valued]:

@@ -90,3 +90,6 @@ _MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", 
 """The files that name packages; others only say where modules are looked for."""
 
 _SEPARATORS: Final[Mapping[str, str]] = {"python": ".", "go": "/", "ecmascript": "/", "rust": "::"}
+
+FAMILIES: Final = frozenset(_SEPARATORS)
+"""Languages whose packages have names here, by family."""

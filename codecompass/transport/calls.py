@@ -10,6 +10,7 @@ from codecompass.projects.caller import Caller
 
 if TYPE_CHECKING:
     # A session is there before anything that answers a call is loaded.
+    from codecompass.protocol.parts import PartRequest
     from codecompass.protocol.replies import Reply
     from codecompass.store.job_log import JobRecord
 
@@ -44,6 +45,9 @@ class ToolCalls(Protocol):
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
         """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
+
+    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: "PartRequest") -> Outcome:
+        """Runs a tool for a server that merges the answer with its own, see `protocol/parts.py`. Raises as `call` does."""
 
 
 class OpenServer(Protocol):

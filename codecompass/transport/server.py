@@ -9,7 +9,7 @@ the background the server takes over what interrupted jobs left, surveys the kno
 import resource
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -55,12 +55,15 @@ from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
-from codecompass.transport.tools.services import Services
+from codecompass.transport.tools.services import Elsewhere, Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.semantic_lane import SemanticLane
+    from codecompass.projects.checkouts import Checkouts
     from codecompass.semantic.target import SemanticTarget
+    from codecompass.transport.organisation.link import OrganisationLink
+    from codecompass.transport.organisation.target import OrganisationTarget
 
 LEFT_SECONDS: Final = 1 * SECONDS
 """How long a stop waits for abandoned calls into the file system."""
@@ -84,6 +87,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     limits: SessionLimits = SessionLimits()
     semantic: "SemanticTarget | None" = None
     """The endpoint for search by meaning, None where that is off."""
+    organisation: "OrganisationTarget | None" = None
+    """The organisation's server, None where nobody else is asked."""
     has_upkeep: bool = True
     """Whether projects are surveyed, warmed, verified and cleaned up meanwhile, and processes are started for questions about
     several; not for a single question."""
@@ -102,6 +107,7 @@ class Server:
         supervisor: WorkspaceSupervisor,
         blocking: BlockingCalls,
         cold_answers: ColdAnswers,
+        organisation: "OrganisationLink | None" = None,
     ) -> None:
         self.launch: Final = launch
         self._blocking = blocking
@@ -111,6 +117,7 @@ class Server:
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
         self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
+        self._checkouts: Checkouts | None = None
         services = Services(
             workspaces=supervisor,
             router=self.router,
@@ -118,6 +125,8 @@ class Server:
             cold_answers=cold_answers,
             state=self,
             default_limit=launch.settings.query.default_limit,
+            repository_ids=self._repository_ids,
+            elsewhere=None if organisation is None else self._elsewhere(organisation),
         )
         self.measures: Final = Measures()
         self.tools: Final = Catalog(services, self.measures)
@@ -194,6 +203,21 @@ class Server:
         except CodeCompassError:
             return False
 
+    def _elsewhere(self, organisation: "OrganisationLink") -> Elsewhere:
+        from codecompass.transport.organisation.asking import Organisation  # only where there is one
+
+        return Organisation(organisation, self.router, self._known_checkouts(), self.launch.settings)
+
+    async def _repository_ids(self, projects: Sequence[Project]) -> Mapping[str, frozenset[str]]:
+        known = await self._known_checkouts().of(projects)
+        return {project_id: frozenset(each.repo_id for each in found) for project_id, found in known.items()}
+
+    def _known_checkouts(self) -> "Checkouts":
+        from codecompass.projects.checkouts import Checkouts  # only where another server is asked, or asks
+
+        self._checkouts = self._checkouts or Checkouts(self._blocking)
+        return self._checkouts
+
     async def work_in_background(self) -> None:
         """Never ends by itself. No failure in here is a reason to stop answering."""
         await run_again_after_failure("start", self._begin)
@@ -264,6 +288,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
             open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
             _semantic_lane(launch.semantic) as lane,
+            _organisation_link(launch.organisation) as organisation,
         ):
 
             async def settings_of(project: Project) -> Settings:
@@ -312,7 +337,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 open_cold_answers(launch.home, settings, limits, in_processes=launch.has_upkeep) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits.blocking, cold_answers)
+                server = Server(launch, registry, supervisor, limits.blocking, cold_answers, organisation)
                 if launch.has_upkeep:
                     nursery.start_soon(server.work_in_background)
                 try:
@@ -331,6 +356,20 @@ async def _semantic_lane(target: "SemanticTarget | None") -> "AsyncIterator[Sema
 
     async with open_semantic_lane(target) as lane:
         yield lane
+
+
+@asynccontextmanager
+async def _organisation_link(target: "OrganisationTarget | None") -> "AsyncIterator[OrganisationLink | None]":
+    if target is None:
+        yield None
+        return
+    from codecompass.transport.organisation.link import OrganisationLink  # only where there is one
+
+    link = OrganisationLink(target)
+    try:
+        yield link
+    finally:
+        await link.close()
 
 
 @asynccontextmanager

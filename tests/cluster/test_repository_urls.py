@@ -2,8 +2,8 @@
 
 import pytest
 
-from codecompass.cluster.repository_urls import parse_url, without_credentials
 from codecompass.errors import InvalidInput
+from codecompass.scan.repository_urls import parse_url, without_credentials
 
 SAME = (
     "https://git.example.org/shop/api",

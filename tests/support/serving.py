@@ -19,6 +19,7 @@ from codecompass.semantic.target import SemanticTarget
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.calls import Outcome
+from codecompass.transport.organisation.target import OrganisationTarget
 from codecompass.transport.server import Launch, Server, open_server
 from codecompass.units import GIB
 from tests.support.routing import Client
@@ -110,6 +111,8 @@ async def open_serving(
     settings_for: Callable[[Path], Settings] | None = None,
     rules: RoutingRules | None = None,
     semantic: SemanticTarget | None = None,
+    organisation: OrganisationTarget | None = None,
+    has_upkeep: bool = True,
 ) -> AsyncIterator[Serving]:
     launch = Launch(
         settings=settings,
@@ -117,6 +120,8 @@ async def open_serving(
         home=HomeLayout(canonical_root(home)),
         rules=rules or RoutingRules(),
         semantic=semantic,
+        organisation=organisation,
+        has_upkeep=has_upkeep,
     )
     async with open_server(launch) as server:
         yield Serving(server)

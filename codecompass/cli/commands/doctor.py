@@ -27,7 +27,8 @@ HELP = """
     machine, the registry and every project. Each line is ok, warn or fail, with what to do about it. The exit code is 1
     if anything fails.
 
-    Where search by meaning is on, says what is sent where; --semantic asks the endpoint for one vector.
+    Where search by meaning is on, says what is sent where; --semantic asks the endpoint for one vector. Where an
+    organisation's server is named, it is asked whether it is there and takes the token.
 """
 
 

@@ -16,6 +16,7 @@ from codecompass.protocol.replies import (
     FileTextReply,
     FindReferencesReply,
     LocateSymbolReply,
+    PartsReply,
     RelatedSymbolsReply,
     Reply,
     SearchCodeReply,
@@ -113,6 +114,8 @@ def _lines(reply: Reply) -> Iterator[str]:
             yield from health_lines(reply)
         case ListRefsReply():
             yield from ref_lines(reply)
+        case PartsReply():
+            yield ", ".join(one_line(part.name) for part in reply.parts) or NOTHING
         case ErrorReply():
             yield from error_lines(reply.error)
         case _:

@@ -91,6 +91,8 @@ META_PROGRESS_TOKEN: Final = "progressToken"
 # Ours, below a domain of ours as the same section asks.
 META_JOB_ID: Final = "dev.codecompass/jobId"
 META_JOB: Final = "dev.codecompass/job"
+META_PART: Final = "dev.codecompass/part"
+"""Of a call: a server asks that merges answers with its own (`protocol/parts.py`). Of a result: it was answered so."""
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 """github.com/modelcontextprotocol/ext-tasks, specification/2026-07-28/tasks."""

@@ -10,8 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import trio
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct, field
 
 from codecompass.actors.job_model import JobState, JobView
 from codecompass.errors import ProjectNotFound
@@ -21,15 +22,16 @@ from codecompass.transport.calls import ServerAccess, ToolDescription
 from codecompass.transport.mcp import progress
 from codecompass.transport.mcp.client import root_paths
 from codecompass.transport.mcp.exchange import Exchange
-from codecompass.transport.mcp.jsonrpc import encode_notification
+from codecompass.transport.mcp.jsonrpc import decode_params, encode_notification
 from codecompass.transport.mcp.progress import ProgressParams, status_text
-from codecompass.transport.mcp.protocol import META_JOB, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
+from codecompass.transport.mcp.protocol import META_JOB, META_PART, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolOutcome
 from codecompass.transport.mcp.tasks import JobWatch, TaskState
 from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
 if TYPE_CHECKING:
     # A session is there before anything that answers a call is loaded.
+    from codecompass.protocol.parts import PartRequest
     from codecompass.protocol.replies import Reply
     from codecompass.transport.activity import ActivityLog
 
@@ -182,6 +184,37 @@ def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) ->
     )
 
 
+def part_request(exchange: Exchange) -> "PartRequest | None":
+    """Returns what a server says with its call that merges the answer with its own; None for a call of anybody else.
+
+    Raises Fault for one that cannot be read.
+    """
+    if META_PART.encode() not in bytes(exchange.params):
+        return None
+    from codecompass.protocol.parts import PartRequest
+
+    class Meta(Struct, frozen=True):
+        part: PartRequest | None = field(name=META_PART, default=None)
+
+    class Params(Struct, frozen=True):
+        meta: Meta = field(name="_meta", default=Meta())
+
+    return decode_params(msgspec.json.Decoder(Params), exchange.params).meta.part
+
+
+def result_for_merging(reply: "Reply") -> CallToolResult:
+    """Returns a reply for a server that merges it with its own: whole, also an error, and as JSON alone."""
+    from codecompass.protocol.encode import encode, one_line
+    from codecompass.protocol.replies import ErrorReply
+
+    return CallToolResult(
+        content=(),
+        structured_content=Raw(one_line(encode(reply))),
+        is_error=isinstance(reply, ErrorReply),
+        meta={META_PART: True},
+    )
+
+
 class ProductTools:
     """The ToolSource of the product."""
 
@@ -209,17 +242,26 @@ class ProductTools:
     async def call(self, name: str, arguments: Mapping[str, object], exchange: Exchange) -> ToolOutcome:
         """Runs a tool: waits for the server to open where it is not, and makes a task of a job for clients that want one."""
         caller = SessionCaller(exchange)
+        part = part_request(exchange)
         server = await self._access.opened()
         began = time.monotonic()
-        outcome = await server.tools.call(name, arguments, caller)
+        if part is None:
+            outcome = await server.tools.call(name, arguments, caller)
+        else:
+            outcome = await server.tools.part(name, arguments, caller, part)
         seconds = time.monotonic() - began
         question = asked_roots(outcome.reply, caller)
         if question is not None:
             return question
         envelope = exchange.envelope
-        result = result_of(outcome.reply, self._answers, knows_structured=envelope.knows_structured)
+        if part is None:
+            result = result_of(outcome.reply, self._answers, knows_structured=envelope.knows_structured)
+        else:
+            result = result_for_merging(outcome.reply)
         if self._activity is not None:
             n_characters = sum(len(each.text) for each in result.content if isinstance(each, TextContent))
+            if part is not None and result.structured_content is not UNSET:
+                n_characters = len(bytes(result.structured_content))
             self._activity.note(envelope.client.name, caller.transport, name, arguments, outcome.reply, seconds, n_characters)
         job, at_end = outcome.job, outcome.at_end
         if job is None:

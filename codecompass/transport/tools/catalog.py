@@ -17,6 +17,7 @@ from codecompass.errors import CodeCompassError, InternalError, error_body
 from codecompass.projects.caller import Caller
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
+from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import ReadFile
 from codecompass.settings import AnswerForm
@@ -46,14 +47,23 @@ class Catalog:
 
         return await self._run(name, caller, begin)
 
+    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> Outcome:
+        """Runs a tool for a server that merges the answer with its own: about several projects, the reply is a PartsReply."""
+
+        def begin(services: Services) -> Call:
+            decoded = decode(name, arguments)
+            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=part.answers, part=part)
+
+        return await self._run(name, caller, begin)
+
     async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
         """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have
-        lines of code, else ids.
+        lines of code, else ids. Nobody else is asked: a page has no places for what is not here.
         """
 
         def begin(services: Services) -> Call:
             decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=answers)
+            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=answers, is_local=True)
 
         return await self._run(name, caller, begin)
 
@@ -68,7 +78,8 @@ class Catalog:
         try:
             call = begin(await self._source.of(caller))
             run = ask_index if isinstance(call.request, ReadFile) else _TOOLS[name].run
-            outcome = await run(call)
+            elsewhere = call.elsewhere
+            outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
             reply = self._error_reply(self._known(error, name, caller), call)

@@ -4,8 +4,8 @@ A server that answers for one user from the indexes of this machine has one set 
 from an organisation's code makes a set for each caller, in which there is nothing but what that caller may see.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -16,11 +16,17 @@ from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.metadata import BareMetadata
-from codecompass.protocol.replies import Reply, SearchEvidence
-from codecompass.protocol.requests import ListRefs, Request
+from codecompass.protocol.replies import ImportedSymbol, Reply, SearchEvidence
+from codecompass.protocol.requests import FindReferences, ListRefs, LocateSymbol, Request, SearchCode
 from codecompass.protocol.state_replies import HealthReply, ListRefsReply
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
+
+if TYPE_CHECKING:
+    # These know the services.
+    from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.project_answers import OtherAnswers
+    from codecompass.transport.tools.toolkit import Call
 
 
 class Routing(Protocol):
@@ -94,6 +100,30 @@ class ServerState(Protocol):
         """Returns the state of the server, or of one project of it. `limit` bounds the projects listed, not those counted."""
 
 
+class Elsewhere(Protocol):
+    """Another server, which is asked for what is not here. Implemented by `transport/organisation/asking.py`."""
+
+    async def run(self, call: "Call", run: "Callable[[Call], Awaitable[Outcome]]") -> "Outcome":
+        """Returns what `run` answers here, or what the other server does where the call is about a repository of it."""
+
+    async def split(self, names: Sequence[str]) -> tuple[tuple[SelectedProject, ...], tuple[str, ...]]:
+        """Returns the projects of these names that are here, and the names for which the other server is to be asked."""
+
+    async def ask(
+        self,
+        call: "Call",
+        request: SearchCode | LocateSymbol | FindReferences,
+        names: Sequence[str],
+        deadline: float,
+        *,
+        beside: Sequence[Project],
+        without: Sequence[str] = (),
+        imported: ImportedSymbol | None = None,
+    ) -> "OtherAnswers":
+        """Returns what the other server answers about the repositories of these names, but those that `beside` are checkouts of
+        and those with an id in `without`. Raises nothing but a cancellation: why it has not answered is in what it returns."""
+
+
 class Services(Struct, frozen=True, kw_only=True):
     """The parts of a server that tools use, for one caller or for all."""
 
@@ -104,6 +134,11 @@ class Services(Struct, frozen=True, kw_only=True):
     state: ServerState
     default_limit: int
     """Hits of a page where the request names no limit."""
+    repository_ids: Callable[[Sequence[Project]], Awaitable[Mapping[str, frozenset[str]]]] | None = None
+    """Tells which repositories projects are checkouts of, by project id, as `scan/git_remotes.py` does. None where the id of a
+    project is that of its repository."""
+    elsewhere: Elsewhere | None = None
+    """Who is asked for what is not here, if anybody is."""
 
     async def of(self, caller: Caller) -> "Services":
         """Returns itself: it serves everybody alike."""

@@ -5,24 +5,32 @@
     not live   -> its index is read as it was left (`cold_answers.py`); it does not become live
     too slow, not indexed, failed -> named in a warning; the others are answered
 
-Nothing of a project outside the allowed roots takes part, and the root of each that answers is looked at before.
+Nothing of a project outside the allowed roots takes part, and the root of each that answers is looked at before. Where another
+server is asked for what is not here, it is asked at the same time.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
 import trio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.messages import Query, Settle
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput, WorkspaceBusy
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
-from codecompass.protocol.named_projects import several_projects
-from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, LocateSymbolReply, SearchCodeReply, SearchEvidence
-from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, LocateSymbol, SearchCode
+from codecompass.protocol.named_projects import asked_elsewhere, several_projects
+from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
+from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
 from codecompass.query.merging import most_promising
+from codecompass.transport.tools.project_answers import (
+    Answers,
+    Asked,
+    OtherAnswers,
+    ProjectAnswer,
+    SharedReply,
+    SharedRequest,
+)
 from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -46,30 +54,10 @@ NAMED_SILENT: Final = 10
 _ABOUT_ONE: Final = ("project_id", "ref", "changed_since", "why_not")
 """Arguments that mean something in one project only."""
 
-SharedRequest = SearchCode | LocateSymbol | FindReferences
-SharedReply = SearchCodeReply | LocateSymbolReply | FindReferencesReply
 
-
-class ProjectAnswer(Struct, frozen=True):
-    """What became of one project: its reply, or why there is none; neither where others have more of the question."""
-
-    selected: SelectedProject
-    reply: SharedReply | None = None
-    is_checked: bool = False
-    """Whether its index was compared with its tree."""
-    failure: CodeCompassError | None = None
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether the answer is of the tree as it is, or would be."""
-        if self.reply is None:
-            return self.is_checked and self.failure is None
-        return self.is_checked and self.reply.metadata.freshness_status == "fresh"
-
-
-async def selected_projects(call: Call, request: SharedRequest) -> tuple[SelectedProject, ...] | None:
-    """Returns the projects that are meant, None where it is one. Raises what `Router.select` raises, and InvalidInput for
-    arguments that are about one project."""
+async def asked_projects(call: Call, request: SharedRequest) -> Asked | None:
+    """Returns who is meant, None where it is one project. Raises what `Router.select` raises, and InvalidInput for arguments that
+    are about one project."""
     names = await call.services.router.several(request.workspace)
     if names is None:
         return None
@@ -78,13 +66,61 @@ async def selected_projects(call: Call, request: SharedRequest) -> tuple[Selecte
         raise InvalidInput(
             f"{given[0]} is about one project, and workspace names several. Leave it out, or name one project.", field=given[0]
         )
-    return await call.services.router.select(names)
+    if call.elsewhere is None:
+        return Asked(await call.services.router.select(names))
+    here, elsewhere = await call.elsewhere.split(names)
+    return Asked(here, elsewhere, is_elsewhere_first=bool(elsewhere) and names[0] != ALL_PROJECTS and _leads(names[0], elsewhere))
 
 
-def deadline_of(request: SharedRequest) -> float:
+def _leads(name: str, elsewhere: Sequence[str]) -> bool:
+    return (asked_elsewhere(name) or name.strip()) == elsewhere[0]
+
+
+def deadline_of(call: Call, request: SharedRequest) -> float:
     """Returns when all have to have answered, by the clock of the event loop."""
     milliseconds = request.timeout_ms if isinstance(request, SearchCode) else None
-    return trio.current_time() + (SEVERAL_SECONDS if milliseconds is None else milliseconds * MILLISECONDS)
+    seconds = SEVERAL_SECONDS if milliseconds is None else milliseconds * MILLISECONDS
+    if call.part is not None and call.part.seconds:
+        seconds = min(seconds, call.part.seconds)
+    return trio.current_time() + seconds
+
+
+async def ask_everybody(
+    call: Call,
+    request: SharedRequest,
+    asked: Asked,
+    deadline: float,
+    *,
+    beside: Sequence[SelectedProject] | None = None,
+    without: Sequence[str] = (),
+    imported: ImportedSymbol | None = None,
+) -> Answers:
+    """Asks the projects that are here, and another server at the same time.
+
+    `beside` are those for whose repositories that server is not asked, those of `asked` unless given; the others as in `ask_all`
+    and `Elsewhere.ask`.
+    """
+    if call.elsewhere is None or not asked.elsewhere:
+        return Answers(tuple(await ask_all(call, request, asked.here, deadline, imported)))
+    here: list[ProjectAnswer] = []
+    other = OtherAnswers()
+    async with trio.open_nursery() as nursery:
+
+        async def ask_here() -> None:
+            here.extend(await ask_all(call, request, asked.here, deadline, imported))
+
+        nursery.start_soon(ask_here)
+        known = asked.here if beside is None else beside
+        other = await call.elsewhere.ask(
+            call,
+            request,
+            asked.elsewhere,
+            deadline,
+            beside=[each.project for each in known],
+            without=without,
+            imported=imported,
+        )
+    return Answers(tuple(here), other)
 
 
 async def ask_all(
@@ -244,18 +280,17 @@ async def _answer(
     return ProjectAnswer(selected, reply, is_checked=state != "cold")
 
 
-def several_metadata(
-    call: Call, request: SharedRequest, answers: Sequence[ProjectAnswer], shown: Collection[str | None]
-) -> Metadata:
+def several_metadata(call: Call, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
     """Returns the metadata of one answer from all; `shown` are the labels of the projects that have hits in it."""
+    is_fresh = all(each.is_fresh for each in answers.here) and answers.other.is_fresh
     is_complete = all(
-        each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers
+        each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers.here
     )
     return Metadata(
         codecompass_protocol_version=PROTOCOL_VERSION,
-        freshness_status="fresh" if all(each.is_fresh for each in answers) else "stale",
+        freshness_status="fresh" if is_fresh else "stale",
         indexing_status="ready",
-        result_completeness="complete" if is_complete else "partial",
+        result_completeness="complete" if is_complete and answers.other.is_complete else "partial",
         ref="live",
         schema_status="compatible",
         workspace=", ".join(several_projects(request.workspace) or (request.workspace or ALL_PROJECTS,)),
@@ -268,11 +303,11 @@ def several_metadata(
                 freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
                 total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
             )
-            for each in answers
+            for each in answers.each
             if each.reply is not None and each.selected.label in shown
         ),
-        n_projects=len(answers),
-        warnings=(*call.warnings, *_warnings(answers)),
+        n_projects=len(answers.here) + answers.other.n_projects,
+        warnings=(*call.warnings, *_warnings(answers.here), *answers.other.warnings),
     )
 
 
@@ -304,10 +339,15 @@ def _reason(failure: CodeCompassError) -> str:
     return _REASONS.get(failure.code, failure.message.rstrip("."))
 
 
-def require_an_answer(answers: Sequence[ProjectAnswer]) -> None:
+def require_an_answer(answers: Answers) -> None:
     """Raises why none answered, where all failed."""
-    failed = [(each, each.failure) for each in answers if each.failure is not None]
-    if not failed or len(failed) < len(answers):
+    other = answers.other
+    failed = [(each, each.failure) for each in answers.here if each.failure is not None]
+    if len(failed) < len(answers.here) or (other.failure is None and other.n_projects):
+        return
+    if not failed:
+        if other.failure is not None:
+            raise other.failure
         return
     first, failure = failed[0]
     if len(failed) == 1:

@@ -6,17 +6,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
-from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, ReferenceCounts, SearchCodeReply
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.merging import Part, merged_results
+from codecompass.query.merging import MergedResults, Part, in_turns, merged_results
 from codecompass.transport.calls import Outcome
+from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer
 from codecompass.transport.tools.several_projects import (
-    ProjectAnswer,
-    ask_all,
+    ask_everybody,
+    asked_projects,
     deadline_of,
     require_an_answer,
-    selected_projects,
     several_metadata,
 )
 from codecompass.transport.tools.toolkit import Call, ask_index
@@ -28,37 +27,44 @@ SHOWN_CANDIDATES: Final = 20
 async def ask_projects(call: Call) -> Outcome:
     """Returns what the index of the project says that is meant, or those of all that are.
 
-    Raises what `selected_projects` raises, what `toolkit.ask_index` raises where one project is meant, and why none answered
+    Raises what `asked_projects` raises, what `toolkit.ask_index` raises where one project is meant, and why none answered
     where all of several failed.
     """
     request = call.request
     assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
-    selected = await selected_projects(call, request)
-    if selected is None:
+    asked = await asked_projects(call, request)
+    if asked is None:
         return await ask_index(call)
+    if call.part is not None and not call.part.is_page:
+        from codecompass.transport.tools.parts import parts_reply  # only for servers that others ask
+
+        return Outcome(await parts_reply(call, request, asked.here, call.part))
     if isinstance(request, FindReferences):
-        return Outcome(await _references(call, request, selected))
-    answers = await ask_all(call, request, selected, deadline_of(request))
+        return Outcome(await _references(call, request, asked))
+    answers = await ask_everybody(call, request, asked, deadline_of(call, request))
     require_an_answer(answers)
     return Outcome(_page(call, request, answers))
 
 
-def _page(
-    call: Call, request: SearchCode | LocateSymbol, answers: Sequence[ProjectAnswer]
-) -> SearchCodeReply | LocateSymbolReply:
+def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> SearchCodeReply | LocateSymbolReply:
     replies = [
-        (each.selected.label, each.reply) for each in answers if isinstance(each.reply, SearchCodeReply | LocateSymbolReply)
+        (each.selected.label, each.reply) for each in answers.each if isinstance(each.reply, SearchCodeReply | LocateSymbolReply)
     ]
     limit = request.limit or call.services.default_limit
     merged = merged_results([Part(label, reply) for label, reply in replies], limit)
+    page = answers.other.page
+    if page is not None:
+        merged = in_turns(merged, MergedResults(page.results, page.metadata.ranking_reasons), limit)
     metadata = several_metadata(call, request, answers, {result.project for result in merged.results})
     metadata = replace(metadata, ranking_reasons=merged.reasons)
+    if page is not None:
+        metadata = replace(metadata, projects=(*metadata.projects, *page.metadata.projects))
     if replies and not merged.results:
         # What all say of the question, such as that none has a word of it.
         said = [reply.metadata.warnings for _, reply in replies]
         shared = tuple(warning for warning in said[0] if all(warning in others for others in said))
         metadata = replace(metadata, warnings=(*metadata.warnings, *shared))
-    total = sum(reply.total_candidates for _, reply in replies)
+    total = sum(reply.total_candidates for _, reply in replies) + (0 if page is None else page.total_candidates)
     if isinstance(request, LocateSymbol):
         return LocateSymbolReply(results=merged.results, total_candidates=total, metadata=metadata)
     intent = next((reply.query_intent for _, reply in replies if isinstance(reply, SearchCodeReply)), "natural_language")
@@ -68,31 +74,41 @@ def _page(
 # references
 
 
-async def _references(call: Call, request: FindReferences, selected: Sequence[SelectedProject]) -> FindReferencesReply:
+async def _references(call: Call, request: FindReferences, asked: Asked) -> FindReferencesReply:
     """Returns the uses of a definition: product code in projects that import its package, then in its own; last tests.
 
     Raises SymbolNotFound where no project defines it, AmbiguousSymbol where several do and the first that is named does not.
     """
-    deadline = deadline_of(request)
+    deadline = deadline_of(call, request)
     enough = replace(request, offset=0, limit=request.offset + request.limit)
     # Whoever names a project first means its definition, and need not wait for what others have.
-    n_first = 1 if selected[0].is_named else 0
-    answers = await ask_all(call, enough, selected[:n_first], deadline)
-    if not any(each.reply for each in answers):
-        answers += await ask_all(call, enough, selected[n_first:], deadline)
+    first, rest = _named_first(asked)
+    answers = await ask_everybody(call, enough, first, deadline, beside=asked.here if first.here else ())
+    if not any(each.reply for each in answers.each):
+        later = await ask_everybody(call, enough, rest, deadline, beside=asked.here)
+        answers = _together(answers, later)
     home = _home(request, answers)
     found = home.reply
     assert isinstance(found, FindReferencesReply)
-    others: list[ProjectAnswer] = []
+    others = Answers()
     if found.imported is not None:
-        rest = [each for each in selected if each.project.project_id != home.selected.project.project_id]
-        others = await ask_all(call, enough, rest, deadline, found.imported)
-    parts = [home, *others]
+        home_id = home.selected.project.project_id
+        is_here = any(each is home for each in answers.here)
+        here = tuple(each for each in asked.here if each.project.project_id != home_id)
+        everybody = Asked(here, asked.elsewhere)
+        without = () if is_here else (home_id,)
+        others = await ask_everybody(
+            call, enough, everybody, deadline, beside=asked.here, without=without, imported=found.imported
+        )
+    elif answers.other.failure is not None:
+        others = Answers(other=answers.other)
+    parts = [home, *others.each]
     replies = [(each.selected.label, each.reply) for each in parts if isinstance(each.reply, FindReferencesReply)]
     uses = [replace(use, project=label) for label, reply in replies for use in reply.references]
     uses.sort(key=lambda use: (use.is_test, use.project == home.selected.label))
     page = tuple(uses[request.offset : request.offset + request.limit])
-    metadata = several_metadata(call, request, parts, {home.selected.label, *(use.project for use in page)})
+    told = Answers((home, *others.here), others.other)
+    metadata = several_metadata(call, request, told, {home.selected.label, *(use.project for use in page)})
     total = sum(reply.total for _, reply in replies)
     if request.offset + len(page) < total and metadata.result_completeness == "complete":
         metadata = replace(metadata, result_completeness="truncated")
@@ -111,17 +127,42 @@ async def _references(call: Call, request: FindReferences, selected: Sequence[Se
     )
 
 
-def _home(request: FindReferences, answers: Sequence[ProjectAnswer]) -> ProjectAnswer:
+def _named_first(asked: Asked) -> tuple[Asked, Asked]:
+    """Returns the one whose definition is meant because it is named first, if any, and the others."""
+    if asked.is_elsewhere_first:
+        return Asked((), asked.elsewhere[:1]), Asked(asked.here, asked.elsewhere[1:])
+    n_first = 1 if asked.here and asked.here[0].is_named else 0
+    return Asked(asked.here[:n_first]), Asked(asked.here[n_first:], asked.elsewhere)
+
+
+def _together(first: Answers, later: Answers) -> Answers:
+    one, two = first.other, later.other
+    other = OtherAnswers(
+        answers=(*one.answers, *two.answers),
+        n_projects=one.n_projects + two.n_projects,
+        is_fresh=one.is_fresh and two.is_fresh,
+        is_complete=one.is_complete and two.is_complete,
+        warnings=tuple(dict.fromkeys((*one.warnings, *two.warnings))),
+        failure=one.failure or two.failure,
+    )
+    return Answers((*first.here, *later.here), other)
+
+
+def _home(request: FindReferences, answers: Answers) -> ProjectAnswer:
     """Returns the answer of the project that defines the symbol."""
-    defining = [each for each in answers if each.reply is not None]
-    ambiguous = [each for each in answers if isinstance(each.failure, AmbiguousSymbol)]
-    if (len(defining) == 1 and not ambiguous) or (defining and defining[0] is answers[0] and answers[0].selected.is_named):
+    defining = [each for each in answers.each if each.reply is not None]
+    ambiguous = [each for each in answers.each if isinstance(each.failure, AmbiguousSymbol)]
+    is_first = bool(defining) and defining[0].selected.is_named and defining[0] is answers.each[0]
+    if (len(defining) == 1 and not ambiguous) or is_first:
         return defining[0]
     if not defining and not ambiguous:
-        require_an_answer([each for each in answers if not isinstance(each.failure, SymbolNotFound)])
+        failed = tuple(each for each in answers.here if not isinstance(each.failure, SymbolNotFound))
+        if failed:
+            require_an_answer(Answers(failed))
         name = request.symbol_name[:100]
+        where = "project" if answers.other.failure is None else f"project that could be asked ({answers.other.warnings[0]})"
         raise SymbolNotFound(
-            f"no project defines {name}. Find it with search_code, or locate_symbol for similar names.", name=name
+            f"no {where} defines {name}. Find it with search_code, or locate_symbol for similar names.", name=name
         )
     candidates = [
         {

@@ -12,11 +12,12 @@ from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
+from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.requests import AnyRequest, ReadFile
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
-from codecompass.transport.tools.services import Services
+from codecompass.transport.tools.services import Elsewhere, Services
 from codecompass.units import MINUTES
 
 
@@ -31,16 +32,29 @@ class Call:
         *,
         warnings: tuple[str, ...] = (),
         answers: AnswerForm | None = None,
+        part: PartRequest | None = None,
+        is_local: bool = False,
     ) -> None:
-        """`warnings` are those of decoding; `answers` is the form that replies are made for, None that of the server."""
+        """`warnings` are those of decoding; `answers` is the form that replies are made for, None that of the server.
+
+        `part` says that another server merges the answer with its own; `is_local` that no other server is to be asked.
+        """
         self.services = services
         self.caller = caller
-        self.request = request
+        self.request: AnyRequest | ReadFile = request
         self.answers: AnswerForm | None = answers
+        self.part: PartRequest | None = part
+        # What another server asks is never passed on to a third: they could be the same.
+        self.elsewhere: Elsewhere | None = None if part is not None or is_local else services.elsewhere
         self.routed: Routed | None = None
         self.commit: NamedCommit | None = None
         self._is_about_ref = False
         self._warnings = warnings
+
+    def turn_to(self, request: AnyRequest, warning: str) -> None:
+        """Makes it a call about another project, and says so."""
+        self.request = request
+        self._warnings = (*self._warnings, warning)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -91,6 +91,15 @@ def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> Repo
     return RepositoryUrl(url, _key(host, port, parts.scheme, parts.path, given))
 
 
+def is_named(text: str, repository: RepositoryUrl) -> bool:
+    """Whether `text` is an address of a repository, or the end of one: `flask`, `pallets/flask`, `github.com/pallets/flask`."""
+    try:
+        key = parse_url(text, tuple(_PORTS)).key
+    except InvalidInput:
+        key = text.strip().strip("/").removesuffix(".git")
+    return bool(key) and f"/{repository.key}".endswith(f"/{key}")
+
+
 def without_credentials(text: str) -> str:
     """Returns `text` with the part before the @ removed from every address in it."""
     return _USER_INFORMATION.sub("", text)

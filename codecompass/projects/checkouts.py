@@ -1,0 +1,56 @@
+"""Which repositories the projects of this machine are checkouts of, so that another server need not answer for those too."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import trio
+
+from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.errors import FileSystemUnresponsive
+from codecompass.scan.git_remotes import checked_out_repositories
+from codecompass.scan.repository_urls import RepositoryUrl
+from codecompass.store.registry import Project
+from codecompass.units import MILLISECONDS, SECONDS
+
+KNOWN_SECONDS: Final = 30 * SECONDS
+"""How long what was read of a project holds: remotes hardly ever change."""
+
+READ_SECONDS: Final = 500 * MILLISECONDS
+"""How long a question waits for all of them: a directory takes 50 us. Projects that are late count as checkouts of nothing."""
+
+READ_AT_ONCE: Final = 8
+
+
+class Checkouts:
+    """One for a server. Keeps what it has read for a while."""
+
+    def __init__(self, blocking: BlockingCalls) -> None:
+        self._blocking = blocking
+        self._known: dict[str, tuple[float, tuple[RepositoryUrl, ...]]] = {}
+
+    async def of(self, projects: Sequence[Project]) -> Mapping[str, Sequence[RepositoryUrl]]:
+        """Returns the repositories of each project, by project id; without those that could not be read in time."""
+        now = trio.current_time()
+        missing = [each for each in projects if self._known.get(each.project_id, (-1.0,))[0] <= now]
+        turns = trio.CapacityLimiter(READ_AT_ONCE)
+
+        async def read(project: Project) -> None:
+            root = str(project.root)
+            try:
+                async with turns:
+                    found = await self._blocking.run(lambda _call: checked_out_repositories(root), root)
+            except FileSystemUnresponsive:
+                return
+            self._known[project.project_id] = (now + KNOWN_SECONDS, found)
+
+        if missing:
+            with trio.move_on_after(READ_SECONDS):
+                async with trio.open_nursery() as nursery:
+                    for each in missing:
+                        nursery.start_soon(read, each)
+        told: dict[str, Sequence[RepositoryUrl]] = {
+            each.project_id: self._known[each.project_id][1] for each in projects if each.project_id in self._known
+        }
+        for project_id in [each for each, (until, _) in self._known.items() if until <= now]:
+            del self._known[project_id]
+        return told

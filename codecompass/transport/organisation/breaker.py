@@ -1,0 +1,67 @@
+"""Whether a server that has failed is asked again: only after a pause, which grows with each further failure.
+
+    asked --fails--> resting --the pause is over--> one question tries it --answers--> asked
+                        ^                                 |
+                        '------------- fails -------------'   twice the pause, up to a minute
+
+While it rests questions go without it, at once.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import trio
+
+from codecompass.transport.organisation.failure import UNSETTLED, OrganisationUnavailable
+from codecompass.units import MILLISECONDS, SECONDS
+
+FIRST_PAUSE_SECONDS: Final = 5 * SECONDS
+LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
+
+FAIR_SECONDS: Final = 1 * SECONDS
+"""Whoever waits less than this and goes has learned nothing of the server."""
+
+
+class Breaker:
+    """One for a server. For one event loop."""
+
+    def __init__(self) -> None:
+        self._failure: OrganisationUnavailable | None = None
+        self._rests_until = float("-inf")
+        self._pause = FIRST_PAUSE_SECONDS
+        self._is_tried = False
+
+    @contextmanager
+    def asking(self, seconds: float) -> Iterator[None]:
+        """Wraps one question that waits `seconds`; its OrganisationUnavailable counts. Raises the last one again in the pause
+        after it, with how long that lasts, and while another question tries the server."""
+        is_trial = self._failure is not None
+        if self._failure is not None:
+            left = self._rests_until - trio.current_time()
+            if left > 0 or self._is_tried:
+                again = max(1, round(left))
+                raise OrganisationUnavailable(
+                    self._failure.reason,
+                    f"{self._failure.message}; not asked again before {again} s are over",
+                    retry_after_ms=round(again * SECONDS / MILLISECONDS),
+                )
+        self._is_tried = is_trial
+        try:
+            yield
+        except OrganisationUnavailable as failure:
+            if failure.reason not in UNSETTLED and (failure.reason != "timeout" or seconds >= FAIR_SECONDS):
+                self._failed(failure)
+            raise
+        else:
+            self._failure, self._pause = None, FIRST_PAUSE_SECONDS
+        finally:
+            if is_trial:
+                self._is_tried = False
+
+    def _failed(self, failure: OrganisationUnavailable) -> None:
+        self._failure = failure
+        if trio.current_time() < self._rests_until:
+            return  # asked before the pause began, as others whose failure began it
+        self._rests_until = trio.current_time() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)

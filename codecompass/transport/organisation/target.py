@@ -1,0 +1,73 @@
+"""Which server is the organisation's: what the settings name, checked once, with the token from the environment.
+
+Nothing is sent unless `organisation.url` is set, and never over plain http to another machine. The token is in one variable
+alone; no file, log, answer or error has it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from codecompass.errors import InvalidInput
+from codecompass.semantic.target import Secret
+from codecompass.settings import ORGANISATION_TOKEN_VARIABLE, OrganisationSettings
+from codecompass.transport.http.guards import is_loopback
+
+_ENDPOINT: Final = "/mcp"
+
+
+class OrganisationTarget(Struct, frozen=True, kw_only=True):
+    """A server that may be asked. `url` is that of its requests, `host` its name and port, as people are told."""
+
+    url: str
+    host: str
+    timeout_ms: int
+    token: Secret
+    is_token_set: bool
+    """Whether the variable holds anything; `token` is empty all the same where that can be no token."""
+
+
+def organisation_target(settings: OrganisationSettings, environment: Mapping[str, str]) -> OrganisationTarget | None:
+    """Returns the server that the settings name; None where they name none, and nothing is sent anywhere.
+
+    Raises InvalidInput for what is no URL of a server, and for one that would get the token in the clear.
+    """
+    url = settings.url.strip()
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _no_server(url) from None
+    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" ?#")
+    if parts.scheme not in ("http", "https") or not host or port == 0 or not is_plain or "@" in parts.netloc:
+        raise _no_server(url)
+    if parts.scheme == "http" and not is_loopback(host):
+        raise InvalidInput(
+            f"organisation.url: questions and your token would go to {parts.netloc} over http://, where everybody on the way can "
+            "read them. Use https://.",
+            key="organisation.url",
+        )
+    written = environment.get(ORGANISATION_TOKEN_VARIABLE, "").strip()
+    is_usable = written.isascii() and written.isprintable() and " " not in written
+    return OrganisationTarget(
+        url=f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix(_ENDPOINT)}{_ENDPOINT}",
+        host=parts.netloc,
+        timeout_ms=settings.timeout_ms,
+        token=Secret(written if is_usable else ""),
+        is_token_set=bool(written),
+    )
+
+
+def _no_server(url: str) -> InvalidInput:
+    # Not repeated as it is: a URL may hold a password.
+    shown = url.rpartition("@")[2] if "@" in url else url
+    return InvalidInput(
+        f"organisation.url must be the URL of a server such as https://code.example.com, without user, query or fragment, not "
+        f"{shown[:200]!r}. Correct it, or leave it empty. A token belongs into the variable {ORGANISATION_TOKEN_VARIABLE}.",
+        key="organisation.url",
+        constraint="https:// URL",
+    )
