@@ -95,6 +95,9 @@ class _JsonBytes(Serializer):
         return data if isinstance(data, str | bytes) else msgspec.json.encode(data)
 
 
+_PASSING_BLOCKS: Final = frozenset({"cluster_block_exception", "index_create_block_exception"})
+"""The engine sets them when its disks are full, and takes them away some seconds after there is room again."""
+
 _WAIT_STATUS: Final = frozenset({408, 429, 502, 503, 504})
 """The engine says these while it is busy, elects, or lacks a shard."""
 
@@ -386,7 +389,7 @@ def _refusal(status: object, info: JsonObject) -> Exception:
     if kind == "index_not_found_exception":
         return EngineUnavailable("the search engine has no index yet. Add a repository and start a worker (codecompass cluster).")
     # A full disk makes an index read-only until there is room again.
-    if status in _WAIT_STATUS or kind == "cluster_block_exception":
+    if status in _WAIT_STATUS or kind in _PASSING_BLOCKS:
         return EngineUnavailable(f"the search engine is busy or lacks room ({reason}). Ask again in a moment.")
     return EngineRefused(f"the search engine refused ({reason}). Tell whoever runs it.", kind=kind)
 
