@@ -73,7 +73,7 @@ class OrganisationLink:
 
     def __init__(self, target: OrganisationTarget) -> None:
         self.target: Final = target
-        self._breaker = Breaker()
+        self._breaker = Breaker(target.usual_seconds)
         self._client: httpx2.AsyncClient | None = None
         self._preparing = threading.Lock()
         self._log = structlog.get_logger(__name__)
@@ -99,7 +99,8 @@ class OrganisationLink:
                     raise _not_understood(str(error)) from error
         except OrganisationUnavailable as error:
             # Answers say it to whoever asked; here it is for who looks after the machine.
-            self._log.info("organisation_unavailable", host=self.target.host, tool=tool, reason=error.reason)
+            log = self._log.info if error.was_asked else self._log.debug
+            log("organisation_unavailable", host=self.target.host, tool=tool, reason=error.reason)
             raise
 
     async def close(self) -> None:

@@ -65,9 +65,10 @@ async def test_one_that_is_away_is_said_to_be(tmp_path, trees, peer):
     assert "it cannot be reached" in unknown["error"]["message"]
 
 
-async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_path, trees, peer):
-    peer.behaviour = "server_error"
-    async with desk(tmp_path / "home-dev", peer.url) as dev:
+@pytest.mark.parametrize(("behaviour", "timeout_ms"), [("server_error", 20_000), ("silent", SLOW_MS)])
+async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_path, trees, peer, behaviour, timeout_ms):
+    peer.behaviour = behaviour
+    async with desk(tmp_path / "home-dev", peer.url, timeout_ms=timeout_ms) as dev:
         await index(dev, trees["api"])
         for _ in range(5):
             answer = await dev.call("search_code", query="retry delay attempt", workspace="*")
