@@ -182,6 +182,12 @@ class OrganisationLink:
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
             if isinstance(error, httpx2.RemoteProtocolError):
                 raise _not_understood("it ends early, or is not HTTP") from error
+            if _is_certificate_refused(error):
+                raise OrganisationUnavailable(
+                    "certificate_refused",
+                    "its certificate is not trusted here; whoever runs this program sets SSL_CERT_FILE to the organisation's "
+                    "certificates, or adds them to the system's",
+                ) from error
             # The text of the error could repeat what the server wrote.
             raise OrganisationUnavailable(
                 "unreachable",
@@ -237,6 +243,16 @@ def _read(body: bytes) -> Replied:
     if result.structured_content is UNSET:
         raise _not_understood("it answers without structured content")
     return Replied(bytes(result.structured_content), result.is_error, result.meta.knows_parts)
+
+
+def _is_certificate_refused(error: BaseException | None) -> bool:
+    import ssl
+
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _not_understood(cause: str) -> OrganisationUnavailable:
