@@ -339,13 +339,15 @@ def _absolute(text: str, base: Path | None, source: str) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """Returns the known name that is most similar to `word`, as a whole or by its last part."""
+    """Returns the known name that is most similar to `word`, as a whole or by one of its parts."""
 
     word = word[:MAX_SHOWN]
 
     def likeness(candidate: str) -> float:
         last, other = word.rpartition(".")[2], candidate.rpartition(".")[2]
         whole = difflib.SequenceMatcher(None, word, candidate).ratio()
-        return max(whole, 0.95 * difflib.SequenceMatcher(None, last, other).ratio())
+        # A table that is not there may be a misspelled section.
+        section = 0.0 if "." in word else difflib.SequenceMatcher(None, word, candidate.partition(".")[0]).ratio()
+        return max(whole, 0.95 * difflib.SequenceMatcher(None, last, other).ratio(), 0.95 * section)
 
     return max(known, key=likeness)

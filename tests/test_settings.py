@@ -335,7 +335,8 @@ def test_the_documentation_has_every_setting_with_its_default():
     assert set(rows) == {setting.key for setting in known_settings()}
     for setting in known_settings():
         default = str(setting.default).lower() if isinstance(setting.default, bool) else setting.default
-        shown = '""' if default == "" else "[]" if default == () else str(default)
+        listed = str(list(default)).replace("'", '"') if isinstance(default, tuple) else ""
+        shown = '""' if default == "" else listed or str(default)
         assert shown in rows[setting.key], setting.key
         assert setting.description in rows[setting.key], setting.key
 

@@ -8,7 +8,7 @@ A server reads in processes of its own, which it starts for the first such quest
 in threads, reading a hundred indexes would take the interpreter from whoever asks about one project meanwhile.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -64,6 +64,10 @@ class ColdAnswers:
     def are_fresh(self) -> bool:
         """Never: nobody knows what has changed since an index was left."""
         return False
+
+    async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
+        """None: each index knows only what it has itself."""
+        return None
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of the project's index as it is on disk.

@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
@@ -27,7 +27,7 @@ from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
-from codecompass.settings import LogLevel, ServerSettings, Settings
+from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.http.guards import is_loopback
 from codecompass.transport.http.server import bound_url, open_sockets
@@ -139,6 +139,8 @@ def _serve_organisation(
     invocation: Invocation, settings: Settings, log_file: str | None, greet: Callable[[str], None] | None
 ) -> int:
     """Serves an organisation's code over HTTP. Raises InvalidInput where the settings name no engine, or another transport."""
+    from codecompass.cli.cluster.opening import require_client
+
     if settings.server.transport != "http":
         raise InvalidInput(
             "--store opensearch is for a server that many ask: add --transport http. A server of your own (without --store) can "
@@ -150,9 +152,14 @@ def _serve_organisation(
             "--store opensearch: say where the search engine is, with --cluster-url or CODECOMPASS_CLUSTER_URL.",
             field="cluster_url",
         )
+    require_client()
     sockets = open_sockets(settings.server.bind, settings.server.port)
     address = bound_url(sockets)
-    with _log_to(log_file):
+    with ExitStack() as stack:
+        for each in sockets:
+            # Closed by the server; by this where the settings do not make one.
+            stack.callback(each.close)
+        stack.enter_context(_log_to(log_file))
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         if greet is None:
             invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
@@ -168,7 +175,9 @@ async def _serve_library(invocation: Invocation, settings: Settings, sockets: Se
 
     # Servers on one machine have different ports, and what one has left there is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
-    async with open_library_server(LibraryLaunch(settings=settings, cache=cache)) as server, trio.open_nursery() as nursery:
+    secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
+    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, server.core)
         await serve_library(server, sockets)
         end_in_time()

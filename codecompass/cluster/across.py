@@ -12,12 +12,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine_text import narrowed
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.merge_evidence import SAMPLED_CHUNKS, evidence_of
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import coverage_query
 from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
+from codecompass.store.text_queries import Narrowing
 
 SAMPLED_REPOSITORIES: Final = 24
 """Those whose best pieces of text are compared: four times as many as are then searched in full."""
@@ -99,6 +101,10 @@ class Across:
         """Returns which repositories have all these words, each lower-case, in one piece of text. Raises EngineUnavailable."""
         filters = [_has(word, _FIELDS) for word in words]
         return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": filters}})
+
+    def holding(self, generations: Mapping[str, str], narrowing: Narrowing) -> set[str]:
+        """Returns which repositories have texts that a scan would look through. Raises EngineUnavailable."""
+        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": narrowed(narrowing)}})
 
     def _repositories(self, generations: Mapping[str, str], record: str, query: JsonObject) -> set[str]:
         parts = self._of(generations)

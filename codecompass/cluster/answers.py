@@ -1,11 +1,9 @@
-"""Answers from the repositories of an organisation: what tools ask of a workspace, of a commit and of many projects, for one
-question of one viewer.
+"""Answers from an organisation's repositories: what tools ask of a workspace and of a commit, for one question of one viewer.
 
 A generation never changes, so a workspace has no actor here: each question opens the generation that is the newest when it comes,
 in a thread, and is answered by the same query core as everywhere. There is nothing to let land, and no job.
 """
 
-from collections.abc import Sequence
 from typing import Final, overload
 
 from msgspec import Struct
@@ -14,12 +12,12 @@ from codecompass.actors.answering import asked_for, query, timeout_seconds
 from codecompass.actors.index_answers import deadline
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.cluster.library import Library, unknown
+from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
-from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
+from codecompass.errors import IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
-from codecompass.protocol.replies import Reply, SearchEvidence
+from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.protocol.times import iso_time
@@ -256,38 +254,6 @@ class LibraryCommits:
             total_refs=len(found),
             metadata=metadata,
         )
-
-
-class LibraryAnswers:
-    """A `services.ManyAnswers`: one question to many repositories."""
-
-    def __init__(self, library: Library, answering: Answering) -> None:
-        self._library = library
-        self._answering = answering
-
-    @property
-    def are_fresh(self) -> bool:
-        """Always: each answer is of the newest generation."""
-        return True
-
-    async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
-        """Returns the answer of one repository within `seconds`. Raises what `RepositoryWorkspace.ask` raises."""
-        return await RepositoryWorkspace(self._library, self._answering, project).answer(asked, seconds)
-
-    async def sample(
-        self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
-    ) -> None:
-        """Puts into `found` what each repository has of a question in words, by one query of the engine for all."""
-        wanted = {project.project_id for project in projects}
-        repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
-        told = await self._library.sample(repositories, words, seconds)
-        gone = wanted - {each.repo_id for each in repositories}
-        found.update({repo_id: unknown(repo_id) for repo_id in gone})
-        for each in repositories:
-            # Of a repository that is not among those with most of the question nothing need be known.
-            has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
-            is_indexed = each.default_head is not None
-            found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)
 
 
 def _head_name(repository: Repository, ref: str) -> str | None:

@@ -114,7 +114,7 @@ class Doorkeeper:
             raise _refused(error.message, ', error="invalid_token"') from error
         except EngineUnavailable as error:
             retry = (("retry-after", f"{RETRY_SECONDS:.0f}"),)
-            raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True) from error
+            raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True, reason=error.code) from error
         return identity
 
     async def viewer(self, identity: Identity | None) -> Viewer:
@@ -169,4 +169,5 @@ class Doorkeeper:
 
 
 def _refused(message: str, more: str = "") -> HttpRefusal:
-    return HttpRefusal(UNAUTHORIZED, message, headers=(("www-authenticate", f'Bearer realm="codecompass"{more}'),))
+    challenge = ("www-authenticate", f'Bearer realm="codecompass"{more}')
+    return HttpRefusal(UNAUTHORIZED, message, headers=(challenge,), reason=Unauthorized.code)

@@ -278,9 +278,16 @@ class Engine:
 
     # writing
 
-    def refresh(self, index: str) -> None:
-        """Makes what was written visible to searches."""
-        self.patiently(lambda: self._request("POST", f"/{index}/_refresh", timeout=WRITE_SECONDS))
+    def refresh(self, index: str, *, is_patient: bool = True) -> None:
+        """Makes what was written visible to searches. Raises EngineUnavailable, after one attempt where it is not patient."""
+
+        def attempt() -> None:
+            self._request("POST", f"/{index}/_refresh", timeout=WRITE_SECONDS)
+
+        if is_patient:
+            self.patiently(attempt)
+        else:
+            attempt()
 
     def bulk(
         self, index: str, actions: Iterable[bytes], *, routing: str = "", checkpoint: Callable[[], None] = lambda: None

@@ -6,10 +6,12 @@ for candidates and scores them here (`scoring.py`). Texts that came with a searc
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.cluster.engine import Engine, JsonObject
@@ -28,14 +30,15 @@ from codecompass.store.snapshot import (
     ChunkHit,
     FileHit,
     Passage,
+    Search,
     SymbolHit,
     unpack_chunk_key,
 )
 from codecompass.store.term_counts import TermCounts
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
 
-MORE_THAN_WANTED: Final = 1.2
-AT_LEAST_MORE: Final = 40
+MORE_THAN_WANTED: Final = 1.1
+AT_LEAST_MORE: Final = 20
 """Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
 
 MAX_IDS: Final = 60_000
@@ -46,6 +49,18 @@ TEXTS_AT_ONCE: Final = 200
 
 _RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
 """Characters that mean something in the engine's regular expressions."""
+
+
+Order = Literal["key", "score", "about"]
+
+BY_SCORE: Final = ["_score", {"key": "asc"}]
+
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "chunks": ("text", "parts", "path_words"),
+    "symbols": ("name_words", "signature", "doc"),
+    "files": ("file_words",),
+}
+"""What documents are scored by, as it is stored."""
 
 
 class _Found(Struct, frozen=True):
@@ -64,6 +79,8 @@ class EngineText:
         self._rarities = rarities
         self._visible = visible(manifest)
         self._texts: dict[int, str] = {}
+        self._ahead: dict[bytes, JsonObject] = {}
+        """Answers of the engine to searches that were announced, by their bodies, until they are asked for."""
 
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents hold `word` in `field`."""
@@ -71,11 +88,20 @@ class EngineText:
 
     # ranked search
 
+    def expect_searches(self, searches: Iterable[Search]) -> None:
+        """See `TextIndex`: all of them are one request, and the engine works on them at the same time."""
+        bodies = [
+            self._ranked_body(each.words, each.limit, each.where, _FIELDS[each.of], is_constant=_are_constant(each.words))
+            for each in searches
+            if each.words and each.limit > 0 and each.where.file_ids != ()
+        ]
+        if len(bodies) > 1:
+            answers = self._engine.search_all(self._engine.names.text, bodies, routing=self._manifest.repo_id)
+            self._ahead |= {msgspec.json.encode(body): said for body, said in zip(bodies, answers, strict=True)}
+
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        is_constant = all(word.is_constant for word in words)
-        fields = () if is_constant else ("text", "parts", "path_words")
-        found = self._ranked(words, limit, where, fields, is_constant=is_constant)
+        found = self._ranked(words, limit, where, _FIELDS["chunks"], is_constant=_are_constant(words))
         hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits[:limit]
@@ -98,14 +124,14 @@ class EngineText:
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        found = self._ranked(words, limit, where, ("name_words", "signature", "doc"))
+        found = self._ranked(words, limit, where, _FIELDS["symbols"])
         hits = [SymbolHit(each.key, each.score) for each in found]
         hits.sort(key=lambda hit: (-hit.score, hit.symbol_id))
         return hits[:limit]
 
     def search_files(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[FileHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        found = self._ranked(words, limit, where, ("file_words",))
+        found = self._ranked(words, limit, where, _FIELDS["files"])
         hits = [FileHit(each.key, each.score) for each in found]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id))
         return hits[:limit]
@@ -144,10 +170,7 @@ class EngineText:
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        filters = [*self._filters(where), _record(CHUNK_RECORD)]
-        if not narrowing.is_everything:
-            choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
-            filters.append(_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices]))
+        filters = [*self._filters(where), _record(CHUNK_RECORD), *narrowed(narrowing)]
         keys: list[int] = []
         body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **_KEYS_ONLY}
         while True:
@@ -177,16 +200,23 @@ class EngineText:
         """Returns `limit` documents or some more, with their exact scores, in no order."""
         if not words or limit < 1 or where.file_ids == ():
             return []
+        found = self._found(self._ranked_body(words, limit, where, fields, is_constant=is_constant))
         if is_constant:
-            return self._search(self._ranking(words, where, {}), limit)
-        theirs = self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
-        wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
-        found = self._search(self._ranking(words, where, theirs), wanted, fields, order="about")
+            return found
         scorer = Scorer(words, self._manifest.averages, self._counts.count)
         sought = frozenset(word.word for word in words)
         scored = [_Found(each.key, scorer.score(self._document(each, fields, sought)), {}) for each in found]
         scored.sort(key=lambda each: (-each.score, each.key))
         return scored[:limit]
+
+    def _ranked_body(
+        self, words: Sequence[WordQuery], limit: int, where: Filter, fields: Sequence[str], *, is_constant: bool
+    ) -> JsonObject:
+        if is_constant:
+            return _body(self._ranking(words, where, {}), limit, (), "score")
+        theirs = self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
+        wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
+        return _body(self._ranking(words, where, theirs), wanted, fields, "about")
 
     def _document(self, found: _Found, fields: Sequence[str], sought: frozenset[str]) -> Counts:
         document = {}
@@ -234,25 +264,35 @@ class EngineText:
         found = self._search({"bool": {"filter": [*self._visible, query]}}, limit, order="key")
         return sorted(each.key for each in found)
 
-    def _search(
-        self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Literal["key", "score", "about"] = "score"
-    ) -> list[_Found]:
-        """Returns the documents of a query by their keys, or by score and key. `about` leaves the order to the engine, which then
-        passes over documents that cannot be among the best, and gives no scores."""
-        body: JsonObject = {
-            "query": query,
-            "size": min(limit, MAX_CANDIDATES),
-            "_source": False,
-            "track_total_hits": False,
-            # Without the stored fields not even the id of a document is read: a tenth of the time.
-            "stored_fields": list(fields) or "_none_",
-            "docvalue_fields": ["key"],
-        }
-        if order != "about":
-            body["sort"] = ["_score", {"key": "asc"}] if order == "score" else ["key"]
-        said = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)
+    def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Order = "score") -> list[_Found]:
+        """Returns the documents of a query, see `_body`."""
+        return self._found(_body(query, limit, fields, order))
+
+    def _found(self, body: JsonObject) -> list[_Found]:
+        """Returns the documents of a search, with their scores where they are sorted by them."""
+        said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
+        if said is None:
+            said = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)
+        has_score = body.get("sort") == BY_SCORE
         hits = said["hits"]["hits"]
-        return [_Found(hit["fields"]["key"][0], hit["sort"][0] if order == "score" else 0.0, hit["fields"]) for hit in hits]
+        return [_Found(hit["fields"]["key"][0], hit["sort"][0] if has_score else 0.0, hit["fields"]) for hit in hits]
+
+
+def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) -> JsonObject:
+    """A search for documents by their keys, or by score and key. `about` leaves the order to the engine, which then passes over
+    documents that cannot be among the best, and gives no scores."""
+    body: JsonObject = {
+        "query": query,
+        "size": min(limit, MAX_CANDIDATES),
+        "_source": False,
+        "track_total_hits": False,
+        # Without the stored fields not even the id of a document is read: a tenth of the time.
+        "stored_fields": list(fields) or "_none_",
+        "docvalue_fields": ["key"],
+    }
+    if order != "about":
+        body["sort"] = BY_SCORE if order == "score" else ["key"]
+    return body
 
 
 _KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
@@ -305,10 +345,22 @@ def visible(manifest: Manifest) -> list[JsonObject]:
     return [_any_of(choices)]
 
 
+def narrowed(narrowing: Narrowing) -> list[JsonObject]:
+    """Returns the filter for the chunks that are candidates of a scan; none where all are."""
+    if narrowing.is_everything:
+        return []
+    choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
+    return [_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices])]
+
+
 def batched_keys(keys: Sequence[int], size: int) -> Iterator[list[int]]:
     """Yields the keys, `size` at a time."""
     for start in range(0, len(keys), size):
         yield list(keys[start : start + size])
+
+
+def _are_constant(words: Sequence[WordQuery]) -> bool:
+    return all(word.is_constant for word in words)
 
 
 def _files(ids: Sequence[int]) -> list[JsonObject]:
@@ -323,12 +375,8 @@ def _constant(query: JsonObject, boost: float) -> JsonObject:
     return {"constant_score": {"filter": query, "boost": boost}}
 
 
-def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, dict[str, int]]:
-    counts: dict[str, int] = {}
-    for token in tokens:
-        if token in sought:
-            counts[token] = counts.get(token, 0) + 1
-    return len(tokens), counts
+def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, Counter[str]]:
+    return len(tokens), Counter(token for token in tokens if token in sought)
 
 
 def _any_of(choices: Sequence[JsonObject]) -> JsonObject:

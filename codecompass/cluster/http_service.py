@@ -14,7 +14,9 @@ from typing import Final
 import trio
 
 from codecompass.cluster import library_health
+from codecompass.cluster.engine import EngineUnavailable
 from codecompass.cluster.server import LibraryServer
+from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, pushed_urls
 from codecompass.log import get_logger
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
@@ -23,13 +25,16 @@ from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
-from codecompass.transport.http.request import OK, UNAVAILABLE, HttpRequest
+from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest
 from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.server import resident_bytes
 
 HEALTH: Final = "/health"
 READY: Final = "/ready"
 METRICS: Final = "/metrics"
+WEBHOOK: Final = "/webhook"
+
+MAX_SIGNATURE_LENGTH: Final = 1_000
 
 
 async def serve_library(
@@ -72,6 +77,21 @@ async def serve_library(
         )
         await request.answer(OK, body, media_type=MEDIA_TYPE)
 
+    async def webhook_page(request: HttpRequest) -> None:
+        require_method(request, "POST")
+        body = await request.body()
+        headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
+        if not is_genuine(server.launch.webhook_secret, body, headers):
+            raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
+        urls = pushed_urls(body)
+        try:
+            await server.note_pushed(urls)
+        except EngineUnavailable as error:
+            # Git servers try again.
+            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
+        # The same for what is known here and what is not.
+        await request.answer(ACCEPTED)
+
     async def any_path(path: str) -> None:
         """A `?project_path=` is looked up with the question: what there is depends on who asks."""
 
@@ -81,9 +101,9 @@ async def serve_library(
         check_project_path=any_path,
         limits=limits,
         measures=server.measures,
-        pages={HEALTH: health_page, READY: ready_page, METRICS: metrics_page},
+        pages={HEALTH: health_page, READY: ready_page, METRICS: metrics_page, WEBHOOK: webhook_page},
         identify=server.doorkeeper.identify,
-        open_routes=(HEALTH, READY),
+        open_routes=(HEALTH, READY, WEBHOOK),
         keeps_sessions=False,
     )
     get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])

@@ -21,6 +21,7 @@ from codecompass.cluster.repositories import Head, Repositories, Repository
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot
+from codecompass.store.text_queries import Narrowing
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
@@ -132,6 +133,11 @@ class Library:
         """Returns the ids of those with a definition of one of these names, ignoring case. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
         return await self._libraries.ask_across(lambda across: across.defining(generations, names), seconds)
+
+    async def holding(self, repositories: Iterable[Repository], narrowing: Narrowing, seconds: float) -> Collection[str]:
+        """Returns the ids of those with texts that a scan would look through. Raises EngineUnavailable."""
+        generations = self._generations_of(repositories)
+        return await self._libraries.ask_across(lambda across: across.holding(generations, narrowing), seconds)
 
     def _generations_of(self, repositories: Iterable[Repository]) -> dict[str, str]:
         """What answers by default for each that the viewer may see and that has been indexed."""

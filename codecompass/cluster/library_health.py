@@ -51,7 +51,7 @@ def health(
     projects: Sequence[HealthProject] = (),
     limit: int = 0,
 ) -> HealthReply:
-    """Returns the state of a server, with the first `limit` of `projects`; `started_at` is of the monotonic clock. Never waits."""
+    """Returns the state of a server, with the first `limit` of `projects`; `started_at` is monotonic. Never waits."""
     engine = watch.report()
     return HealthReply(
         status="ready" if watch.is_ready and engine.status in ("green", "yellow") else "error",

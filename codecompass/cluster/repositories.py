@@ -11,6 +11,7 @@ is compared with that of another; what is pending is said by counters, and times
 import difflib
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
@@ -132,12 +133,17 @@ class Repositories:
     def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
         self._engine = engine
         self._index = engine.names.repositories
+        self._lock = threading.Lock()
+        self._newest: dict[str, tuple[int, int]] = {}
+        """The newest version of each document that `get` has returned: as many as there are repositories."""
         self.protocols: Final = protocols
 
     # reading
 
-    def listed(self, *, with_removed: bool = False) -> tuple[Repository, ...]:
-        """Returns all repositories by name, as they were up to a second ago."""
+    def listed(self, *, with_removed: bool = False, is_current: bool = False) -> tuple[Repository, ...]:
+        """Returns all repositories by name, as they were up to a second ago; with `is_current` as they are now."""
+        if is_current:
+            self._engine.refresh(self._index, is_patient=False)
         found = []
         for document in self._engine.documents(self._index, {"match_all": {}}):
             try:
@@ -148,9 +154,23 @@ class Repositories:
         return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
 
     def get(self, repo_id: str) -> Repository | None:
-        """Returns a repository as it is now, removed ones too; None where there is none."""
-        document = self._engine.get(self._index, repo_id)
-        return None if document is None else _decoded(document)
+        """Returns a repository as it is now, removed ones too; None where there is none.
+
+        A node that was stopped, and does not know yet that others went on without it, answers with what it has: nothing older is
+        returned than was returned before: another node is asked. Raises EngineUnavailable where none knows better.
+        """
+        for _ in range(MAX_ATTEMPTS):
+            document = self._engine.get(self._index, repo_id)
+            if document is None:
+                return None
+            version = (document.primary_term, document.seq_no)
+            with self._lock:
+                is_old = version < self._newest.get(repo_id, version)
+                if not is_old:
+                    self._newest[repo_id] = version
+            if not is_old:
+                return _decoded(document)
+        raise EngineUnavailable("a part of the search engine is behind. Ask again in a moment.")
 
     def health(self) -> EngineHealth:
         """Returns how the engine is."""
@@ -165,8 +185,7 @@ class Repositories:
             found = self.get(self._parsed(name).repo_id)
         if found is not None and not found.is_removed:
             return found
-        self._engine.refresh(self._index)
-        known = self.listed()
+        known = self.listed(is_current=True)
         for each in known:
             if each.name == name:
                 return each
@@ -292,8 +311,7 @@ class Repositories:
         return parse_url(url, self.protocols)
 
     def _new(self, parsed: RepositoryUrl, given: Mapping[str, object]) -> Repository:
-        self._engine.refresh(self._index)
-        known = self.listed(with_removed=True)
+        known = self.listed(with_removed=True, is_current=True)
         if len(known) >= MAX_REPOSITORIES:
             raise InvalidInput(
                 f"there are {len(known):,} repositories, the most that one cluster can have. Remove some "
@@ -311,14 +329,13 @@ class Repositories:
 
         Each looks after it has written, so at least the later one sees the other.
         """
-        self._engine.refresh(self._index)
-        if all(each.repo_id == mine.repo_id or each.name != mine.name for each in self.listed(with_removed=True)):
+        others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
+        if all(each.name != mine.name for each in others):
             return mine
         return self.update(mine.repo_id, lambda old: replace(old, name=f"{mine.name}-{mine.repo_id[:6]}")) or mine
 
     def _require_free_name(self, name: str, repo_id: str) -> None:
-        self._engine.refresh(self._index)
-        for each in self.listed(with_removed=True):
+        for each in self.listed(with_removed=True, is_current=True):
             if each.name == name and each.repo_id != repo_id:
                 raise InvalidInput(
                     f"the repository at {each.url} is called {name!r} already. Choose another name with --name.",

@@ -51,40 +51,36 @@ class Scorer:
     """Scores documents for one query in one generation. `count(field, word)` says how many documents have a word."""
 
     def __init__(self, words: Sequence[WordQuery], averages: Averages, count: Callable[[str, str], int]) -> None:
-        self._words = words
+        self._words = {word.word: word for word in words}
+        self._required = frozenset(word.word for word in words if word.is_required)
+        self._needs_another = len(self._required) < len(words)
         self._means = {item.field: averages.mean(item.field) for word in words for item in word.fields}
         self._weights = {
-            (item.field, word.word): item.boost
-            * word.boost
-            * rarity(count(item.field, word.word), averages.documents)
-            * (1.0 + K1)
+            (item.field, word.word): (
+                (1.0 + K1) * item.boost * word.boost * rarity(count(item.field, word.word), averages.documents)
+            )
             for word in words
             for item in word.fields
         }
 
     def score(self, document: Counts) -> float:
         """Returns the score of a document; 0 where it lacks a required word, or has none of the others."""
-        total = 0.0
-        has_optional = all(word.is_required for word in self._words)
-        for word in self._words:
-            found = [
-                self._weights[item.field, word.word] * self._saturation(item.field, length, tf)
-                for item in word.fields
-                if (held := document.get(item.field)) is not None
-                for length, tf in ((held[0], held[1].get(word.word, 0)),)
-                if tf
-            ]
-            if found:
-                has_optional = has_optional or not word.is_required
-                if word.is_constant:
-                    total += word.boost
-                else:
-                    best = max(found)
-                    total += best + word.tie_breaker * (sum(found) - best)
-            elif word.is_required:
-                return 0.0
-        return total if has_optional else 0.0
+        found: dict[str, list[float]] = {}
+        # Most documents have few of the words.
+        for field, (n_tokens, counts) in document.items():
+            if counts and field in self._means:
+                norm = K1 * (1.0 - B + B * kept_length(n_tokens) / (self._means[field] or 1.0))
+                for word, tf in counts.items():
+                    weight = self._weights.get((field, word))
+                    if weight is not None and tf:
+                        found.setdefault(word, []).append(weight * tf / (tf + norm))
+        if not self._required <= found.keys() or (self._needs_another and len(found) == len(self._required)):
+            return 0.0
+        return sum(self._value(self._words[word], values) for word, values in found.items())
 
-    def _saturation(self, field: str, n_tokens: int, tf: int) -> float:
-        mean = self._means[field] or 1.0
-        return tf / (tf + K1 * (1.0 - B + B * kept_length(n_tokens) / mean))
+    @staticmethod
+    def _value(word: WordQuery, values: Sequence[float]) -> float:
+        if word.is_constant:
+            return word.boost
+        best = max(values)
+        return best + word.tie_breaker * (sum(values) - best)

@@ -5,7 +5,7 @@ another one would miss: any number of them answer behind one address.
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.job_model import JobView
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across
-from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.answers import Answering, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.doorkeeper import Doorkeeper, trusted_proxy
 from codecompass.cluster.engine import Engine
@@ -26,9 +26,11 @@ from codecompass.cluster.engine_watch import EngineWatch
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.library_health import LibraryState
+from codecompass.cluster.many_answers import LibraryAnswers
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
+from codecompass.cluster.webhook import note_pushed
 from codecompass.projects.caller import Caller
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
@@ -42,6 +44,9 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 READ_SECONDS: Final = 4 * SECONDS
 """Of one request to one node. Another node is asked then, so one that hangs costs a question this long once."""
+
+WEBHOOKS: Final = 2
+"""Messages of git servers at a time: they wait for each other, and never a question for them."""
 
 NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
 """Tools that have nothing to do here. Called all the same, each says who does it."""
@@ -57,11 +62,13 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
-    """What a server over an engine is started with. `cache` is a directory of its own, which is emptied."""
+    """What a server over an engine is started with. `cache` is a directory of its own, which is emptied; `webhook_secret` is what
+    git servers sign their messages with, empty where none is believed."""
 
     settings: Settings
     cache: Path
     limits: SessionLimits = SessionLimits()
+    webhook_secret: str = ""
 
 
 class LibraryServer:
@@ -71,7 +78,9 @@ class LibraryServer:
     def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
         settings = launch.settings
         self.launch: Final = launch
-        self.libraries: Final = Libraries(Repositories(engine), generations, Across(engine, EngineRarities(engine)))
+        self._repositories = Repositories(engine)
+        self._writes = EngineCalls(WEBHOOKS)
+        self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
         self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
         self.watch: Final = EngineWatch(engine, self.libraries)
         self.measures: Final = Measures()
@@ -95,6 +104,10 @@ class LibraryServer:
             state=LibraryState(library, self.watch, self.started_at),
             default_limit=self.launch.settings.query.default_limit,
         )
+
+    async def note_pushed(self, urls: Sequence[str]) -> None:
+        """Has workers look soon at the repositories at these addresses. Raises EngineUnavailable."""
+        await self._writes.run(lambda: note_pushed(self._repositories, urls))
 
     @property
     def server(self) -> "LibraryServer":

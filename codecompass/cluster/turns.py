@@ -182,7 +182,7 @@ class Turn:
             ref=ref.name,
             commit=commit.commit,
             files=report.file_count,
-            files_read=report.files_changed,
+            files_changed=report.files_changed,
             files_written=published.counts.files,
             documents=published.counts.documents,
             blocks=published.counts.blocks,

@@ -28,6 +28,9 @@ _SIGNATURES: Final = ("x-hub-signature-256", "x-gitea-signature", "x-forgejo-sig
 _TOKEN: Final = "x-gitlab-token"
 """The secret itself, as GitLab sends it."""
 
+SIGNATURE_HEADERS: Final = (*_SIGNATURES, _TOKEN)
+"""All headers that are looked at."""
+
 _PREFIX: Final = "sha256="
 _PROTOCOLS: Final = get_args(GitProtocol)
 

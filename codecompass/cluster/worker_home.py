@@ -28,7 +28,7 @@ class WorkerHome:
     """The files of all repositories of one cluster. All methods block."""
 
     def __init__(self, home: HomeLayout, prefix: str) -> None:
-        self.layout: Final = HomeLayout(home.root / "cluster" / prefix)
+        self.layout: Final = home.cluster(prefix)
 
     def project(self, repo_id: str) -> ProjectLayout:
         """Returns the paths of the indexes of a repository."""

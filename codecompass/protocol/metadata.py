@@ -76,11 +76,12 @@ class ProjectPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A project whose hits are on a page of several: the name by which they name it, and its root.
 
     `freshness_status` is `unchecked` where its index was answered from as it was left, and only the files that are shown were
-    compared with the tree.
+    compared with the tree. `commit` is there where the answer is of one, and not of a working tree.
     """
 
     name: str
     root: str
+    commit: str = ""
     freshness_status: FreshnessStatus | Literal["unchecked"]
     total_candidates: int = 0
 

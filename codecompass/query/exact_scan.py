@@ -53,14 +53,13 @@ def scan(
 
     Raises InvalidInput for a regular expression that RE2 refuses, with its reason.
     """
-    query = well_formed(request.query)
+    query = _scanned_for(request)
     if request.mode == "regex":
         matcher = regex_matcher(query)
-        passages = _chunks(snapshot, regex_terms(query), where, query)
+        passages = _chunks(snapshot, scan_narrowing(request), where, query)
     else:
-        query = query.replace("\r\n", "\n")
         matcher = literal_matcher(query)
-        passages = _literal_passages(snapshot, query, where)
+        passages = _literal_passages(snapshot, query, scan_narrowing(request), where)
     page = _Page(snapshot, kinds, limit)
     total, warning, is_partial = 0, "", False
     for looked, passage in enumerate(passages):
@@ -90,6 +89,23 @@ def scan(
     )
 
 
+def scan_narrowing(request: SearchCode) -> Narrowing:
+    """Returns which texts `scan` looks through in mode `literal` or `regex`. Pure."""
+    query = _scanned_for(request)
+    if request.mode == "regex":
+        return regex_terms(query)
+    if "\n" not in query:
+        return literal_terms(query)
+    # Its lines may be in two chunks, so its longest line finds the files, and each file is searched whole.
+    longest = max(query.split("\n"), key=len)
+    return literal_terms(f"\n{longest}\n" if query.strip("\n") != query else longest)
+
+
+def _scanned_for(request: SearchCode) -> str:
+    query = well_formed(request.query)
+    return query if request.mode == "regex" else query.replace("\r\n", "\n")
+
+
 def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -> _Match:
     lines = text.split("\n")
     shown = (MatchedLine(line=passage.line_start + line, text=shortened(lines[line], start)) for line, start, _ in found)
@@ -106,13 +122,10 @@ def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) 
     return held.passages(in_order(snapshot.facts, held, defined))
 
 
-def _literal_passages(snapshot: Snapshot, literal: str, where: Filter) -> Iterator[Passage]:
+def _literal_passages(snapshot: Snapshot, literal: str, narrowing: Narrowing, where: Filter) -> Iterator[Passage]:
     if "\n" not in literal:
-        return _chunks(snapshot, literal_terms(literal), where, literal)
-    # Its lines may be in two chunks, so its longest line finds the files, and each file is searched whole.
-    longest = max(literal.split("\n"), key=len)
-    terms = literal_terms(f"\n{longest}\n" if literal.strip("\n") != literal else longest)
-    held = snapshot.text.chunks_holding(terms, where)
+        return _chunks(snapshot, narrowing, where, literal)
+    held = snapshot.text.chunks_holding(narrowing, where)
     files = dict.fromkeys(held.place(number).file_id for number in in_order(snapshot.facts, held, ()))
     return (Passage(file_id, 1, "".join(part.text for part in snapshot.text.file_chunks(file_id))) for file_id in files)
 

@@ -18,7 +18,7 @@ from codecompass.query.lexicon import related_words
 from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.snapshot import ChunkHit, Snapshot
+from codecompass.store.snapshot import ChunkHit, Search, Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200
@@ -85,6 +85,7 @@ def retrieve(
     if lexicon:
         searched += _related(snapshot, worth, searched)
         related = _compared(worth)
+    text.expect_searches(_searches(words, searched, worth, limit, where))
     chunks = text.search_chunks(chunk_query(searched), max(CHUNK_CANDIDATES, 3 * limit), where)
     symbols = _symbols(snapshot, query, searched, limit, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), max(FILE_CANDIDATES, limit), where)}
@@ -116,6 +117,18 @@ def retrieve(
         asked=asked,
         query=query,
     )
+
+
+def _searches(
+    words: tuple[QueryWord, ...], searched: tuple[QueryWord, ...], worth: Mapping[str, float], limit: int, where: Filter
+) -> list[Search]:
+    """The searches of `retrieve`, as they are made there and below."""
+    searches = [
+        Search("chunks", chunk_query(searched), max(CHUNK_CANDIDATES, 3 * limit), where),
+        Search("symbols", symbol_query(searched), max(SYMBOL_CANDIDATES, limit), where),
+        Search("files", file_query(words), max(FILE_CANDIDATES, limit), where),
+    ]
+    return searches + ([Search("chunks", coverage_query(worth), COVERAGE_CANDIDATES, where)] if _is_covered(worth) else [])
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
@@ -179,9 +192,13 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 
 
+def _is_covered(worth: Mapping[str, float]) -> bool:
+    return len(worth) >= MIN_COVERED_WORDS and sum(worth.values()) > 0.0
+
+
 def _covering(snapshot: Snapshot, worth: Mapping[str, float], where: Filter) -> dict[ChunkKey, ChunkHit]:
     """The chunks with most of the query; the score of each is the worth of the words in it."""
-    if len(worth) < MIN_COVERED_WORDS or sum(worth.values()) <= 0.0:
+    if not _is_covered(worth):
         return {}
     hits = snapshot.text.search_chunks(coverage_query(worth), COVERAGE_CANDIDATES, where)
     return {(hit.file_id, hit.line_start): hit for hit in hits}

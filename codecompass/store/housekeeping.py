@@ -125,13 +125,14 @@ def remove_everything(home: HomeLayout) -> None:
 
     Raises IndexInProgress where a job is writing, PermissionDenied where something cannot be removed.
     """
-    busy = busy_projects(home)
+    homes = (home, *home.clusters())
+    busy = tuple(name for each in homes for name in busy_projects(each))
     if busy:
         raise IndexInProgress(
             f"an index is being written ({', '.join(busy)}). Stop the servers and jobs that use {home.root}, and run again."
         )
     try:
-        for directory in (home.root / "projects", home.hosts):
+        for directory in (home.root / "projects", home.hosts, home.cluster_root):
             if directory.exists():
                 shutil.rmtree(directory)
         for path in [home.root / name for name in _REGISTRY_FILES] + sorted(home.root.glob("registry-*.new*")):

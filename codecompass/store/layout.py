@@ -16,6 +16,7 @@
         vectors.lock                      flock of the one process that makes vectors
         refs/<commit>/                    the index of a commit that need not be checked out, with the same files as a project's
         trash/                            directories are renamed to here, then deleted
+    <home>/cluster/<prefix>/              a home of its own, for what a worker of an organisation's cluster keeps
 
 An epoch is an index that was built from nothing or begun as a fork of another; within it each generation is an update of the one
 before.
@@ -125,6 +126,21 @@ class HomeLayout(Struct, frozen=True):
     def hosts(self) -> Path:
         """What `setup` needs to undo its changes."""
         return self.root / "hosts"
+
+    @property
+    def cluster_root(self) -> Path:
+        """The homes of workers of clusters."""
+        return self.root / "cluster"
+
+    def cluster(self, prefix: str) -> "HomeLayout":
+        """The home of the workers of one cluster: nothing in it belongs to a project of the registry."""
+        return HomeLayout(self.cluster_root / prefix)
+
+    def clusters(self) -> "tuple[HomeLayout, ...]":
+        """Returns the homes of workers that there are, by prefix."""
+        with suppress(OSError):
+            return tuple(self.cluster(name) for name in sorted(os.listdir(self.cluster_root)))
+        return ()
 
     def project(self, project_id: str) -> ProjectLayout:
         """The directory of a project, by its hash id."""

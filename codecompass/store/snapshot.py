@@ -84,6 +84,15 @@ def unpack_chunk_key(key: int, score: float, address: object = None) -> ChunkHit
     return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
 
 
+class Search(Struct, frozen=True):
+    """A ranked search, as `search_chunks`, `search_symbols` or `search_files` will be asked for it."""
+
+    of: Literal["chunks", "symbols", "files"]
+    words: Sequence[WordQuery]
+    limit: int
+    where: Filter
+
+
 class ChunkCandidates(Protocol):
     """The candidates of a scan, numbered by file and line. Their texts are read on demand, from the same generation."""
 
@@ -106,6 +115,9 @@ class TextIndex(Protocol):
 
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents hold `word` in `field` (deleted ones may count)."""
+
+    def expect_searches(self, searches: Iterable[Search]) -> None:
+        """Says which searches follow: a text index that is far away asks for all at once."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
         """Returns the best chunks by BM25."""

@@ -24,6 +24,7 @@ from codecompass.store.snapshot import (
     ChunkHit,
     FileHit,
     Passage,
+    Search,
     SymbolHit,
     unpack_chunk_key,
 )
@@ -100,6 +101,9 @@ class TextReader:
         """Returns how many documents hold `word` in `field` (deleted ones count until a merge)."""
         with self._guard:
             return self._searcher.doc_freq(field, word)
+
+    def expect_searches(self, searches: Iterable[Search]) -> None:
+        """Does nothing: each search is on its own."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""

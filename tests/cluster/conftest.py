@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.cluster import Cluster
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
-from tests.cluster.nodes import QUICK_START, Cluster, running_nodes
+from tests.cluster.nodes import QUICK_START, running_nodes
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups

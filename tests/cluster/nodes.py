@@ -10,7 +10,6 @@ it, even when that is killed (Linux). OpenSearch refuses to run as root, so the 
 
 import argparse
 import hashlib
-import http.client
 import json
 import os
 import pwd
@@ -26,21 +25,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
+from tests.cluster.cluster import LOOPBACK, START_SECONDS, STOP_SECONDS, Cluster, ClusterFailed, Node
 from tests.cluster.distribution import distribution, java_home
 
-LOOPBACK = "127.0.0.1"
 LAUNCH = Path(__file__).with_name("launch.py")
 
-START_SECONDS = 120
-STOP_SECONDS = 20
-"""After SIGTERM, for all nodes together; then SIGKILL."""
-POLL_SECONDS = 0.1
-REQUEST_SECONDS = 30
 N_PORT_CHOICES = 3
-LOG_LINES = 25
-LOG_BYTES = 8192
 
 PORTS = range(20_000, 32_000)
 """Below those that systems give to clients. A node that is started again needs its own port, and one that belongs to clients
@@ -65,202 +56,6 @@ SETTINGS: Mapping[str, object] = {
     "cluster.routing.allocation.disk.watermark.flood_stage": "100mb",
     "cluster.info.update.interval": "10s",  # the least that is allowed
 }
-
-
-class ClusterFailed(Exception):
-    """The nodes did not do what was asked in time; the text ends with the last lines of their logs."""
-
-
-class Node:
-    """One process of OpenSearch. Its ports, its name and its data stay the same however often it is started."""
-
-    def __init__(self, name: str, directory: Path, http_port: int, spawn: Callable[["Node"], subprocess.Popen[bytes]]) -> None:
-        self.name = name
-        self.directory = directory
-        self.http_port = http_port
-        self.url = f"http://{LOOPBACK}:{http_port}"
-        self.output = directory / "output.log"
-        """All that it says, of every start."""
-        self.is_paused = False
-        self._spawn = spawn
-        self._process: subprocess.Popen[bytes] | None = None
-        self._said_before = 0
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its process is there, paused or not."""
-        return self._process is not None and self._process.poll() is None
-
-    @property
-    def pid(self) -> int:
-        """The process id of its last start: Java's, which is also that of its process group."""
-        if self._process is None:
-            raise ClusterFailed(f"{self.name} was never started")
-        return self._process.pid
-
-    def start(self) -> None:
-        """Starts it, on the data that it has; returns at once. `Cluster.wait` waits until it has joined."""
-        if not self.is_running:
-            self.is_paused = False
-            self._said_before = self.output.stat().st_size if self.output.is_file() else 0
-            self._process = self._spawn(self)
-
-    def kill(self) -> None:
-        """Ends it by SIGKILL, and returns when it is gone."""
-        self._signal(signal.SIGKILL)
-        if self._process is not None:
-            self._process.wait()
-        self.is_paused = False
-
-    def pause(self) -> None:
-        """Stops it by SIGSTOP: its connections stay open, and nothing answers."""
-        self._signal(signal.SIGSTOP)
-        self.is_paused = True
-
-    def resume(self) -> None:
-        self._signal(signal.SIGCONT)
-        self.is_paused = False
-
-    def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Ends it by SIGTERM, or by SIGKILL if it is still there after `seconds`."""
-        self.ask_to_stop()
-        if self._process is not None:
-            try:
-                self._process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                self.kill()
-
-    def ask_to_stop(self) -> None:
-        self._signal(signal.SIGTERM)
-        self.resume()  # a paused process does not heed SIGTERM
-
-    def request(
-        self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
-    ) -> tuple[int, dict[str, Any]]:
-        """Returns the status and the JSON of the answer; `body` is sent as JSON, or as it is if it is a string.
-
-        Raises:
-            OSError: It does not listen, or did not answer within `timeout` seconds.
-            http.client.HTTPException: It ended in the middle.
-        """
-        connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=timeout)
-        content = body if isinstance(body, str | None) else json.dumps(body)
-        try:
-            connection.request(method, path, content, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read() or b"{}")
-        finally:
-            connection.close()
-
-    def has_said(self, text: str) -> bool:
-        """Whether this is in its output since its last start."""
-        with self.output.open("rb") as file:
-            file.seek(self._said_before)
-            return text.encode() in file.read()
-
-    def last_lines(self) -> str:
-        """The end of what it has said."""
-        if not self.output.is_file():
-            return f"--- {self.name}: never started"
-        with self.output.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
-            lines = file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
-        state = "running" if self.is_running else f"ended with {self._process.returncode}" if self._process else "not started"
-        return "\n".join([f"--- {self.name}, {state}:", *lines])
-
-    def _signal(self, number: int) -> None:
-        if self.is_running:
-            os.killpg(self.pid, number)
-
-
-class Cluster:
-    """Nodes that know each other, all started by `running_nodes`."""
-
-    def __init__(self, nodes: Sequence[Node], directory: Path) -> None:
-        self.nodes = tuple(nodes)
-        self.directory = directory
-        """Where the nodes are: what was asked for, or a temporary directory where their user cannot reach that."""
-        self.snapshots = directory / "snapshots"
-        """A directory that every node may use as a repository of snapshots (`path.repo`)."""
-
-    @property
-    def urls(self) -> tuple[str, ...]:
-        """Those of all nodes, whether they run or not."""
-        return tuple(node.url for node in self.nodes)
-
-    @property
-    def awake(self) -> list[Node]:
-        return [node for node in self.nodes if node.is_running and not node.is_paused]
-
-    def request(
-        self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
-    ) -> tuple[int, dict[str, Any]]:
-        """Asks the first node that is neither killed nor paused; see `Node.request`."""
-        if not self.awake:
-            raise ClusterFailed("no node is running")
-        return self.awake[0].request(method, path, body, timeout=timeout)
-
-    def wait(self, status: str = "green", n_nodes: int | None = None, seconds: float = START_SECONDS) -> None:
-        """Waits until every node that is awake sees the same manager, exactly this number of nodes (as many as are awake),
-        and this status or a better one.
-
-        Every one, by its own state: the manager alone knows of a change before the node that is asked next.
-
-        Raises:
-            ClusterFailed: It is not so after `seconds`, or no node is left to ask.
-        """
-        n_nodes = len(self.awake) if n_nodes is None else n_nodes
-        deadline = time.monotonic() + seconds
-        answers: list[object] = []
-        while (left := deadline - time.monotonic()) > 0 and self.awake:
-            # Short, for a change of manager makes all begin again.
-            answers = [self._view(node, status, n_nodes, max(1, min(5, int(left)))) for node in self.awake]
-            if isinstance(answers[0], str) and set(answers) == {answers[0]}:
-                return
-            time.sleep(POLL_SECONDS)
-        raise self.failed(f"not {status} with {n_nodes} nodes after {seconds:g} s; the nodes say {answers}")
-
-    @staticmethod
-    def _view(node: Node, status: str, n_nodes: int, seconds: int) -> object:
-        """Returns the id of the node's manager if it sees what is wanted; else what it says, which is no string."""
-        health = f"/_cluster/health?local=true&wait_for_status={status}&wait_for_nodes={n_nodes}&timeout={seconds}s"
-        try:
-            # The manager first: the health after it is of that manager, or the next pass sees another one.
-            _, state = node.request("GET", "/_cluster/state/cluster_manager_node?local=true", timeout=seconds)
-            code, answer = node.request("GET", health, timeout=seconds + 5)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            return error
-        return state.get("cluster_manager_node") if code == 200 else (code, answer)
-
-    def mend(self) -> None:
-        """Resumes and starts every node that needs it, and waits until all are one cluster again."""
-        for node in self.nodes:
-            node.resume()
-            node.start()
-        self.wait("yellow", len(self.nodes))
-
-    @contextmanager
-    def full_disk(self) -> Iterator[None]:
-        """Inside, every disk is beyond its flood stage, as far as the nodes can see.
-
-        They look every 10 s: writes to existing indexes are then refused (429), and shards of new ones are not placed. After
-        the end, too, a node needs up to 10 s until it sees the space and takes the blocks off again.
-        """
-        kinds = ("low", "high", "flood_stage")
-        self._watermarks(dict.fromkeys(kinds, "1000000tb"))
-        try:
-            yield
-        finally:
-            self._watermarks(dict.fromkeys(kinds))
-
-    def _watermarks(self, values: Mapping[str, str | None]) -> None:
-        settings = {f"cluster.routing.allocation.disk.watermark.{kind}": value for kind, value in values.items()}
-        code, answer = self.request("PUT", "/_cluster/settings", {"persistent": settings})
-        if code != 200:
-            raise self.failed(f"watermarks refused: {answer}")
-
-    def failed(self, what: str) -> ClusterFailed:
-        return ClusterFailed("\n".join([what, *(node.last_lines() for node in self.nodes)]))
 
 
 def free_ports(n: int) -> list[int]:
@@ -493,6 +288,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, _interrupt)
     options = QUICK_START if arguments.quick else ()
     with running_nodes(arguments.nodes, directory=arguments.directory, heap=arguments.heap, java_options=options) as cluster:
+        if arguments.directory is not None and cluster.directory != arguments.directory.resolve():
+            print(f"nobody may not enter {arguments.directory}: the data are temporary, in {cluster.directory}", file=sys.stderr)
         for node in cluster.nodes:
             print(f"{node.name}: process {node.pid}, {node.url}, {node.directory}", file=sys.stderr, flush=True)
         print(",".join(cluster.urls), flush=True)

@@ -133,9 +133,12 @@ class ServedLibrary(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def serving_library(settings: Settings, cache: Path, *, n_ready: int = 1) -> AsyncIterator[ServedLibrary]:
+async def serving_library(
+    settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = ""
+) -> AsyncIterator[ServedLibrary]:
     """Gives a server over an engine, on HTTP; it ends with the block."""
-    async with open_library_server(LibraryLaunch(settings=settings, cache=cache)) as server, trio.open_nursery() as nursery:
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret)
+    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
         sockets = open_sockets("127.0.0.1", 0)
         port = sockets[0].getsockname()[1]
         await nursery.start(

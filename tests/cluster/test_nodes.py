@@ -14,10 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.nodes import LOOPBACK, QUICK_START, Cluster, Node, free_ports, running_nodes
+from tests.cluster.cluster import LOOPBACK, Cluster, Node
+from tests.cluster.nodes import QUICK_START, free_ports, running_nodes
 
 ROOT = Path(__file__).parents[2]
 END_SECONDS = 60
+
+ON_LINUX = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux ties a process to the one that started it, and has pidfds"
+)
 
 pytestmark = pytest.mark.cluster
 
@@ -85,6 +90,7 @@ def test_a_full_disk_refuses_writes_and_lets_them_pass_when_it_has_space_again(b
         assert status == 201
 
 
+@ON_LINUX
 def test_a_taken_port_is_not_insisted_on_and_no_process_outlives_the_context(startable: None) -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         choices = [[taken.getsockname()[1], *free_ports(1)], free_ports(2)]
@@ -99,6 +105,7 @@ def test_a_taken_port_is_not_insisted_on_and_no_process_outlives_the_context(sta
     assert not cluster.directory.exists()
 
 
+@ON_LINUX
 def test_the_command_ends_its_nodes_however_it_ends_and_takes_up_their_data_again(startable: None) -> None:
     # Not in tmp_path, which only its owner may enter, and the nodes of root are not root's.
     with tempfile.TemporaryDirectory() as name:

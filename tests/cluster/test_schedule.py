@@ -10,7 +10,15 @@ TIMES = Times(lease=30, poll=60, grace=300, first_backoff=10, longest_backoff=10
 MINE = (6, 7)
 HEAD = Head(generation="g1", commit="c1", published_at=0, file_count=1, symbol_count=1, source_bytes=1, made_by=MINE)
 READY = Repository(
-    repo_id="r1", name="a/b", url="u", added_at=0, changed_at=0, changes=3, done_changes=3, heads={"main": HEAD}, default_ref="main"
+    repo_id="r1",
+    name="a/b",
+    url="u",
+    added_at=0,
+    changed_at=0,
+    changes=3,
+    done_changes=3,
+    heads={"main": HEAD},
+    default_ref="main",
 )
 PENDING = replace(READY, changes=4)
 HELD = Lease(owner="w", token="t", renewals=1)

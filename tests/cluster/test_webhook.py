@@ -97,9 +97,18 @@ def test_the_repository_of_a_push_is_found_whoever_sends_it(message, expected):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"payload=%7B%7D", b"[]", b'"x"', b"{", b"\xff", b'{"repository": "x"}', b"[" * 100_000, b" " * (MAX_MESSAGE_BYTES + 1)],
+    [
+        b"",
+        b"payload=%7B%7D",
+        b"[]",
+        b'"x"',
+        b"{",
+        b"\xff",
+        b'{"repository": "x"}',
+        b"[" * 100_000,
+        b" " * (MAX_MESSAGE_BYTES + 1),
+    ],
 )
 def test_what_is_no_push_is_said_to_be_none(body):
     with pytest.raises(InvalidInput):
         pushed_urls(body)
-

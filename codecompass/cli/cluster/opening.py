@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from codecompass.cli.invocation import Invocation
@@ -21,6 +22,12 @@ WORKERS_PATIENCE_SECONDS: Final = 10 * MINUTES
 NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it with: pip install 'codecompass[cluster]'"
 
 
+def require_client() -> None:
+    """Raises InvalidInput where the client of the engine is not installed."""
+    if find_spec("opensearchpy") is None:
+        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'")
+
+
 @contextmanager
 def opened_engine(
     invocation: Invocation, url: str | None, prefix: str | None, *, is_patient: bool = False
@@ -38,12 +45,9 @@ def opened_engine(
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
-    try:
-        from codecompass.cluster.engine import Engine
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "opensearchpy":
-            raise
-        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'") from error
+    require_client()
+    from codecompass.cluster.engine import Engine
+
     patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, patience=patience)
     try:
@@ -57,9 +61,9 @@ def opened_repositories(
     invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
     """Gives the repositories of that engine; with `makes_indexes` its indexes are made where there are none."""
-    from codecompass.cluster.repositories import Repositories
-
     with opened_engine(invocation, url, prefix) as (engine, settings):
+        from codecompass.cluster.repositories import Repositories
+
         if makes_indexes:
             engine.prepare()
         yield Repositories(engine, settings.cluster.protocols)

@@ -121,7 +121,7 @@ def add(
 
 def show_all(invocation: Invocation, repositories: Repositories) -> int:
     """Prints the list."""
-    entries = tuple(_entry(each) for each in repositories.listed())
+    entries = tuple(_entry(each) for each in repositories.listed(is_current=True))
     terminal = invocation.terminal
     if invocation.options.as_json:
         terminal.json(encode(RepositoryList(entries)))
@@ -171,7 +171,7 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
 def show_status(invocation: Invocation, repositories: Repositories) -> int:
     """Prints how the cluster is. The exit code is 1 where data is missing."""
     health = repositories.health()
-    entries = tuple(_entry(each) for each in repositories.listed(with_removed=True))
+    entries = tuple(_entry(each) for each in repositories.listed(with_removed=True, is_current=True))
     heads = [head for entry in entries for head in entry.heads if head.ref == entry.default_ref]
     state = ClusterStatus(
         engine=EngineEntry(

@@ -1,9 +1,6 @@
 """Tokens of an organisation's servers, from the command line: made, listed, revoked."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
 
 from msgspec import Struct
 
@@ -14,10 +11,6 @@ from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
 from codecompass.cluster.engine import Engine
 from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
-from codecompass.units import SECONDS
-
-PATIENCE_SECONDS: Final = 30 * SECONDS
-"""For an engine that does not answer: somebody waits at a terminal."""
 
 
 class TokenEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,22 +45,10 @@ class RevokedTokens(Struct, frozen=True):
     revoked: tuple[TokenEntry, ...]
 
 
-@contextmanager
-def opened_tokens(invocation: Invocation) -> Iterator[Tokens]:
-    """Gives the tokens of the engine that the settings name, whose indexes are made where they are missing."""
-    settings = invocation.settings.cluster
-    engine = Engine(settings.url, prefix=settings.prefix, patience=PATIENCE_SECONDS)
-    try:
-        engine.prepare()
-        yield Tokens(engine)
-    finally:
-        engine.close()
-
-
-def add(invocation: Invocation, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
+def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
     """Prints a new token. Nothing but the token goes to stdout, so that it can be kept where it belongs."""
-    with opened_tokens(invocation) as tokens:
-        text = tokens.add(name, groups, days=days, is_admin=is_admin)
+    engine.prepare()
+    text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
     terminal = invocation.terminal
     if invocation.options.as_json:
         terminal.json(encode(NewToken(name, text)))
@@ -77,10 +58,9 @@ def add(invocation: Invocation, name: str, groups: tuple[str, ...], days: int | 
     return failure.DONE
 
 
-def list_tokens(invocation: Invocation) -> int:
+def list_tokens(invocation: Invocation, engine: Engine) -> int:
     """Prints what is kept of all tokens."""
-    with opened_tokens(invocation) as tokens:
-        entries = tuple(_entry(each) for each in tokens.listed())
+    entries = tuple(_entry(each) for each in Tokens(engine).listed())
     if invocation.options.as_json:
         invocation.terminal.json(encode(TokenList(entries)))
     elif not entries:
@@ -91,10 +71,9 @@ def list_tokens(invocation: Invocation) -> int:
     return failure.DONE
 
 
-def revoke(invocation: Invocation, which: str) -> int:
+def revoke(invocation: Invocation, engine: Engine, which: str) -> int:
     """Revokes tokens by name or id, and says which."""
-    with opened_tokens(invocation) as tokens:
-        entries = tuple(_entry(each) for each in tokens.revoke(which))
+    entries = tuple(_entry(each) for each in Tokens(engine).revoke(which))
     if invocation.options.as_json:
         invocation.terminal.json(encode(RevokedTokens(entries)))
     for each in () if invocation.options.as_json else entries:

@@ -1,4 +1,7 @@
-"""`codecompass cluster`: an organisation's repositories in a search engine, and the workers that index them."""
+"""`codecompass cluster`: an organisation's repositories in a search engine, and the workers that index them.
+
+What needs the engine's client is imported after `opening` has seen that it is installed.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -28,6 +31,7 @@ command = LazyGroup(
         Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
         Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__, "changed"),
         Entry("remove", _REPOSITORIES, "Take a repository out.", __name__, "remove"),
+        Entry("token", _RUNNING, "Say who may ask, and for which groups.", "codecompass.cli.commands.cluster_token"),
         Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__, "worker"),
         Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__, "status"),
     ),
@@ -80,10 +84,11 @@ def add(
     cluster_prefix: str | None,
 ) -> int:
     """Adds."""
-    from codecompass.cli.cluster import repositories
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+        from codecompass.cli.cluster import repositories
+
         return repositories.add(invocation, opened, url, refs=refs, groups=groups, name=name)
 
 
@@ -99,10 +104,11 @@ def add(
 @cluster_options
 def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Lists."""
-    from codecompass.cli.cluster import repositories
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        from codecompass.cli.cluster import repositories
+
         return repositories.show_all(invocation, opened)
 
 
@@ -127,10 +133,11 @@ def changed(
     invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
 ) -> int:
     """Notes it."""
-    from codecompass.cli.cluster import repositories
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        from codecompass.cli.cluster import repositories
+
         return repositories.note_changed(invocation, opened, repository, rebuild=rebuild)
 
 
@@ -148,10 +155,11 @@ def changed(
 @asyncclick.argument("repository")
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Removes."""
-    from codecompass.cli.cluster import repositories
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        from codecompass.cli.cluster import repositories
+
         return repositories.remove(invocation, opened, repository)
 
 
@@ -167,10 +175,11 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 @cluster_options
 def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Shows it."""
-    from codecompass.cli.cluster import repositories
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+        from codecompass.cli.cluster import repositories
+
         return repositories.show_status(invocation, opened)
 
 
@@ -194,7 +203,8 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Works."""
     from codecompass.cli.cluster.opening import opened_engine
-    from codecompass.cli.cluster.working import work
 
     with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
+        from codecompass.cli.cluster.working import work
+
         return work(invocation, engine, settings, jobs)

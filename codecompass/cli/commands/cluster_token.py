@@ -5,6 +5,7 @@ from typing import Final
 import asyncclick
 
 from codecompass.cli.command import command as make_command
+from codecompass.cli.commands.cluster import cluster_options
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
 
@@ -48,17 +49,29 @@ command = LazyGroup(
     ),
     chooses_project=False,
 )
+@cluster_options
 @asyncclick.argument("name")
 @asyncclick.option(
     "--group", "groups", metavar="GROUP", multiple=True, help="Group that may be seen. Can be given several times."
 )
 @asyncclick.option("--days", type=int, metavar="N", help="Days until it expires; never unless given.")
 @asyncclick.option("--admin", "is_admin", is_flag=True, help="May see every repository, also those in no group.")
-def add(invocation: Invocation, /, name: str, groups: tuple[str, ...], days: int | None, is_admin: bool) -> int:
+def add(
+    invocation: Invocation,
+    /,
+    name: str,
+    groups: tuple[str, ...],
+    days: int | None,
+    is_admin: bool,
+    cluster_url: str | None,
+    cluster_prefix: str | None,
+) -> int:
     """Makes a token."""
     from codecompass.cli.cluster import tokens
+    from codecompass.cli.cluster.opening import opened_engine
 
-    return tokens.add(invocation, name, groups, days, is_admin=is_admin)
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
 
 
 @make_command(
@@ -70,11 +83,14 @@ def add(invocation: Invocation, /, name: str, groups: tuple[str, ...], days: int
     ),
     chooses_project=False,
 )
-def list_tokens(invocation: Invocation) -> int:
+@cluster_options
+def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Lists them."""
     from codecompass.cli.cluster import tokens
+    from codecompass.cli.cluster.opening import opened_engine
 
-    return tokens.list_tokens(invocation)
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.list_tokens(invocation, engine)
 
 
 @make_command(
@@ -90,9 +106,12 @@ def list_tokens(invocation: Invocation) -> int:
     ),
     chooses_project=False,
 )
+@cluster_options
 @asyncclick.argument("token")
-def revoke(invocation: Invocation, /, token: str) -> int:
+def revoke(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Revokes tokens."""
     from codecompass.cli.cluster import tokens
+    from codecompass.cli.cluster.opening import opened_engine
 
-    return tokens.revoke(invocation, token)
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.revoke(invocation, engine, token)

@@ -42,7 +42,8 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
         yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     if isinstance(metadata, Metadata):
         for part in metadata.projects:
-            yield f"{one_line(part.name)} = {one_line(part.root)} ({part.total_candidates:,})"
+            commit = f" at {part.commit[:SHOWN_COMMIT]}" if part.commit else ""
+            yield f"{one_line(part.name)} = {one_line(part.root)}{commit} ({part.total_candidates:,})"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:

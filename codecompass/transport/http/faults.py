@@ -5,13 +5,12 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from codecompass.transport.http.request import METHOD_NOT_ALLOWED, UNAUTHORIZED, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import METHOD_NOT_ALLOWED, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest
 from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
 from codecompass.transport.mcp.outgoing import Frame
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_REQUEST, SESSION_BUSY
 
 INVALID_INPUT: Final = "invalid_input"
-UNAUTHORIZED_CODE: Final = "unauthorized"
 
 BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
 """To what cannot be answered as a message: HTTP answers everything."""
@@ -52,9 +51,8 @@ _ENCODER: Final = msgspec.json.Encoder()
 def refusal_body(refusal: HttpRefusal) -> bytes:
     """Returns the error response of a refusal."""
     code = SESSION_BUSY if refusal.is_retryable else INVALID_REQUEST
-    reason = "session_busy" if refusal.is_retryable else UNAUTHORIZED_CODE if refusal.status == UNAUTHORIZED else INVALID_INPUT
     more: dict[str, object] = {"is_retryable": True} if refusal.is_retryable else {}
-    return encode_fault(None, Fault(code, refusal.message, reason=reason, **more))
+    return encode_fault(None, Fault(code, refusal.message, reason=refusal.reason, **more))
 
 
 def defect_body() -> bytes:

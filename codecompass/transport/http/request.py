@@ -41,12 +41,16 @@ MAX_PARAMETERS: Final = 100
 class HttpRefusal(Exception):
     """A request that is answered with a status other than 200, for a reason that has nothing to do with what it asks."""
 
-    def __init__(self, status: int, message: str, *, headers: Sequence[Header] = (), is_retryable: bool = False) -> None:
+    def __init__(
+        self, status: int, message: str, *, headers: Sequence[Header] = (), is_retryable: bool = False, reason: str = ""
+    ) -> None:
+        """`reason` is the code in words; without one it follows from `is_retryable`."""
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = tuple(headers)
         self.is_retryable = is_retryable
+        self.reason = reason or ("session_busy" if is_retryable else "invalid_input")
 
 
 class ClientGone(Exception):

@@ -4,7 +4,7 @@ A server that answers for one user from the indexes of this machine has one set 
 from an organisation's code makes a set for each caller, in which there is nothing but what that caller may see.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -80,6 +80,9 @@ class ManyAnswers(Protocol):
     @property
     def are_fresh(self) -> bool:
         """Whether all answers are of the newest state: then no project has to be asked first to let changes land."""
+
+    async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
+        """Returns the ids of those that can have an answer, where that can be told at once for all; None where each is asked."""
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer from the index of one project."""

@@ -146,6 +146,9 @@ async def ask_all(
         ready = [each for each in selected if each.project.project_id in states]
         if isinstance(request, SearchCode) and request.mode == "auto":
             ready = await _to_search(call, request.query, ready, states, deadline, answers)
+        elif len(ready) > FULL_SEARCHES:
+            query = Query(request=own, is_for_merging=True, imported=imported)
+            ready = await _concerned(call, query, ready, states, deadline, answers)
         async with trio.open_nursery() as nursery:
             for each in ready:
                 nursery.start_soon(ask, each)
@@ -229,6 +232,26 @@ async def _to_search(
     return [each for number, (each, _) in enumerate(known) if number in best] + [each for each in ready if each not in settled]
 
 
+async def _concerned(
+    call: Call,
+    query: Query,
+    ready: Sequence[SelectedProject],
+    states: Mapping[str, _State],
+    deadline: float,
+    answers: dict[str, ProjectAnswer],
+) -> list[SelectedProject]:
+    """Returns the projects that can have an answer. Notes that the others have none."""
+    seconds = SAMPLE_SHARE * (deadline - trio.current_time())
+    ids = await call.services.cold_answers.concerned([each.project for each in ready], query, seconds)
+    if ids is None:
+        return list(ready)
+    for each in ready:
+        project_id = each.project.project_id
+        if project_id not in ids:
+            answers[project_id] = ProjectAnswer(each, is_checked=states[project_id] == "fresh")
+    return [each for each in ready if each.project.project_id in ids]
+
+
 async def _answer(
     call: Call,
     request: SharedRequest,
@@ -276,6 +299,7 @@ def several_metadata(call: Call, request: SharedRequest, answers: Answers, shown
             ProjectPart(
                 name=each.selected.label,
                 root=str(each.selected.project.root),
+                commit=each.reply.metadata.commit,
                 freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
                 total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
             )

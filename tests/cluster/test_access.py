@@ -1,0 +1,281 @@
+"""Who may see what: the decision, the headers that say who asks, how long what is known of a token holds. Without an engine."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+import codecompass.cluster
+from codecompass.cluster.access import EVERYONE, Token, Unauthorized, Viewer, token_id, visible
+from codecompass.cluster.calls import EngineCalls
+from codecompass.cluster.doorkeeper import (
+    KNOWN_SECONDS,
+    MAX_KNOWN,
+    UNKNOWN_SECONDS,
+    Doorkeeper,
+    trusted_proxy,
+)
+from codecompass.cluster.engine import EngineUnavailable
+from codecompass.errors import InvalidInput
+from codecompass.projects.caller import Identity
+from codecompass.settings import AccessSettings
+from codecompass.transport.http.request import Heading, HttpRefusal
+
+PACKAGE = Path(codecompass.cluster.__file__).parent
+
+NAMES = ("red", "blue", "green", EVERYONE)
+PROXY = AccessSettings(
+    trusted_proxies=("10.0.0.0/8", "fd00::/8"),
+    user_header="X-Forwarded-User",
+    groups_header="X-Forwarded-Groups",
+    admin_groups=("wheel",),
+)
+
+
+class Repository(Struct, frozen=True):
+    groups: tuple[str, ...]
+
+
+class Kept:
+    """The tokens that an engine has. `n_read` counts how often one was asked for."""
+
+    def __init__(self, **tokens: Token) -> None:
+        self.tokens = {token_id(text): token for text, token in tokens.items()}
+        self.n_read = 0
+        self.failure: Exception | None = None
+
+    def find(self, id_: str) -> Token | None:
+        self.n_read += 1
+        if self.failure is not None:
+            raise self.failure
+        return self.tokens.get(id_)
+
+
+def doorkeeper(kept=None, settings=PROXY) -> Doorkeeper:
+    return Doorkeeper((kept or Kept()).find, trusted_proxy(settings), EngineCalls(4))
+
+
+def heading(peer="192.0.2.7", **headers) -> Heading:
+    named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+    return Heading({"type": "http", "path": "/", "query_string": b"", "headers": named, "client": (peer, 1)})
+
+
+async def who(keeper, **headers):
+    """Returns the viewer behind headers; None where nothing is answered."""
+    try:
+        return await keeper.viewer(await keeper.identify(heading(**headers)))
+    except HttpRefusal as refusal:
+        return None if (refusal.status, refusal.headers[0][0]) == (401, "www-authenticate") else refusal
+
+
+# the decision
+
+
+@pytest.mark.parametrize(
+    ("groups", "own", "is_admin", "sees"),
+    [
+        (("red",), ("red",), False, True),
+        (("red", "blue"), ("blue", "green"), False, True),
+        (("red",), ("blue",), False, False),
+        (("red",), (), False, False),
+        ((), ("red",), False, False),
+        ((), (), False, False),
+        ((EVERYONE,), (), False, True),
+        ((EVERYONE, "red"), ("blue",), False, True),
+        (("red",), (EVERYONE,), False, False),
+        ((), (), True, True),
+        (("red",), (), True, True),
+    ],
+)
+def test_who_shares_a_group_with_a_repository_may_see_it(groups, own, is_admin, sees):
+    repository = Repository(groups)
+
+    assert visible(Viewer("v", frozenset(own), is_admin), [repository]) == ((repository,) if sees else ())
+
+
+@given(
+    st.lists(st.builds(Repository, st.lists(st.sampled_from(NAMES), unique=True).map(tuple))),
+    st.frozensets(st.sampled_from(NAMES)),
+    st.frozensets(st.sampled_from(NAMES)),
+)
+def test_what_is_seen_is_a_part_in_its_order_and_more_groups_never_see_less(repositories, groups, more):
+    seen = visible(Viewer("v", groups), repositories)
+
+    remaining = iter(repositories)
+    assert all(each in remaining for each in seen)
+    assert set(seen) <= set(visible(Viewer("v", groups | more), repositories))
+    assert visible(Viewer("v", frozenset(), is_admin=True), repositories) == tuple(repositories)
+
+
+def test_a_token_ends_when_it_expires():
+    token = Token(name="anna", groups=("red",), expires_at=100.0)
+
+    assert token.viewer(99.9) == Viewer("anna", frozenset({"red"}))
+    assert token.viewer(100.0) is None
+    assert Token(name="anna").viewer(1e12) is not None
+
+
+READING = {"across", "engine_text", "facts_cache", "generations", "manifests"}
+"""The modules that read what repositories hold."""
+
+READERS = READING | {"publishing", "rarities", "scoring", "sweeping", "turns", "worker"}
+"""They themselves, and what workers do. `server` makes them, and passes them to `library` alone."""
+
+
+def test_no_module_of_a_server_reads_past_the_library():
+    importing = {
+        path.stem
+        for path in PACKAGE.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in READING
+    }
+
+    assert importing - READERS == {"library", "server"}
+
+
+# who asks
+
+
+async def test_a_token_names_its_viewer():
+    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",)), root=Token(name="olga", is_admin=True)))
+
+    assert await who(keeper, authorization="Bearer secret") == Viewer("anna", frozenset({"red"}))
+    assert await who(keeper, authorization="bearer   secret ") == Viewer("anna", frozenset({"red"}))
+    assert await who(keeper, authorization="Bearer root") == Viewer("olga", frozenset(), is_admin=True)
+    for wrong in ("Bearer", "Bearer ", "Bearer other", "Basic secret", "secret", "Bearer secret secret", ""):
+        assert await who(keeper, authorization=wrong) is None
+    assert await who(keeper, authorization=f"Bearer {token_id('secret')}") is None
+    assert await who(keeper) is None
+
+
+async def test_headers_count_from_the_proxy_alone():
+    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",))))
+    said = {"x_forwarded_user": "ben", "x_forwarded_groups": " blue,green , ,blue"}
+
+    assert await who(keeper, peer="10.1.2.3", **said) == Viewer("ben", frozenset({"blue", "green"}))
+    assert await who(keeper, peer="::ffff:10.1.2.3", **said) == Viewer("ben", frozenset({"blue", "green"}))
+    assert await who(keeper, peer="fd00::1", **said) == Viewer("ben", frozenset({"blue", "green"}))
+    for peer in ("11.0.0.1", "192.0.2.7", "::ffff:11.0.0.1", "2001:db8::1", "::1", "127.0.0.1", "", "10.1.2.3.4", "proxy"):
+        assert await who(keeper, peer=peer, **said) is None
+        assert await who(keeper, peer=peer, **said, authorization="Bearer secret") == Viewer("anna", frozenset({"red"}))
+
+
+async def test_where_the_proxy_names_somebody_that_is_who_asks():
+    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",))))
+    proxied = {"peer": "10.1.2.3", "authorization": "Bearer secret"}
+
+    assert (await who(keeper, **proxied, x_forwarded_user="ben")).name == "ben"
+    assert (await who(keeper, **proxied, x_forwarded_user="  ")).name == "anna"
+    assert (await who(keeper, **proxied)).name == "anna"
+    assert await who(keeper, **proxied, x_forwarded_user="ben, root") is None
+    assert await who(keeper, **proxied, x_forwarded_user="b" * 201) is None
+    assert (await who(keeper, **proxied, x_forwarded_user="ben", x_forwarded_groups="wheel")).is_admin
+    assert not (await who(keeper, **proxied, x_forwarded_user="ben", x_forwarded_groups="wheels")).is_admin
+
+
+async def test_without_a_proxy_in_the_settings_headers_are_nothing():
+    keeper = doorkeeper(settings=AccessSettings())
+
+    assert await who(keeper, peer="10.1.2.3", x_forwarded_user="ben", x_forwarded_groups="red") is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        AccessSettings(trusted_proxies=("10.0.0.0/8",)),
+        AccessSettings(user_header="X-User"),
+        AccessSettings(trusted_proxies=("10.0.0.1/8",), user_header="X-User"),
+        AccessSettings(trusted_proxies=("proxy.local",), user_header="X-User"),
+    ],
+)
+def test_a_proxy_that_is_half_configured_is_refused(settings):
+    with pytest.raises(InvalidInput, match=r"access\."):
+        trusted_proxy(settings)
+
+
+# what is known of tokens
+
+
+async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):
+    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    keeper = doorkeeper(kept)
+    identity = await keeper.identify(heading(authorization="Bearer secret"))
+    kept.tokens.clear()
+
+    mock_clock.jump(KNOWN_SECONDS - 0.01)
+    assert (await keeper.viewer(identity)).name == "anna"
+    assert kept.n_read == 1
+    mock_clock.jump(0.01)
+    with pytest.raises(Unauthorized):
+        await keeper.viewer(identity)
+
+
+async def test_other_groups_of_a_token_count_as_soon(mock_clock):
+    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    keeper = doorkeeper(kept)
+    identity = await keeper.identify(heading(authorization="Bearer secret"))
+    kept.tokens[token_id("secret")] = Token(name="anna", groups=("blue",))
+
+    mock_clock.jump(KNOWN_SECONDS)
+    assert (await keeper.viewer(identity)).groups == {"blue"}
+
+
+async def test_a_new_token_counts_soon_though_it_was_tried_before(mock_clock):
+    kept = Kept()
+    keeper = doorkeeper(kept)
+    assert await who(keeper, authorization="Bearer early") is None
+    kept.tokens[token_id("early")] = Token(name="ida", groups=("red",))
+
+    assert await who(keeper, authorization="Bearer early") is None
+    assert kept.n_read == 1
+    mock_clock.jump(UNKNOWN_SECONDS)
+    assert (await who(keeper, authorization="Bearer early")).name == "ida"
+
+
+async def test_guesses_crowd_out_no_token_and_are_bounded():
+    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    keeper = doorkeeper(kept)
+    await who(keeper, authorization="Bearer secret")
+    for number in range(MAX_KNOWN + 10):
+        identity = Identity(token=f"{number:064x}")
+        with pytest.raises(Unauthorized):
+            await keeper.viewer(identity)
+    n_before = kept.n_read
+
+    assert (await who(keeper, authorization="Bearer secret")).name == "anna"
+    assert kept.n_read == n_before
+    assert len(keeper._unknown) == MAX_KNOWN
+
+
+async def test_many_who_ask_at_once_with_one_token_are_one_question_to_the_engine():
+    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    keeper = doorkeeper(kept)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(50):
+            nursery.start_soon(keeper.viewer, Identity(token=token_id("secret")))
+
+    assert kept.n_read == 1
+
+
+async def test_while_the_engine_is_away_nobody_is_refused_for_a_wrong_token():
+    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept.failure = EngineUnavailable("away")
+    keeper = doorkeeper(kept)
+
+    with pytest.raises(HttpRefusal) as refused:
+        await keeper.identify(heading(authorization="Bearer secret"))
+
+    assert refused.value.status == 503
+    assert refused.value.is_retryable
+    kept.failure = None
+    assert (await who(keeper, authorization="Bearer secret")).name == "anna"
+
+
+async def test_a_caller_without_identity_is_nobody():
+    with pytest.raises(Unauthorized):
+        await doorkeeper().viewer(None)

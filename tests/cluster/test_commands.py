@@ -1,0 +1,107 @@
+"""The commands of a cluster, from the first repository to its removal, on a real engine."""
+
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from codecompass.cluster.engine import Engine
+from tests.cli.conftest import CommandLine, Program
+from tests.cluster.git_remote import GitRemote
+from tests.support.commands import Done
+
+pytestmark = pytest.mark.cluster
+
+DEADLINE_SECONDS = 120
+
+
+@pytest.fixture
+def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
+    made = CommandLine(tmp_path.resolve())
+    prefix = f"t{secrets.token_hex(5)}"
+    made.environment |= {
+        "CODECOMPASS_CLUSTER_URL": ",".join(engine_cluster.urls),
+        "CODECOMPASS_CLUSTER_PREFIX": prefix,
+        "CODECOMPASS_CLUSTER_PROTOCOLS": "https,file",
+        "CODECOMPASS_INDEX_WORKERS": "1",
+    }
+    yield made
+    names = Engine(engine_cluster.urls, prefix=prefix).names
+    for index in (names.repositories, names.manifests, names.blocks, names.text, names.access):
+        engine_cluster.request("DELETE", f"/{index}")
+
+
+def until(run: Callable[[], Done], is_so: Callable[[Done], bool]) -> Done:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline:
+        done = run()
+        if is_so(done):
+            return done
+        time.sleep(0.2)
+    raise AssertionError(f"never so: {done}")
+
+
+def test_a_repository_from_its_addition_to_its_removal(cli, tmp_path):
+    remote = GitRemote(tmp_path / "origin", "shop")
+    commit = remote.push({"a.py": "def one():\n    pass\n"})
+    assert "no index yet" in cli("cluster", "list").err
+
+    added = cli("cluster", "add", remote.url, "--group", "web", "--ref", "HEAD", "--json").json
+    assert added["is_new"]
+    assert added["repository"]["state"] == "waiting"
+    name = added["repository"]["name"]
+    assert f"changed {name}" in cli("cluster", "add", remote.url).out
+
+    with Program(cli).start("cluster", "worker") as worker:
+        try:
+            ready = until(lambda: cli("cluster", "list", "--json"), lambda done: done.json["repositories"][0]["state"] == "ready")
+            status = cli("cluster", "status", "--json").json
+        finally:
+            worker.send_signal(signal.SIGTERM)
+            _, log = worker.communicate(timeout=DEADLINE_SECONDS)
+
+    entry = ready.json["repositories"][0]
+    assert (entry["default_ref"], entry["heads"][0]["commit"], entry["groups"]) == ("main", commit, ["web"])
+    assert status["states"] == {"ready": 1}
+    assert status["file_count"] == 1
+    assert worker.returncode == 0
+    assert b'"event": "worker_stopped"' in log
+    assert name in cli("cluster", "list").out
+
+    assert cli("cluster", "changed", name).out == f"a worker looks at it: {name}\n"
+    assert cli("cluster", "changed", "nothing/there").code == 3
+    assert cli("cluster", "remove", name, "--json").json["state"] == "removed"
+    assert cli("cluster", "list", "--json").json == {"repositories": []}
+    assert cli("cluster", "remove", name).code == 3
+
+
+def test_addresses_names_and_groups_that_are_wrong_are_refused_and_nothing_is_added(cli):
+    for wrong in (
+        ("https://u:p4ss@git.example.org/a/b",),
+        ("git@git.example.org:a/b",),  # ssh is not allowed here
+        ("https://git.example.org/a/b", "--group", "Web"),
+        ("https://git.example.org/a/b", "--ref", "a..b"),
+        ("https://git.example.org/a/b", "--name", "/x"),
+    ):
+        done = cli("cluster", "add", *wrong)
+        assert done.code == 2, wrong
+        assert "p4ss" not in done.err
+    assert cli("cluster", "list", "--json").json == {"repositories": []}
+
+
+def test_what_went_wrong_is_in_the_status(cli, tmp_path):
+    cli("cluster", "add", f"file://{tmp_path}/nowhere", "--name", "lost")
+
+    with Program(cli).start("cluster", "worker") as worker:
+        try:
+            status = until(lambda: cli("cluster", "status"), lambda done: "lost: " in done.out)
+        finally:
+            worker.send_signal(signal.SIGINT)
+            worker.communicate(timeout=DEADLINE_SECONDS)
+
+    assert "1 failed" in status.out or "1 working" in status.out
+    assert "cluster remove NAME" in status.out
+    assert worker.returncode == 0

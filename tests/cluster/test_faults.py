@@ -1,0 +1,220 @@
+"""What dies while questions are asked and generations are published: no answer mixes two generations, none is lost.
+
+Every file of a generation holds its number. A question looks for it in all files: an answer that is not of one generation shows.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.generations import Generations
+from codecompass.cluster.leases import Claim, claim
+from codecompass.cluster.publishing import publish
+from codecompass.cluster.repositories import Head, Repositories
+from codecompass.cluster.sweeping import sweep
+from codecompass.errors import IndexDamaged, IndexNotReady
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.requests import SearchCode
+from codecompass.query.options import QueryOptions
+from codecompass.query.search import search_code
+from tests.cluster.nodes import Cluster
+from tests.support.workspace import TestWorkspace
+
+pytestmark = pytest.mark.cluster
+
+N_FILES = 12
+N_CLIENTS = 3
+PUBLICATIONS = 3
+"""While a fault lasts."""
+
+STATE = AnswerState(workspace="/w", project_id="p", ref="")
+
+
+class Clients:
+    """Threads that ask all the time, of all generations that are named, and note what they find."""
+
+    def __init__(self, urls: tuple[str, ...], prefix: str, repo_id: str, directory: Path) -> None:
+        self._repo_id = repo_id
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self.answered = 0
+        self.unanswered: list[str] = []
+        self.wrong: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._ask, args=(Engine(urls, prefix=prefix), directory / f"client{number}"), daemon=True)
+            for number in range(N_CLIENTS)
+        ]
+
+    @contextmanager
+    def asking(self) -> Iterator["Clients"]:
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            for thread in self._threads:
+                thread.join(30)
+
+    def _ask(self, engine: Engine, directory: Path) -> None:
+        repositories, generations = Repositories(engine), Generations(engine, directory)
+        newest = 0
+        while not self._ended.is_set():
+            try:
+                number = self._question(repositories, generations)
+            except (IndexNotReady, IndexDamaged):
+                continue  # replaced and swept between the two reads: asked again, as servers do
+            except EngineUnavailable as error:
+                with self._lock:
+                    self.unanswered.append(error.message)
+                continue
+            with self._lock:
+                self.answered += 1
+                if number < newest:
+                    self.wrong.append(f"generation {number} after {newest}")
+            newest = max(newest, number)
+        generations.close()
+        engine.close()
+
+    def _question(self, repositories: Repositories, generations: Generations) -> int:
+        repository = repositories.get(self._repo_id)
+        assert repository is not None
+        head = repository.heads["main"]
+        with generations.snapshot(head.generation) as snapshot:
+            reply = search_code(snapshot, SearchCode(query="GENERATION", mode="literal", limit=50), STATE, QueryOptions())
+        found = {each.text.rpartition(" ")[2] for result in reply.results for each in result.matched_lines}
+        with self._lock:
+            if len(reply.results) != N_FILES or found != {head.commit}:
+                self.wrong.append(f"{len(reply.results)} files of generations {sorted(found)}, of {head.commit}")
+        return int(head.commit)
+
+
+class Author:
+    """Edits the tree, and publishes what became of it."""
+
+    def __init__(self, engine: Engine, workspace: TestWorkspace, directory: Path) -> None:
+        self.engine = engine
+        self.repositories = Repositories(engine)
+        self.workspace = workspace
+        self.generations = Generations(engine, directory)
+        self.number = 0
+        added = self.repositories.add("https://git.example/team/shop").repository
+        self.repo_id = added.repo_id
+        held = claim(self.repositories, added, "author")
+        assert held is not None
+        self.claim: Claim = held
+
+    async def publish(self) -> None:
+        self.number += 1
+        # Half of the files keep their old lines beside the new one, so that updates have dead files and new ones.
+        self.workspace.write(
+            {f"pkg/m{number}.py": f"GENERATION = {self.number}\n\n\ndef f{number}(): ...\n" for number in range(N_FILES)}
+        )
+        await self.workspace.sync()
+        await trio.to_thread.run_sync(self._publish)
+
+    def _publish(self) -> None:
+        old = self.claim.repository.heads.get("main")
+        generation = secrets.token_hex(8)
+        published = publish(
+            self.engine,
+            self.generations.cache,
+            repo_id=self.repo_id,
+            generation=generation,
+            previous=None if old is None else self.generations.manifest(old.generation),
+            layout=self.workspace.layout,
+            project_id=self.workspace.project_id,
+        )
+        meta = published.manifest.meta
+        head = Head(
+            generation=generation,
+            commit=str(self.number),
+            published_at=0.0,
+            file_count=meta.file_count,
+            symbol_count=meta.symbol_count,
+            source_bytes=meta.source_bytes,
+        )
+        self.engine.patiently(lambda: self.claim.publish({"main": head}, default_ref="main"))
+        keep = {generation} | ({old.generation} if old is not None else set())
+        sweep(self.engine, self.repo_id, keep, confirm=self.claim.renew)
+
+
+Fault = Callable[[Cluster], None]
+
+
+def kills_a_node(cluster: Cluster) -> None:
+    cluster.nodes[1].kill()
+
+
+def stops_a_node_for_a_while(cluster: Cluster) -> None:
+    cluster.nodes[2].pause()
+
+
+@pytest.mark.parametrize("fault", [kills_a_node, stops_a_node_for_a_while])
+async def test_with_one_node_of_three_gone_generations_are_published_and_no_answer_mixes_two(breakable_cluster, tmp_path, fault):
+    prefix = f"t{secrets.token_hex(5)}"
+    engine = Engine(breakable_cluster.urls, prefix=prefix, patience=90.0)
+    await trio.to_thread.run_sync(engine.prepare)
+    author = Author(engine, TestWorkspace(tmp_path / "tree", tmp_path / "home"), tmp_path / "author")
+    await author.publish()
+
+    with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
+        await author.publish()
+        before = clients.answered
+        fault(breakable_cluster)
+        for _ in range(PUBLICATIONS):
+            await author.publish()
+        await until(lambda: clients.answered > before + 10)
+        during = clients.answered
+        await trio.to_thread.run_sync(breakable_cluster.mend)
+        await author.publish()
+        await until(lambda: clients.answered > during + 10)
+
+    assert clients.wrong == []
+    assert author.claim.repository.heads["main"].commit == str(author.number)
+    # The time in which the engine notices and chooses other copies: questions asked then are told to ask again, quickly.
+    assert len(clients.unanswered) < clients.answered, clients.unanswered[:3]
+    engine.close()
+
+
+async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
+    prefix = f"t{secrets.token_hex(5)}"
+    engine = Engine(breakable_cluster.urls, prefix=prefix, patience=120.0)
+    await trio.to_thread.run_sync(engine.prepare)
+    author = Author(engine, TestWorkspace(tmp_path / "tree", tmp_path / "home"), tmp_path / "author")
+    await author.publish()
+
+    with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
+        async with trio.open_nursery() as nursery:
+            with breakable_cluster.full_disk():
+                await until(lambda: is_blocked(breakable_cluster, engine))
+                nursery.start_soon(author.publish)
+                before = clients.answered
+                await until(lambda: clients.answered > before + 10)
+                assert author.claim.repository.heads["main"].commit == "1", "what is not stored is not named"
+
+    assert author.claim.repository.heads["main"].commit == "2"
+    assert clients.wrong == []
+    assert clients.unanswered == []
+    engine.close()
+
+
+def is_blocked(cluster: Cluster, engine: Engine) -> bool:
+    """Whether the engine refuses writes for lack of room, as it does some seconds after it lacks it."""
+    status, _ = cluster.request("PUT", f"/{engine.names.access}/_doc/probe", {"name": "probe"})
+    return status in (403, 429)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Waits for what other threads bring about; the test's own deadline bounds it."""
+    deadline = time.monotonic() + 120
+    while not await trio.to_thread.run_sync(holds):
+        assert time.monotonic() < deadline
+        await trio.to_thread.run_sync(time.sleep, 0.05)

@@ -1,0 +1,123 @@
+"""Tokens and the server as people use them: made on the command line, kept as hashes, refused once they are revoked."""
+
+import signal
+from pathlib import Path
+
+import pytest
+import trio
+
+from codecompass.cluster.access import token_id
+from codecompass.cluster.engine import Engine
+from tests.cli.conftest import CommandLine, Program
+from tests.cluster.git_remote import GitRemote
+from tests.cluster.test_commands import DEADLINE_SECONDS, cli, until
+from tests.transport.http.client import ask, call
+from tests.transport.http.command import http_command
+
+__all__ = ("cli",)
+
+pytestmark = pytest.mark.cluster
+
+
+def engine_of(cli: CommandLine) -> Engine:
+    return Engine(cli.environment["CODECOMPASS_CLUSTER_URL"].split(","), prefix=cli.environment["CODECOMPASS_CLUSTER_PREFIX"])
+
+
+def test_a_token_is_shown_once_and_kept_as_a_hash(cli):
+    text = cli("cluster", "token", "add", "ada", "--group", "web", "--group", "api", "--days", "30").out.strip()
+    made = cli("cluster", "token", "add", "root", "--admin", "--json").json
+    listed = cli("cluster", "token", "list", "--json")
+    shown = cli("cluster", "token", "list")
+
+    assert text.startswith("cct_")
+    assert (made["name"], made["token"].startswith("cct_")) == ("root", True)
+    entries = {each["name"]: each for each in listed.json["tokens"]}
+    assert entries["ada"]["groups"] == ["api", "web"]
+    assert entries["ada"]["id"] == token_id(text)
+    assert entries["ada"]["expires_at"]
+    assert entries["root"]["is_admin"]
+    assert "expires_at" not in entries["root"]
+    assert "all (administrator)" in shown.out
+    kept = engine_of(cli).get(engine_of(cli).names.access, token_id(text))
+    assert kept is not None
+    for where in (listed.out, shown.out, kept.source.decode()):
+        assert text not in where
+
+
+def test_tokens_are_revoked_by_name_or_by_id(cli):
+    texts = [cli("cluster", "token", "add", "ada", "--group", "web").out.strip() for _ in range(3)]
+    one = cli("cluster", "token", "revoke", token_id(texts[0])[:12], "--json").json
+    rest = cli("cluster", "token", "revoke", "ada")
+    again = cli("cluster", "token", "revoke", "ada")
+
+    assert [each["id"] for each in one["revoked"]] == [token_id(texts[0])]
+    assert sorted(rest.out.splitlines()) == sorted(f"revoked ada ({token_id(text)[:12]})" for text in texts[1:])
+    assert again.code == 2
+    assert "token list" in again.err
+    assert cli("cluster", "token", "list", "--json").json == {"tokens": []}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ada",),
+        ("ada", "--group", "No Group"),
+        ("ada", "--group", "web", "--days", "0"),
+        ("", "--group", "web"),
+        ("a\tb", "--group", "web"),
+    ],
+)
+def test_a_token_that_could_not_be_meant_is_refused(cli, arguments):
+    done = cli("cluster", "token", "add", *arguments)
+
+    assert done.code == 2
+    assert done.out == ""
+
+
+def test_from_a_remote_to_an_answer(cli, tmp_path):
+    """The whole way: a repository is added and indexed by a worker, and asked with a token of its group."""
+    remote = GitRemote(tmp_path / "origin", "shop")
+    commit = remote.push({"a.py": "def one():\n    pass\n"})
+    cli("cluster", "add", remote.url, "--group", "web")
+    tokens = {group: cli("cluster", "token", "add", f"for-{group}", "--group", group).out.strip() for group in ("web", "other")}
+    with Program(cli).start("cluster", "worker") as worker:
+        try:
+            until(lambda: cli("cluster", "list", "--json"), lambda done: done.json["repositories"][0]["state"] == "ready")
+        finally:
+            worker.send_signal(signal.SIGTERM)
+            worker.communicate(timeout=DEADLINE_SECONDS)
+
+    async def answers() -> dict:
+        home = Path(cli.environment["CODECOMPASS_HOME"])
+        async with http_command(home, "--store", "opensearch", environment=cli.environment) as command:
+            body = call("locate_symbol", {"name": "one"})
+            found = {
+                group: await ask(command.port, "POST", "/", body, authorization=f"Bearer {text}")
+                for group, text in tokens.items()
+            }
+            return found | {"nobody": await ask(command.port, "POST", "/", body)}
+
+    found = trio.run(answers)
+
+    assert found["web"].said()["results"][0]["name"] == "one"
+    assert found["web"].said()["metadata"]["commit"] == commit
+    assert found["other"].said()["error"]["code"] == "project_not_found"
+    assert found["nobody"].status == 401
+    assert not list(Path(cli.environment["CODECOMPASS_HOME"]).glob("organisation/*/*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--store", "opensearch"), "--transport http"),
+        (("--store", "opensearch", "--transport", "http", "--cluster-url", ""), "CODECOMPASS_CLUSTER_URL"),
+        (("--store", "opensearch", "--transport", "http", "--cluster-url", "engine:9200"), "http://"),
+    ],
+)
+def test_a_server_that_could_not_work_does_not_start(cli, options, said):
+    cli.environment.pop("CODECOMPASS_CLUSTER_URL")
+
+    done = cli("serve-mcp", *options, "--port", "0") if "http" in options else cli("serve-mcp", *options)
+
+    assert done.code == 2
+    assert said in done.err

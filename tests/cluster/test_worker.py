@@ -1,0 +1,408 @@
+"""Workers on a real engine: what is pushed answers, whatever happens to workers and remotes, and nothing half-written is seen."""
+
+import random
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.generations import Generations
+from codecompass.cluster.leases import LeaseLost
+from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.sweeping import sweep
+from codecompass.cluster.worker_home import WorkerHome
+from codecompass.store.layout import HomeLayout
+from tests.cluster.git_remote import GitRemote
+from tests.cluster.working import LIMITS, until, worker_process, working
+
+pytestmark = pytest.mark.cluster
+
+MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
+"""Enough that an index is begun as a fork of another."""
+
+
+@pytest.fixture
+def engine(engine_cluster) -> Iterator[Engine]:
+    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
+    client.prepare()
+    yield client
+    for index in (client.names.repositories, client.names.manifests, client.names.blocks, client.names.text, client.names.access):
+        client._request("DELETE", f"/{index}")
+    client.close()
+
+
+@pytest.fixture
+def repositories(engine) -> Repositories:
+    return Repositories(engine, LIMITS.protocols)
+
+
+@pytest.fixture
+def remote(tmp_path) -> GitRemote:
+    made = GitRemote(tmp_path / "origin")
+    made.push({"a.py": "def one():\n    pass\n"})
+    return made
+
+
+@pytest.fixture
+async def generations(engine, tmp_path) -> AsyncIterator[Generations]:
+    opened = Generations(engine, tmp_path / "read")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    return tmp_path / "home"
+
+
+def has(repository: Repository | None, commit: str, ref: str = "main") -> bool:
+    return repository is not None and ref in repository.heads and repository.heads[ref].commit == commit
+
+
+def is_idle(repository: Repository | None) -> bool:
+    return repository is not None and not repository.is_pending and repository.lease is None
+
+
+def names_in(generations: Generations, repository: Repository, ref: str = "main") -> set[str]:
+    """The definitions that a reader of the ref sees, by the facts; and that the text has chunks of just the same files."""
+    with generations.snapshot(repository.heads[ref].generation) as snapshot:
+        files = snapshot.facts.files()
+        for file in files:
+            assert snapshot.text.file_chunks(file.id), file.path
+        return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
+
+
+def pieces_in(engine: Engine, repo_id: str) -> set[str]:
+    engine.refresh(engine.names.text)
+    body = {
+        "query": {"term": {"repo_id": repo_id}},
+        "size": 0,
+        "aggs": {"pieces": {"terms": {"field": "piece", "size": 1000}}},
+    }
+    buckets = engine.search(engine.names.text, body)["aggregations"]["pieces"]["buckets"]
+    return {bucket["key"] for bucket in buckets}
+
+
+def manifests_in(engine: Engine, repo_id: str) -> set[str]:
+    engine.refresh(engine.names.manifests)
+    return {each.id for each in engine.documents(engine.names.manifests, {"term": {"repo_id": repo_id}})}
+
+
+def written(logs: list, field: str = "files_written") -> list[int]:
+    return [each[field] for each in logs if each["event"] == "generation_written"]
+
+
+async def test_what_is_added_answers_and_what_is_pushed_answers_soon(engine, repositories, remote, generations, home):
+    remote.push(MANY)
+    added = repositories.add(remote.url).repository
+
+    with capture_logs() as logs:
+        async with working(engine, home):
+            first = await until(repositories, added.repo_id, is_idle)
+            assert "f7" in names_in(generations, first)
+
+            commit = remote.push({"b.py": "def two():\n    pass\n", "a.py": None})
+            second = await until(repositories, added.repo_id, lambda now: has(now, commit))
+
+    assert first.default_ref == "main"
+    assert names_in(generations, second) == {"two", *(f"f{number}" for number in range(60))}
+    assert written(logs) == [61, 1]
+    assert written(logs, "files_changed") == [61, 2]
+
+
+async def test_refs_come_and_go_and_those_of_one_commit_share_what_is_written(engine, repositories, remote, generations, home):
+    remote.push({"r.py": "def release():\n    pass\n"}, "release/1")
+    remote.git("tag", "-a", "v1", "-m", "v1", "release/1")
+    remote.git("push", "-q", "origin", "v1")
+    added = repositories.add(remote.url, refs=["HEAD", "release/*", "v1", "nope"]).repository
+
+    async with working(engine, home):
+        first = await until(repositories, added.repo_id, is_idle)
+        assert set(first.heads) == {"main", "release/1", "v1"}
+        assert first.heads["v1"] == first.heads["release/1"]
+        assert names_in(generations, first) == {"one"}
+        assert names_in(generations, first, "v1") == {"one", "release"}
+        assert "nope" in first.trouble.message
+        assert first.failures == 0
+
+        remote.git("push", "-q", "--delete", "origin", "release/1")
+        second = await until(repositories, added.repo_id, lambda now: "release/1" not in now.heads)
+
+    assert set(second.heads) == {"main", "v1"}
+    assert names_in(generations, second, "v1") == {"one", "release"}
+
+
+async def test_a_forced_push_replaces_what_was_there(engine, repositories, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+
+        commit = remote.push({"a.py": "def rewritten():\n    pass\n"}, amends=True)
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit))
+
+    assert names_in(generations, now) == {"rewritten"}
+
+
+async def test_a_fork_on_the_same_machine_is_not_parsed_again(engine, repositories, remote, tmp_path, home):
+    remote.push(MANY)
+    fork = GitRemote(tmp_path / "fork")
+    fork.push({**MANY, "a.py": "def one():\n    pass\n", "fork.py": "def mine():\n    pass\n"})
+
+    with capture_logs() as logs:
+        async with working(engine, home):
+            first = repositories.add(remote.url).repository
+            await until(repositories, first.repo_id, is_idle)
+            second = repositories.add(fork.url).repository
+            await until(repositories, second.repo_id, is_idle)
+
+    assert written(logs, "files_changed") == [61, 1]
+    assert written(logs) == [61, 62]
+
+
+async def test_a_remote_that_fails_is_named_and_costs_the_others_nothing(engine, repositories, remote, tmp_path, home):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = repositories.add(f"http://127.0.0.1:{silent.getsockname()[1]}/a/b").repository
+        gone = repositories.add(f"file://{tmp_path}/nowhere").repository
+        empty = repositories.add(GitRemote(tmp_path / "empty").url).repository
+        good = repositories.add(remote.url).repository
+        async with working(engine, home):
+            assert (await until(repositories, good.repo_id, is_idle)).heads
+            assert "nothing came" in (await until(repositories, hanging.repo_id, lambda now: now.failures > 1)).trouble.message
+            assert "cluster remove" in (await until(repositories, gone.repo_id, lambda now: now.failures > 1)).trouble.message
+            assert "no commit yet" in (await until(repositories, empty.repo_id, is_idle)).trouble.message
+
+            late = GitRemote(tmp_path, "nowhere")
+            late.bare.rename(tmp_path / "nowhere")
+            late.git("remote", "set-url", "origin", f"file://{tmp_path}/nowhere")
+            commit = late.push({"late.py": ""})
+            recovered = await until(repositories, gone.repo_id, lambda now: has(now, commit) and is_idle(now))
+
+    assert recovered.trouble is None
+
+
+async def test_what_is_removed_leaves_nothing_in_the_engine_and_nothing_on_the_machine(engine, repositories, remote, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+
+        repositories.remove(remote.url)
+        await until(repositories, added.repo_id, lambda now: now is None)
+
+    assert pieces_in(engine, added.repo_id) == set()
+    assert manifests_in(engine, added.repo_id) == set()
+    engine.refresh(engine.names.blocks)
+    assert engine.documents(engine.names.blocks, {"term": {"repo_id": added.repo_id}}) == []
+    local = WorkerHome(HomeLayout(home), engine.names.prefix)
+    local.forget_all_but(())
+    assert not local.project(added.repo_id).root.exists()
+
+
+async def test_what_is_replaced_is_removed_after_the_grace_and_what_answers_stays(
+    engine, repositories, remote, generations, home
+):
+    remote.push(MANY)
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        for number in range(4):
+            commit = remote.push({"b.py": f"def b{number}():\n    pass\n"})
+            repositories.note_changed(added.repo_id)
+            await until(repositories, added.repo_id, lambda now, commit=commit: has(now, commit))
+        now = await until(repositories, added.repo_id, lambda now: is_idle(now) and not now.retired)
+
+    head = now.heads["main"].generation
+    assert manifests_in(engine, added.repo_id) == {head}
+    assert pieces_in(engine, added.repo_id) == {piece.id for piece in generations.manifest(head).pieces}
+    assert "b3" in names_in(generations, now)
+
+
+async def test_a_rebuild_uses_nothing_of_what_is_there(engine, repositories, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    with capture_logs() as logs:
+        async with working(engine, home):
+            first = await until(repositories, added.repo_id, is_idle)
+            repositories.note_changed(added.repo_id, rebuild=True)
+            second = await until(repositories, added.repo_id, is_idle)
+            repositories.note_changed(added.repo_id)
+            third = await until(repositories, added.repo_id, is_idle)
+
+    assert [each["is_whole"] for each in logs if each["event"] == "generation_written"] == [True, True]
+    assert first.heads["main"].generation != second.heads["main"].generation
+    assert third.heads == second.heads
+    assert names_in(generations, second) == {"one"}
+
+
+async def test_a_worker_that_has_lost_its_disk_goes_on(engine, repositories, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+    shutil.rmtree(home)
+    commit = remote.push({"b.py": "def two():\n    pass\n"})
+    async with working(engine, home):
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit))
+
+    assert names_in(generations, now) == {"one", "two"}
+
+
+async def test_a_mirror_whose_objects_are_damaged_is_made_anew(engine, repositories, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+        mirror = WorkerHome(HomeLayout(home), engine.names.prefix).mirror(added.repo_id)
+        for path in mirror.rglob("*.pack"):
+            path.chmod(0o600)
+            path.write_bytes(b"x")
+        commit = remote.push({"b.py": "def two():\n    pass\n"})
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit))
+
+    assert names_in(generations, now) == {"one", "two"}
+
+
+async def test_workers_share_the_work_and_do_none_of_it_twice(engine, repositories, tmp_path):
+    remotes = [GitRemote(tmp_path / f"origin{number}") for number in range(6)]
+    for number, each in enumerate(remotes):
+        each.push({f"m{number}.py": f"def f{number}():\n    pass\n"})
+    added = [repositories.add(each.url).repository for each in remotes]
+
+    with capture_logs() as logs:
+        async with working(engine, tmp_path / "home1"), working(engine, tmp_path / "home2", jobs=2):
+            for each in added:
+                await until(repositories, each.repo_id, is_idle)
+
+    assert len(written(logs)) == len(remotes)
+
+
+async def test_two_workers_may_share_a_home(engine, repositories, tmp_path, home):
+    remotes = [GitRemote(tmp_path / f"origin{number}") for number in range(4)]
+    commits = [each.push({"m.py": f"def f{number}():\n    pass\n"}) for number, each in enumerate(remotes)]
+    added = [repositories.add(each.url).repository for each in remotes]
+
+    async with working(engine, home), working(engine, home):
+        for each, commit in zip(added, commits, strict=True):
+            await until(repositories, each.repo_id, lambda now, commit=commit: has(now, commit) and is_idle(now))
+
+
+async def test_a_worker_gives_back_what_it_holds_when_it_is_told_to_stop(engine, engine_cluster, repositories, remote, home):
+    added = repositories.add(remote.url).repository
+    with worker_process(engine_cluster.urls[0], engine.names.prefix, home) as worker:
+        await trio.to_thread.run_sync(worker.wait_for, "repository_claimed")
+        code = await trio.to_thread.run_sync(worker.stop)
+
+    assert code == 0
+    assert repositories.get(added.repo_id).lease is None
+
+
+async def test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on(
+    engine, engine_cluster, repositories, remote, generations, tmp_path
+):
+    commit = remote.push(MANY)
+    added = repositories.add(remote.url).repository
+    with worker_process(engine_cluster.urls[0], engine.names.prefix, tmp_path / "home1") as stalled:
+        await trio.to_thread.run_sync(stalled.wait_for, "repository_claimed")
+        stalled.pause()
+        token = repositories.get(added.repo_id).lease.token
+        assert not repositories.get(added.repo_id).heads
+        async with working(engine, tmp_path / "home2"):
+            taken = await until(repositories, added.repo_id, lambda now: has(now, commit) and is_idle(now))
+            assert any(token in entry for entry in taken.retired)
+
+            stalled.resume()
+            await trio.to_thread.run_sync(stalled.wait_for, "lease_lost")
+            assert repositories.get(added.repo_id).heads == taken.heads
+
+            newer = remote.push({"b.py": "def two():\n    pass\n"})
+            now = await until(repositories, added.repo_id, lambda now: has(now, newer) and is_idle(now) and not now.retired)
+
+    assert "two" in names_in(generations, now)
+
+
+@pytest.mark.slow
+async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
+    engine, engine_cluster, repositories, remote, generations, tmp_path
+):
+    """Each round pushes, and kills the only worker somewhere in its work; whatever answers is whole, and in the end it is the
+    newest, and nothing else is left in the engine."""
+    seed = random.randrange(10**9)
+    print("seed", seed)
+    draw = random.Random(seed)
+    remote.push(MANY)
+    added = repositories.add(remote.url).repository
+    seen = set()
+    for number in range(6):
+        commit = remote.push(
+            {f"pkg/m{number}.py": f"def changed{number}():\n    pass\n", f"n{number}.py": f"def n{number}(): pass\n"}
+        )
+        with worker_process(engine_cluster.urls[0], engine.names.prefix, tmp_path / "home") as worker:
+            await trio.to_thread.run_sync(worker.wait_for, "repository_claimed")
+            ends_at = time.monotonic() + draw.uniform(0, 2.5)
+            while time.monotonic() < ends_at:
+                now = repositories.get(added.repo_id)
+                for head in now.heads.values():
+                    seen.add((head.commit, frozenset(names_in(generations, now))))
+                await trio.sleep(0.02)
+            worker.kill()
+    async with working(engine, tmp_path / "home"):
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit) and is_idle(now) and not now.retired)
+
+    assert {f"n{number}" for number in range(6)} | {f"changed{number}" for number in range(6)} <= names_in(generations, now)
+    assert len({commit for commit, _ in seen}) == len(seen)
+    assert manifests_in(engine, added.repo_id) == {now.heads["main"].generation}
+    assert pieces_in(engine, added.repo_id) == {piece.id for piece in generations.manifest(now.heads["main"].generation).pieces}
+
+
+async def test_a_sweep_whose_lease_is_lost_meanwhile_removes_nothing_that_another_worker_has_published(
+    engine, repositories, remote, generations, home
+):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        now = await until(repositories, added.repo_id, is_idle)
+
+    def lost() -> None:
+        raise LeaseLost
+
+    with pytest.raises(LeaseLost):
+        # As of a worker that was stopped before the publication: it knows of no generation.
+        sweep(engine, added.repo_id, (), confirm=lost)
+
+    assert names_in(Generations(engine, home / "anew"), now) == {"one"}
+
+
+async def test_a_block_that_is_written_again_during_a_sweep_stays(engine, repositories, remote, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        now = await until(repositories, added.repo_id, is_idle)
+    engine.refresh(engine.names.blocks)
+    own = {"term": {"repo_id": added.repo_id}}
+    blocks = engine.documents(engine.names.blocks, own)
+
+    def another_writes() -> None:
+        for block in blocks:
+            current = engine.get(engine.names.blocks, block.id)
+            if current is not None:
+                engine.put(engine.names.blocks, block.id, current.source, expected=current)
+
+    sweep(engine, added.repo_id, (), confirm=another_writes)
+
+    engine.refresh(engine.names.blocks)
+    assert {each.id for each in engine.documents(engine.names.blocks, own)} == {block.id for block in blocks}
+    assert manifests_in(engine, added.repo_id) == set()
+    assert now.heads
+
+
+@pytest.mark.slow
+async def test_a_worker_goes_on_while_a_node_is_gone(breakable_cluster, repositories, engine, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+
+        await trio.to_thread.run_sync(breakable_cluster.nodes[0].kill)
+        commit = remote.push({"b.py": "def two():\n    pass\n"})
+        now = await until(repositories, added.repo_id, lambda now: has(now, commit) and is_idle(now))
+
+        assert names_in(generations, now) == {"one", "two"}
