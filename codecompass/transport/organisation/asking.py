@@ -61,6 +61,7 @@ from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome
 from codecompass.transport.organisation.failure import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink, Replied
+from codecompass.transport.organisation.target import ON_THE_WAY
 from codecompass.transport.tools.listing import TOOLS
 from codecompass.transport.tools.project_answers import OtherAnswers, ProjectAnswer, SharedReply, SharedRequest
 from codecompass.transport.tools.toolkit import Call
@@ -68,9 +69,6 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 ALONE_SECONDS: Final = 15 * SECONDS
 """How long a question about `org:NAME` may take where the request names no `timeout_ms`."""
-
-ON_THE_WAY: Final = 0.1
-"""The share of the time for a question that is left for its way there and back, and for merging."""
 
 _READ_ONLY: Final = frozenset(tool.name for tool in TOOLS if tool.is_read_only)
 
@@ -112,7 +110,7 @@ class Organisation:
             call.turn_to(replace(request, workspace=str(checkout.project.root)), _is_here(name, checkout.label))
             return await run(call)
         try:
-            reply = await self._passed_on(call, request, name, self._link.target.timeout_ms * MILLISECONDS)
+            reply = await self._passed_on(call, request, name, self._link.target.usual_seconds)
         except OrganisationUnavailable as failure:
             message = f"{unknown.message} Nor does {self._what} say whether it is there: {failure.message}."
             raise error_of(unknown.code, message, **unknown.data) from failure
@@ -152,11 +150,11 @@ class Organisation:
         left_out = frozenset(without)
         for repositories in (await self._checkouts.of(beside)).values():
             left_out |= {each.repo_id for each in repositories}
-        left = deadline - trio.current_time()
-        seconds = (1.0 - ON_THE_WAY) * min(left, self._link.target.timeout_ms * MILLISECONDS)
+        left = (1.0 - ON_THE_WAY) * (deadline - trio.current_time())
+        seconds = max(0.0, min(left, self._link.target.usual_seconds))
         part = PartRequest(
             answers=call.answers or self._form,
-            seconds=(1.0 - ON_THE_WAY) * max(0.0, min(seconds, MAX_SECONDS)),
+            seconds=(1.0 - ON_THE_WAY) * min(seconds, MAX_SECONDS),
             leave_out=tuple(sorted(left_out))[:MAX_LEFT_OUT],
             imported=imported,
         )

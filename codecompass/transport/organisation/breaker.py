@@ -20,13 +20,15 @@ FIRST_PAUSE_SECONDS: Final = 5 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
 
 FAIR_SECONDS: Final = 1 * SECONDS
-"""Whoever waits less than this and goes has learned nothing of the server."""
+"""Whoever waits less than this and goes has learned nothing of the server, where questions usually wait longer."""
 
 
 class Breaker:
     """One for a server. For one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, usual_seconds: float = FAIR_SECONDS) -> None:
+        """`usual_seconds` is how long questions usually wait: whoever has waited so long has learned that it does not answer."""
+        self._fair_seconds = min(FAIR_SECONDS, usual_seconds)
         self._failure: OrganisationUnavailable | None = None
         self._rests_until = float("-inf")
         self._pause = FIRST_PAUSE_SECONDS
@@ -50,7 +52,7 @@ class Breaker:
         try:
             yield
         except OrganisationUnavailable as failure:
-            if failure.reason not in UNSETTLED and (failure.reason != "timeout" or seconds >= FAIR_SECONDS):
+            if failure.reason not in UNSETTLED and (failure.reason != "timeout" or seconds >= self._fair_seconds):
                 self._failed(failure)
             raise
         else:

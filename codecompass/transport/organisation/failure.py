@@ -7,6 +7,7 @@ from codecompass.errors import CodeCompassError
 FailureReason = Literal[
     "timeout",
     "unreachable",
+    "certificate_refused",
     "token_refused",
     "forbidden",
     "not_found",
@@ -29,6 +30,8 @@ class OrganisationUnavailable(CodeCompassError):
     is_retryable = True
 
     def __init__(self, reason: FailureReason, message: str, *, retry_after_ms: int | None = None) -> None:
-        """`message` is a clause: "it refused the token; ..."."""
+        """`message` is a clause: "it refused the token; ...". `retry_after_ms` is given where it was not even asked, because it
+        has just failed."""
         super().__init__(message, reason=reason, retry_after_ms=retry_after_ms)
         self.reason: Final = reason
+        self.was_asked: Final = retry_after_ms is None

@@ -73,7 +73,7 @@ class OrganisationLink:
 
     def __init__(self, target: OrganisationTarget) -> None:
         self.target: Final = target
-        self._breaker = Breaker()
+        self._breaker = Breaker(target.usual_seconds)
         self._client: httpx2.AsyncClient | None = None
         self._preparing = threading.Lock()
         self._log = structlog.get_logger(__name__)
@@ -99,7 +99,8 @@ class OrganisationLink:
                     raise _not_understood(str(error)) from error
         except OrganisationUnavailable as error:
             # Answers say it to whoever asked; here it is for who looks after the machine.
-            self._log.info("organisation_unavailable", host=self.target.host, tool=tool, reason=error.reason)
+            log = self._log.info if error.was_asked else self._log.debug
+            log("organisation_unavailable", host=self.target.host, tool=tool, reason=error.reason)
             raise
 
     async def close(self) -> None:
@@ -181,6 +182,12 @@ class OrganisationLink:
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
             if isinstance(error, httpx2.RemoteProtocolError):
                 raise _not_understood("it ends early, or is not HTTP") from error
+            if _is_certificate_refused(error):
+                raise OrganisationUnavailable(
+                    "certificate_refused",
+                    "its certificate is not trusted here; whoever runs this program sets SSL_CERT_FILE to the organisation's "
+                    "certificates, or adds them to the system's",
+                ) from error
             # The text of the error could repeat what the server wrote.
             raise OrganisationUnavailable(
                 "unreachable",
@@ -236,6 +243,16 @@ def _read(body: bytes) -> Replied:
     if result.structured_content is UNSET:
         raise _not_understood("it answers without structured content")
     return Replied(bytes(result.structured_content), result.is_error, result.meta.knows_parts)
+
+
+def _is_certificate_refused(error: BaseException | None) -> bool:
+    import ssl
+
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _not_understood(cause: str) -> OrganisationUnavailable:

@@ -14,6 +14,10 @@ from codecompass.errors import InvalidInput
 from codecompass.semantic.target import Secret
 from codecompass.settings import ORGANISATION_TOKEN_VARIABLE, OrganisationSettings
 from codecompass.transport.http.guards import is_loopback
+from codecompass.units import MILLISECONDS
+
+ON_THE_WAY: Final = 0.1
+"""The share of the time for a question that is left for its way there and back, and for merging."""
 
 _ENDPOINT: Final = "/mcp"
 
@@ -27,6 +31,12 @@ class OrganisationTarget(Struct, frozen=True, kw_only=True):
     token: Secret
     is_token_set: bool
     """Whether the variable holds anything; `token` is empty all the same where that can be no token."""
+
+    @property
+    def usual_seconds(self) -> float:
+        """How long a question about several projects waits for this server, where it is not in a hurry itself: what is left of
+        its time is for the way there and back, and for merging."""
+        return (1.0 - ON_THE_WAY) * self.timeout_ms * MILLISECONDS
 
 
 def organisation_target(settings: OrganisationSettings, environment: Mapping[str, str]) -> OrganisationTarget | None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+import ssl
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,7 +66,8 @@ def part(**evidence: object) -> bytes:
 class StrangePeer:
     """In threads. `requests` are the bodies that came, `headers` their headers, `connections` their number."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: ssl.SSLContext | None = None) -> None:
+        self._scheme = "http" if certificate is None else "https"
         self.behaviour = "silent"
         self.forward_to = ""
         self.drops_meta = False
@@ -74,6 +76,8 @@ class StrangePeer:
         self.connections = 0
         self._released = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler, self)
+        if certificate is not None:
+            self._server.socket = certificate.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def __enter__(self) -> Self:
@@ -88,7 +92,7 @@ class StrangePeer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     def answer(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         self.requests.append(json.loads(body))

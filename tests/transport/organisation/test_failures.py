@@ -1,5 +1,9 @@
 """The organisation's server is away, slow, broken or refuses: answers from here are whole and in time, one warning says so."""
 
+import shutil
+import ssl
+import subprocess
+
 import pytest
 import structlog
 import trio
@@ -14,7 +18,7 @@ from codecompass.transport.organisation.failure import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
 from tests.transport.organisation.conftest import TOKEN, complaints, desk, index, places, target_of
-from tests.transport.organisation.peer import BEHAVIOURS
+from tests.transport.organisation.peer import BEHAVIOURS, StrangePeer
 
 SLOW_MS = 300
 """How long one that does not answer is waited for."""
@@ -65,9 +69,10 @@ async def test_one_that_is_away_is_said_to_be(tmp_path, trees, peer):
     assert "it cannot be reached" in unknown["error"]["message"]
 
 
-async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_path, trees, peer):
-    peer.behaviour = "server_error"
-    async with desk(tmp_path / "home-dev", peer.url) as dev:
+@pytest.mark.parametrize(("behaviour", "timeout_ms"), [("server_error", 20_000), ("silent", SLOW_MS)])
+async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_path, trees, peer, behaviour, timeout_ms):
+    peer.behaviour = behaviour
+    async with desk(tmp_path / "home-dev", peer.url, timeout_ms=timeout_ms) as dev:
         await index(dev, trees["api"])
         for _ in range(5):
             answer = await dev.call("search_code", query="retry delay attempt", workspace="*")
@@ -122,6 +127,41 @@ async def test_a_proxy_of_the_environment_is_not_used(tmp_path, trees, peer, mon
 
     assert complaints(answer) == []
     assert peer.connections == 1
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """The files of a key and of a certificate that nobody has signed but itself."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    key, made = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    wanted = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=code", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", "req", *wanted, "-keyout", key, "-out", made], check=True, capture_output=True)
+    return key, made
+
+
+async def test_a_certificate_counts_that_the_user_trusts_and_no_other(certificate, monkeypatch):
+    """Organisations have certificates of their own."""
+    key, trusted = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(trusted, key)
+
+    async def ask(url: str) -> bool:
+        link = OrganisationLink(target_of(url))
+        try:
+            return (await link.call("search_code", {}, PartRequest(), 60.0, lambda replied: replied)).knows_parts
+        finally:
+            await link.close()
+
+    with StrangePeer(context) as peer:
+        peer.behaviour = "good"
+        with pytest.raises(OrganisationUnavailable, match="SSL_CERT_FILE") as refused:
+            await ask(peer.url)
+        assert peer.requests == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        assert await ask(peer.url)
+
+    assert refused.value.reason == "certificate_refused"
 
 
 async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
