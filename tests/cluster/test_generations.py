@@ -44,7 +44,7 @@ QUESTION = "parse a header line at the colon"
 
 @pytest.fixture
 def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
+    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=120.0)
     client.prepare()
     yield client
     client.close()
