@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from codecompass.units import MILLISECONDS
+from codecompass.units import MILLISECONDS, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Launch, Server
 
 LIST_SECONDS: Final = 300 * MILLISECONDS
 """How long a client that was answered may take to ask for the tools before the server opens all the same."""
+
+LISTING_SECONDS: Final = 5 * SECONDS
+"""How long a list that was asked for in time may take to go out before the server opens all the same."""
 
 _SERVER_MODULE: Final = "codecompass.transport.server"
 
@@ -30,13 +33,16 @@ class DeferredServer:
         self._answered = trio.Event()
         self._wanted = trio.Event()
         self._was_listed = False
+        self._patience = trio.CancelScope()
         self._is_open = trio.Event()
         self._server: Server | None = None
 
     async def run(self) -> None:
         """Opens the server once it is wanted, and keeps it open until cancelled."""
         await self._answered.wait()
-        with trio.move_on_after(LIST_SECONDS):
+        # A busy machine may take longer for the list than a client for the question.
+        self._patience.deadline = trio.current_time() + (LISTING_SECONDS if self._was_listed else LIST_SECONDS)
+        with self._patience:
             await self._wanted.wait()
         # In a thread, so that the session goes on answering.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
@@ -56,6 +62,7 @@ class DeferredServer:
     def tools_listed(self) -> None:
         """Has the server opened as soon as the next frame has gone out."""
         self._was_listed = True
+        self._patience.deadline += LISTING_SECONDS
 
     @property
     def server(self) -> "Server | None":

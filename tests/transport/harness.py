@@ -102,10 +102,15 @@ class Line:
 
     async def initialize(self, revision="2025-11-25", **capabilities):
         """Opens a session of the handshake era."""
-        params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}}
-        result = await self.result("initialize", params)
+        result = await self.answer(self.ask_to_initialize(revision, **capabilities))
+        assert "result" in result, result
         self.send(method="notifications/initialized")
-        return result
+        return result["result"]
+
+    def ask_to_initialize(self, revision="2025-11-25", **capabilities):
+        """Sends the first request of a session of the handshake era and returns its id."""
+        client = {"name": "test", "version": "1"}
+        return self.ask("initialize", {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client})
 
     async def until(self, method):
         """Returns the next message of the server's own with this method."""

@@ -228,9 +228,9 @@ class ProductTools:
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
         """Those of the listing. Needs no open server."""
+        self._access.tools_listed()
         from codecompass.transport.tools.listing import describe
 
-        self._access.tools_listed()
         return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
