@@ -1,6 +1,7 @@
 """The documents of a file in the engine: its chunks, its symbols and its path, in the tokens of the embedded store."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -9,7 +10,7 @@ from codecompass.languages.words import WordSplitter, split_identifier
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, index_tokens, name_analyzer
 from codecompass.store.snapshot import pack_chunk_key
-from codecompass.store.term_counts import Term, counted
+from codecompass.store.term_counts import TermTally
 from codecompass.store.text_writer import SEARCHED_KINDS_EXCLUDED
 
 
@@ -21,8 +22,8 @@ class DocumentMaker:
         self._piece = piece
         self._splitter = WordSplitter()
         self._names = name_analyzer()
-        self.counts: dict[Term, int] = {}
-        """How many of the documents made so far have each word."""
+        self.tally: Final = TermTally()
+        """Of the documents made so far."""
 
     def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
         """Yields the documents as lines of a bulk request, each with the line of its action."""
@@ -59,13 +60,13 @@ class DocumentMaker:
             "language": file.language,
             **texts,
         }
-        counted("record", (record,), self.counts)
+        self.tally.add("record", (record,))
         if "name" in texts:
-            counted("name", (texts["name"],), self.counts)
+            self.tally.add("name", (texts["name"],))
         for field, tokens in fields.items():
             if tokens:
                 document[field] = " ".join(tokens)
-                counted(field, tokens, self.counts)
+                self.tally.add(field, tokens)
                 if field != "names":
                     document[f"n_{field}"] = len(tokens)
         action = {"index": {"_id": f"{self._piece}{record}{key:x}"}}

@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -21,7 +21,7 @@ from opensearchpy.serializer import Serializer
 
 from codecompass.cluster.schema import IndexNames, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
-from codecompass.units import MIB, MINUTES, SECONDS
+from codecompass.units import MINUTES, SECONDS
 
 REQUEST_SECONDS: Final = 10 * SECONDS
 WRITE_SECONDS: Final = 60 * SECONDS
@@ -32,9 +32,8 @@ PATIENCE_SECONDS: Final = 10 * MINUTES
 
 FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
-
-BULK_BYTES: Final = 4 * MIB
-"""Of one bulk request. The engine advises 5 to 15 MB; with a heap of 512 MB its limit for writes under way is 51 MB."""
+LOOK_SECONDS: Final = 0.5 * SECONDS
+"""Between two looks at whether the work was given up meanwhile."""
 
 VIEW_KEPT: Final = "2m"
 """How long the engine keeps its place in a long list between two pages."""
@@ -238,15 +237,27 @@ class Engine:
 
     # search
 
-    def search(self, index: str, body: JsonObject | bytes, *, routing: str = "", timeout: float | None = None) -> JsonObject:
-        """Returns the engine's answer to a search. Raises EngineUnavailable where a shard did not answer: half is no answer."""
+    def search(
+        self, index: str, body: JsonObject | bytes, *, routing: str = "", copy: str = "", timeout: float | None = None
+    ) -> JsonObject:
+        """Returns the engine's answer to a search, from any copies of the shards or from that of the node `copy`.
+
+        Raises EngineUnavailable where a shard did not answer: half is no answer.
+        """
         params: dict[str, object] = {"allow_partial_search_results": "false"}
         if routing:
             params["routing"] = routing
+        if copy:
+            params["preference"] = f"_only_nodes:{copy}"
         said: JsonObject = self._request("POST", f"/{index}/_search", body, params=params, timeout=timeout)
         if said.get("timed_out"):
             raise EngineUnavailable("the search engine was too slow. Ask again, or for less.")
         return said
+
+    def copies(self, index: str, routing: str) -> list[str]:
+        """Returns the nodes that answer searches for what has this routing."""
+        said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
+        return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
 
     def search_all(self, index: str, bodies: Sequence[JsonObject], *, routing: str = "") -> list[JsonObject]:
         """Returns the answers to several searches of one index, in one request."""
@@ -292,33 +303,13 @@ class Engine:
         else:
             attempt()
 
-    def bulk(
-        self, index: str, actions: Iterable[bytes], *, routing: str = "", checkpoint: Callable[[], None] = lambda: None
-    ) -> int:
-        """Writes documents: each of `actions` is the lines of one action, with their line breaks. Returns how many.
-
-        Writing one twice must give the same, because what the engine was too busy for is sent again. `checkpoint` is called
-        before each request and may raise. Raises EngineUnavailable when the patience is over, EngineRefused for a document
-        that the engine will never take.
-        """
-        waiting: list[bytes] = []
-        n_bytes = n_written = 0
-        for action in actions:
-            waiting.append(action)
-            n_bytes += len(action)
-            if n_bytes >= BULK_BYTES:
-                self._bulk(index, waiting, routing, checkpoint)
-                n_written += len(waiting)
-                waiting, n_bytes = [], 0
-        if waiting:
-            self._bulk(index, waiting, routing, checkpoint)
-        return n_written + len(waiting)
-
-    def _bulk(self, index: str, actions: Sequence[bytes], routing: str, checkpoint: Callable[[], None]) -> None:
+    def write(
+        self, index: str, actions: Sequence[bytes], *, routing: str = "", is_given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Makes one bulk request; what the engine was too busy for it sends again. See `bulk.write_documents`."""
         left = list(actions)
 
         def attempt() -> None:
-            checkpoint()
             params = {"routing": routing, "timeout": "30s"} if routing else {"timeout": "30s"}
             said = self._request("POST", f"/{index}/_bulk", b"".join(left), params=params, timeout=WRITE_SECONDS)
             if not said["errors"]:
@@ -336,19 +327,23 @@ class Engine:
             if refused:
                 raise _refusal(failure["status"], failure)
 
-        self.patiently(attempt)
+        self.patiently(attempt, is_given_up=is_given_up)
 
-    def patiently(self, work: Callable[[], T]) -> T:
-        """Runs `work` again, after pauses that double, while it raises EngineUnavailable and the patience lasts."""
-        began, pause = time.monotonic(), FIRST_PAUSE_SECONDS
+    def patiently(
+        self, work: Callable[[], T], *, is_given_up: Callable[[], bool] = lambda: False, pause: float = FIRST_PAUSE_SECONDS
+    ) -> T:
+        """Runs `work` again, after a `pause` that doubles, while it raises EngineUnavailable and patience lasts."""
+        began = time.monotonic()
         while True:
             try:
                 return work()
             except EngineUnavailable:
-                if time.monotonic() - began + pause > self._patience:
+                if is_given_up() or time.monotonic() - began + pause > self._patience:
                     raise
-            if self._closing.wait(pause * (0.5 + self._random.random())):
-                raise EngineUnavailable("the client of the search engine was closed. Start again.")
+            ends = time.monotonic() + pause * (0.5 + self._random.random())
+            while (left := ends - time.monotonic()) > 0 and not is_given_up():
+                if self._closing.wait(min(left, LOOK_SECONDS)):
+                    raise EngineUnavailable("the client of the search engine was closed. Start again.")
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def _request(

@@ -9,8 +9,10 @@ unchanged files stay in their pieces, and blocks are known by their content.
 
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -18,8 +20,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.cluster.bulk import LOOK_SECONDS, write_documents
 from codecompass.cluster.documents import DocumentMaker
-from codecompass.cluster.engine import Conflict, Engine, JsonObject
+from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable, JsonObject
 from codecompass.cluster.engine_text import EngineText, visible
 from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
 from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
@@ -35,6 +38,7 @@ from codecompass.store.rows import FileContent, IndexedFile
 from codecompass.store.schema import CHUNK_RECORD, PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import FIELDS, Term, TermCounts, write_term_counts
+from codecompass.units import SECONDS
 
 FACTS_FILE: Final = "facts.db"
 BASE_FILE: Final = "base.db"
@@ -45,6 +49,9 @@ MAX_DEAD_SHARE: Final = 0.3
 """Of a repository's files, beyond which all are written anew into one piece: each search passes over the dead ones."""
 
 BLOCKS_AT_ONCE: Final = 256
+
+COPY_SECONDS: Final = 0.05 * SECONDS
+"""Before a look at whether all copies have what was written, at first; a copy fetches 20 MB in .2 s."""
 
 
 class PublishCounts(Struct, frozen=True):
@@ -62,6 +69,10 @@ class Published(Struct, frozen=True):
 
     manifest: Manifest
     counts: PublishCounts
+
+
+_WrittenFiles = tuple[tuple[BlockFile, ...], int]
+"""The files, and how many blocks of them the engine did not have."""
 
 
 class _Difference(Struct, frozen=True):
@@ -110,17 +121,19 @@ class _Publication:
         self._documents = DocumentMaker(repo_id, generation)
 
     def run(self, cache: FactsCache, previous: Manifest | None, layout: ProjectLayout, scratch: Path) -> Published:
-        with _files_of(cache, previous) as known:
+        with _files_of(cache, previous) as known, self._meanwhile(_facts_files(layout), previous) as facts:
             difference = self._difference(previous, known)
             n_documents = self._write_documents(difference.files)
             terms = scratch / TERMS_FILE
-            counts: Mapping[Term, int] = self._documents.counts
+            counts: Mapping[Term, int] = self._documents.tally.counts()
             is_whole = not difference.pieces
             if not is_whole and known is not None and previous is not None:
                 terms.write_bytes((known / TERMS_FILE).read_bytes())
                 counts = self._new_counts(previous, known, difference.gone)
             write_term_counts(terms, counts)
-        files, n_blocks = self._write_files(_facts_files(layout) | {TERMS_FILE: terms}, previous)
+            self._engine.refresh(self._engine.names.text)
+            files, n_blocks = facts()
+        term_files, n_term_blocks = self._write_files({TERMS_FILE: terms}, previous, self._checkpoint)
         pieces = difference.pieces + ((Piece(self._generation),) if difference.files else ())
         manifest = Manifest(
             generation=self._generation,
@@ -128,21 +141,20 @@ class _Publication:
             project_id=self._snapshot.project_id,
             made_at=time.time(),
             pieces=pieces,
-            files=files,
+            files=(*files, *term_files),
             averages=Averages(0, 0, (0,) * len(SCORED)),
             meta=self._snapshot.meta,
             schema_version=SCHEMA_VERSION,
             parser_version=PARSER_VERSION,
         )
-        self._engine.refresh(self._engine.names.text)
-        manifest = _with_averages(self._engine, manifest)
+        manifest = self._with_averages(manifest, n_documents)
         try:
             self._engine.patiently(
                 lambda: self._engine.put(self._engine.names.manifests, self._generation, manifest.packed(), expected=None)
             )
         except Conflict as error:
             raise ValueError(f"there is a generation {self._generation} already") from error
-        cost = PublishCounts(len(difference.files), n_documents, n_blocks, is_whole)
+        cost = PublishCounts(len(difference.files), n_documents, n_blocks + n_term_blocks, is_whole)
         return Published(manifest, cost)
 
     def _difference(self, previous: Manifest | None, known: Path | None) -> _Difference:
@@ -171,7 +183,7 @@ class _Publication:
                     self._checkpoint()
                     yield from self._documents_of(file)
 
-        return self._engine.bulk(names.text, documents(), routing=self._repo_id, checkpoint=self._checkpoint)
+        return write_documents(self._engine, names.text, documents(), routing=self._repo_id, checkpoint=self._checkpoint)
 
     def _documents_of(self, file: IndexedFile) -> Iterator[bytes]:
         chunks = self._snapshot.text.file_chunks(file.id)
@@ -188,16 +200,38 @@ class _Publication:
                 self._checkpoint()
                 for _ in lost.of_file(file, text.file_chunks(file.id), facts.symbols_in_file(file.id)):
                     pass
-            won = self._documents.counts
+            won, given = self._documents.tally.counts(), lost.tally.counts()
             return {
-                term: counts.count(FIELDS[term[0]], term[1]) + won.get(term, 0) - lost.counts.get(term, 0)
-                for term in won.keys() | lost.counts.keys()
+                term: counts.count(FIELDS[term[0]], term[1]) + won.get(term, 0) - given.get(term, 0)
+                for term in won.keys() | given.keys()
             }
         finally:
             counts.close()
             opened.connection.close()
 
-    def _write_files(self, paths: Mapping[str, Path], previous: Manifest | None) -> tuple[tuple[BlockFile, ...], int]:
+    @contextmanager
+    def _meanwhile(self, paths: Mapping[str, Path], previous: Manifest | None) -> Iterator[Callable[[], _WrittenFiles]]:
+        """Writes files of facts in a thread, which packs them while documents are made. Gives what waits for the end of it."""
+        is_over = threading.Event()
+
+        def checkpoint() -> None:
+            if is_over.is_set():
+                raise EngineUnavailable("the publication has ended.")
+
+        with ThreadPoolExecutor(1, thread_name_prefix="facts") as threads:
+            try:
+                writing = threads.submit(self._write_files, paths, previous, checkpoint)
+
+                def result() -> _WrittenFiles:
+                    while not wait((writing,), timeout=LOOK_SECONDS).done:
+                        self._checkpoint()
+                    return writing.result()
+
+                yield result
+            finally:
+                is_over.set()
+
+    def _write_files(self, paths: Mapping[str, Path], previous: Manifest | None, checkpoint: Callable[[], None]) -> _WrittenFiles:
         known = {key for file in previous.files for key in file.blocks} if previous is not None else set()
         files, n_written = [], 0
         for name, path in sorted(paths.items()):
@@ -210,15 +244,14 @@ class _Publication:
                     known.add(key)
                     waiting[key] = block
                 if len(waiting) >= BLOCKS_AT_ONCE:
-                    n_written += self._write_blocks(waiting)
+                    n_written += self._write_blocks(waiting, checkpoint)
                     waiting = {}
-            n_written += self._write_blocks(waiting)
+            n_written += self._write_blocks(waiting, checkpoint)
             files.append(BlockFile(name, path.stat().st_size, tuple(keys)))
         return tuple(files), n_written
 
-    def _write_blocks(self, blocks: Mapping[bytes, bytes]) -> int:
+    def _write_blocks(self, blocks: Mapping[bytes, bytes], checkpoint: Callable[[], None]) -> int:
         """Writes the blocks that the engine does not have. Returns how many."""
-        self._checkpoint()
         if not blocks:
             return 0
         names = self._engine.names
@@ -226,7 +259,34 @@ class _Publication:
             b'{"index":{"_id":"%s"}}\n%s\n' % (block_id(self._repo_id, key).encode(), block_document(self._repo_id, block))
             for key, block in blocks.items()
         )
-        return self._engine.bulk(names.blocks, actions, checkpoint=self._checkpoint)
+        return write_documents(self._engine, names.blocks, actions, checkpoint=checkpoint)
+
+    def _with_averages(self, manifest: Manifest, n_documents: int) -> Manifest:
+        """Fills in the averages, as the engine counts them, when each copy shows the `n_documents` that were written now.
+
+        A copy may lag behind what is refreshed; one that joins later is brought up to date before it answers anything.
+        """
+        sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
+        sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}
+        sums["new"] = {"filter": {"term": {"piece": self._generation}}}
+        body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
+
+        def counted_by_all() -> JsonObject:
+            self._checkpoint()
+            said: JsonObject = {}
+            for copy in self._engine.copies(self._engine.names.text, self._repo_id):
+                said = self._engine.search(self._engine.names.text, body, routing=self._repo_id, copy=copy)
+                n_seen = said["aggregations"]["new"]["doc_count"]
+                if n_seen < n_documents:
+                    raise EngineUnavailable(f"a copy in the search engine has {n_seen:,} of {n_documents:,} new documents yet.")
+            if not said:
+                raise EngineUnavailable("the search engine has no copy of this repository at the moment.")
+            return said
+
+        said = self._engine.patiently(counted_by_all, pause=COPY_SECONDS)
+        tokens = tuple(int(said["aggregations"][field]["value"]) for field in SCORED)
+        averages = Averages(said["hits"]["total"]["value"], said["aggregations"]["chunks"]["doc_count"], tokens)
+        return msgspec.structs.replace(manifest, averages=averages)
 
 
 @contextmanager
@@ -254,14 +314,3 @@ def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
         raise IndexNotReady("the index is still being written. Publish it when its job has ended.")
     base = base_path(facts)
     return {FACTS_FILE: facts} | ({BASE_FILE: base} if os.path.lexists(base) else {})
-
-
-def _with_averages(engine: Engine, manifest: Manifest) -> Manifest:
-    """Fills in the averages, as the engine counts them."""
-    sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
-    sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}
-    body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
-    said = engine.patiently(lambda: engine.search(engine.names.text, body, routing=manifest.repo_id))
-    tokens = tuple(int(said["aggregations"][field]["value"]) for field in SCORED)
-    averages = Averages(said["hits"]["total"]["value"], said["aggregations"]["chunks"]["doc_count"], tokens)
-    return msgspec.structs.replace(manifest, averages=averages)

@@ -137,6 +137,9 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "number_of_shards": TEXT_SHARDS,
         "max_result_window": MAX_CANDIDATES,
         "max_regex_length": MAX_PATTERN,
+        # Each machine would index what it has a copy of by itself: half of what writing costs. Searches may find an old state
+        # on a copy, so a generation is named when all copies have it (`publishing.py`).
+        "replication": {"type": "SEGMENT"},
         "refresh_interval": "-1",
         "similarity": {field: _similarity(field) for field in SCORED},
     }

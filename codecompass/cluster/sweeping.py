@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
+from codecompass.cluster.bulk import write_documents
 from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.facts_cache import block_id
 from codecompass.cluster.manifests import Manifest, unpacked
@@ -45,7 +46,7 @@ def sweep(
     ):
         found = _confirmed(engine.found(index, query, routing=routing), confirm)
         actions = (_deletion(hit) for hit in found if hit["_id"] not in spared)
-        n_removed += engine.bulk(index, actions, routing=routing, checkpoint=checkpoint)
+        n_removed += write_documents(engine, index, actions, routing=routing, checkpoint=checkpoint)
     return n_removed
 
 

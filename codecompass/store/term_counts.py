@@ -3,6 +3,7 @@
 tantivy answers this from its own dictionary in 2 us. Where the text is elsewhere, a copy of that lies beside the facts.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -39,6 +40,21 @@ def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
         connection.close()
 
 
+class TermTally:
+    """Counts, of documents as they are made, how many have each word."""
+
+    def __init__(self) -> None:
+        self._fields: Final = {field: Counter[str]() for field in FIELDS}
+
+    def add(self, field: str, words: Iterable[str]) -> None:
+        """Adds one document, which has these words in `field`."""
+        self._fields[field].update(set(words))
+
+    def counts(self) -> dict[Term, int]:
+        """Returns the number of documents for each word."""
+        return {(number, word): n for number, field in enumerate(FIELDS) for word, n in self._fields[field].items()}
+
+
 class TermCounts:
     """Reads the counts of one generation. For one thread at a time."""
 
@@ -57,11 +73,3 @@ class TermCounts:
     def close(self) -> None:
         """Closes the database."""
         self._connection.close()
-
-
-def counted(field: str, words: Iterable[str], counts: dict[Term, int]) -> None:
-    """Adds one document, which has these words in `field`, to `counts`."""
-    number = FIELDS.index(field)
-    for word in set(words):
-        term = (number, word)
-        counts[term] = counts.get(term, 0) + 1

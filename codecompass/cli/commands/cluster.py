@@ -199,7 +199,7 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
     chooses_project=False,
 )
 @cluster_options
-@asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=1, metavar="N", help="Repositories at a time; 1.")
+@asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Works."""
     from codecompass.cli.cluster.opening import opened_engine
