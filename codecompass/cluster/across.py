@@ -6,7 +6,7 @@ over all, which of its words each repository has and how many of its texts, and 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -96,11 +96,6 @@ class Across:
     def defining(self, generations: Mapping[str, str], names: Sequence[str]) -> set[str]:
         """Returns which repositories have a definition with one of these names, ignoring case. Raises EngineUnavailable."""
         return self._repositories(generations, SYMBOL_RECORD, {"terms": {"name": [name.lower() for name in names]}})
-
-    def having(self, generations: Mapping[str, str], words: Iterable[str]) -> set[str]:
-        """Returns which repositories have all these words, each lower-case, in one piece of text. Raises EngineUnavailable."""
-        filters = [_has(word, _FIELDS) for word in words]
-        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": filters}})
 
     def holding(self, generations: Mapping[str, str], narrowing: Narrowing) -> set[str]:
         """Returns which repositories have texts that a scan would look through. Raises EngineUnavailable."""

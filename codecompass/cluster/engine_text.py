@@ -5,7 +5,6 @@ for candidates and scores them here (`scoring.py`). Texts that came with a searc
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -29,6 +28,7 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
+    KeyedChunks,
     Passage,
     Search,
     SymbolHit,
@@ -298,27 +298,13 @@ def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) ->
 _KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 
 
-class EngineCandidates:
+class EngineCandidates(KeyedChunks):
     """See `ChunkCandidates`. Texts are fetched some hundred at a time, as they are read."""
 
     def __init__(self, text: EngineText, keys: Sequence[int]) -> None:
         """`keys` in order."""
+        super().__init__(keys)
         self._text = text
-        self._keys = keys
-
-        self.file_ids = frozenset(key >> FILE_SHIFT for key in keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def of(self, file_id: int) -> range:
-        """See `ChunkCandidates`."""
-        first = bisect_left(self._keys, file_id << FILE_SHIFT)
-        return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
-
-    def place(self, number: int) -> ChunkHit:
-        """See `ChunkCandidates`."""
-        return unpack_chunk_key(self._keys[number], 0.0)
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """See `ChunkCandidates`."""

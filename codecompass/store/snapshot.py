@@ -5,6 +5,7 @@
 `index.py` gives those of the embedded store, where the text is tantivy's.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
@@ -108,6 +109,32 @@ class ChunkCandidates(Protocol):
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """Yields the text of candidates, in the order of their numbers."""
+
+
+class KeyedChunks:
+    """What candidates know by their keys alone: which files they are in, and where.
+
+    There may be 50,000 of them. They are kept as plain numbers, because so many objects would trigger the garbage collector,
+    which then takes longer than everything else.
+    """
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        """`keys` in order, see `pack_chunk_key`."""
+        self._keys = keys
+
+        self.file_ids = frozenset(key >> FILE_SHIFT for key in keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def of(self, file_id: int) -> range:
+        """See `ChunkCandidates`."""
+        first = bisect_left(self._keys, file_id << FILE_SHIFT)
+        return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
+
+    def place(self, number: int) -> ChunkHit:
+        """See `ChunkCandidates`."""
+        return unpack_chunk_key(self._keys[number], 0.0)
 
 
 class TextIndex(Protocol):

@@ -4,7 +4,6 @@ import errno
 import os
 import re
 import sys
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +22,7 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
+    KeyedChunks,
     Passage,
     Search,
     SymbolHit,
@@ -242,36 +242,18 @@ def _through(descriptor: int, directory: Path) -> Path:
     return through if sys.platform == "linux" and through.exists() else directory.resolve()
 
 
-class HeldChunks:
-    """The candidates of a scan, numbered by file and line. Their texts are read on demand, from the same generation.
-
-    There may be 50,000 of them. They are kept as plain numbers, because so many objects would trigger the garbage collector,
-    which then takes longer than everything else.
-    """
+class HeldChunks(KeyedChunks):
+    """See `ChunkCandidates`."""
 
     def __init__(self, searcher: tantivy.Searcher, guard: DamageGuard, addresses: Mapping[int, tantivy.DocAddress]) -> None:
         """`addresses` are those of the chunks by their keys."""
+        super().__init__(sorted(addresses))
         self._searcher = searcher
         self._guard = guard
         self._addresses = addresses
-        self._keys = sorted(addresses)
-
-        self.file_ids = frozenset(key >> FILE_SHIFT for key in self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def of(self, file_id: int) -> range:
-        """Returns the numbers of the candidates in a file, in line order."""
-        first = bisect_left(self._keys, file_id << FILE_SHIFT)
-        return range(first, bisect_left(self._keys, (file_id + 1) << FILE_SHIFT, first))
-
-    def place(self, number: int) -> ChunkHit:
-        """Returns file and lines of a candidate, with a score of 0."""
-        return unpack_chunk_key(self._keys[number], 0.0)
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
-        """Yields the text of candidates, in the order of their numbers."""
+        """See `ChunkCandidates`."""
         # One guard around the loop: errors of the consumer are not raised in here.
         with self._guard:
             for number in numbers:

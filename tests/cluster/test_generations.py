@@ -259,4 +259,3 @@ async def test_one_query_says_which_repositories_have_most_of_a_question(engine,
     assert found["a" * 16].n_texts == 1
     assert sum(found["a" * 16].hits[0].has) > sum(found["b" * 16].hits[0].has)
     assert across.defining(heads, ["Header", "unrelated"]) == {"b" * 16, "c" * 16}
-    assert across.having(heads, ["header"]) == {"a" * 16, "b" * 16}
