@@ -221,8 +221,7 @@ class Filler:
         copy = Copy(number, repo_id, f"{template.real.name}/copy-{number}", template)
         write_documents(self._engine, names.text, own_actions(copy, generation), routing=repo_id)
         self._engine.refresh(names.text)
-        blocks: dict[bytes, bytes] = {}
-        files = tuple(_own_file(copy, name, size, given, blocks) for name, size, given in template.files)
+        files, blocks = own_files(copy)
         write_documents(
             self._engine,
             names.blocks,
@@ -284,15 +283,19 @@ def own_actions(copy: Copy, generation: str) -> Iterator[bytes]:
         yield action
 
 
-def _own_file(copy: Copy, name: str, size: int, given: Sequence[_Block], blocks: dict[bytes, bytes]) -> BlockFile:
-    """Returns a file of the copy, and puts its blocks into `blocks`."""
-    keys = []
+def own_files(copy: Copy) -> tuple[tuple[BlockFile, ...], Mapping[bytes, bytes]]:
+    """Returns the files of a copy, and the documents of their blocks by key."""
     repo_mark, repo_id = REPO_MARK.encode(), copy.repo_id.encode()
-    for block in given:
-        key, document = block.key, block.document
-        if block.raw:
-            raw = block.raw.replace(MARK.encode(), suffix(copy.number).encode())
-            key, document = block_key(raw), block_document(copy.repo_id, raw)
-        keys.append(key)
-        blocks[key] = document.replace(repo_mark, repo_id, 1)
-    return BlockFile(name, size, tuple(keys))
+    documents: dict[bytes, bytes] = {}
+    files = []
+    for name, size, blocks in copy.template.files:
+        keys = []
+        for block in blocks:
+            key, document = block.key, block.document.replace(repo_mark, repo_id, 1)
+            if block.raw:
+                raw = block.raw.replace(MARK.encode(), suffix(copy.number).encode())
+                key, document = block_key(raw), block_document(copy.repo_id, raw)
+            keys.append(key)
+            documents[key] = document
+        files.append(BlockFile(name, size, tuple(keys)))
+    return tuple(files), documents
