@@ -9,6 +9,7 @@ word. A copy replaces the mark and its ids in them, so writing is bound by the e
 - a manifest with the averages of its documents, and a repository document with one head.
 """
 
+import secrets
 import sys
 import tempfile
 import threading
@@ -213,12 +214,15 @@ class Filler:
                 print(f"made documents of {real.name}: {len(found.actions):,}", file=sys.stderr, flush=True)
         return found
 
+    def copy(self, number: int, template: Template) -> Copy:
+        """Returns what copy `number` is called; `write` makes it."""
+        return Copy(number, repository_id(number), f"{template.real.name}/copy-{number}", template)
+
     def write(self, number: int, template: Template) -> Copy:
         """Writes copy `number`, and makes it visible."""
-        rng = Random(f"copy:{number}")
-        repo_id, generation = rng.randbytes(8).hex(), rng.randbytes(12).hex()
         names = self._engine.names
-        copy = Copy(number, repo_id, f"{template.real.name}/copy-{number}", template)
+        copy = self.copy(number, template)
+        repo_id, generation, commit = copy.repo_id, secrets.token_hex(12), secrets.token_hex(20)
         write_documents(self._engine, names.text, own_actions(copy, generation), routing=repo_id)
         self._engine.refresh(names.text)
         files, blocks = own_files(copy)
@@ -242,7 +246,7 @@ class Filler:
         )
         head = Head(
             generation=generation,
-            commit=rng.randbytes(20).hex(),
+            commit=commit,
             published_at=now,
             file_count=meta.file_count,
             symbol_count=meta.symbol_count,
@@ -260,7 +264,7 @@ class Filler:
             polls=1,
             heads={"main": head},
             default_ref="main",
-            seen={"main": head.commit},
+            seen={"main": commit},
         )
         for index, key, document in (
             (names.manifests, generation, manifest.packed()),
@@ -268,6 +272,11 @@ class Filler:
         ):
             self._engine.patiently(lambda where=index, id_=key, what=document: self._engine.put(where, id_, what, expected=None))
         return copy
+
+
+def repository_id(number: int) -> str:
+    """Returns the id of copy `number`: the same in each run."""
+    return Random(f"copy:{number}").randbytes(8).hex()
 
 
 def own_actions(copy: Copy, generation: str) -> Iterator[bytes]:

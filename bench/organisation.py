@@ -41,7 +41,7 @@ from msgspec import Struct
 
 from bench.copies import chosen
 from bench.figures import percentile
-from bench.filling import GROUP, Copy, Filler, Real, real_repositories
+from bench.filling import GROUP, Copy, Filler, Real, real_repositories, repository_id
 from bench.measure import cpu_seconds_of, memory_of, python
 from bench.quality.data import read_lines
 from bench.table import markdown_table
@@ -124,11 +124,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--settle", type=float, default=60, help="seconds to wait for merges at each point")
     parser.add_argument("--questions", type=int, default=36, help="of each place, a third of each kind")
     parser.add_argument("--collect", default="", help="a command that makes the Java process PID collect its garbage")
-    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="leave the indexes in the engine")
+    parser.add_argument(
+        "--prefix", default="", help="of indexes that an earlier run with the same --seed has kept: goes on there"
+    )
     parser.add_argument("--seed", default="organisation")
     options = parser.parse_args(arguments)
     points = sorted({int(each) for each in options.at.split(",")} | {options.repositories})
-    home, prefix = HomeLayout(options.home), f"bench{secrets.token_hex(4)}"
+    home, prefix = HomeLayout(options.home), options.prefix or f"bench{secrets.token_hex(4)}"
     engine = Engine(options.urls.split(","), prefix=prefix)
     engine.prepare()
     print(f"prefix {prefix}", file=sys.stderr, flush=True)
@@ -162,6 +165,7 @@ class _Bench:
         sizes = [real.files for real in self._reals]
         plan = [self._reals[each] for each in chosen(sizes, self._options.repositories, MEAN_FILES, self._options.seed)]
         seconds_left = self._options.minutes * MINUTES
+        self._take_up(plan)
         points: list[Point] = []
         cpu_before = self._engine_cpu()
         print(_row_header(), flush=True)
@@ -180,6 +184,14 @@ class _Bench:
                 print(f"ended with {len(self._copies):,} of {len(plan):,} repositories: time or disk", flush=True)
                 break
         print(_by_kind(points), flush=True)
+
+    def _take_up(self, plan: Sequence[Real]) -> None:
+        """Takes copies that are there as written, from the first to the last before one that is missing."""
+        there = {each.repo_id for each in Repositories(self._engine).listed(is_current=True)}
+        for number, real in enumerate(plan):
+            if repository_id(number) not in there:
+                return
+            self._copies.append(self._filler.copy(number, self._filler.template(real)))
 
     def _fill(self, plan: Sequence[Real], until: float) -> None:
         start = len(self._copies)
