@@ -125,9 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=36, help="of each place, a third of each kind")
     parser.add_argument("--collect", default="", help="a command that makes the Java process PID collect its garbage")
     parser.add_argument("--keep", action="store_true", help="leave the indexes in the engine")
-    parser.add_argument(
-        "--prefix", default="", help="of indexes that an earlier run with the same --seed has kept: goes on there"
-    )
+    parser.add_argument("--prefix", default="", help="of indexes that a run with this --seed has kept: goes on there")
     parser.add_argument("--seed", default="organisation")
     options = parser.parse_args(arguments)
     points = sorted({int(each) for each in options.at.split(",")} | {options.repositories})
