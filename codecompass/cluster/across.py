@@ -63,35 +63,45 @@ class Across:
             {"constant_score": {"filter": _has(item.word, [each.field for each in item.fields]), "boost": item.boost}}
             for item in coverage_query(worth)
         ]
+        names = self._with_most(parts, should)
+        if not names:
+            return {}
+        # Of those alone, each in its own shard: in one query for all, each shard would look for the best of each repository, and
+        # count the words of all.
         counts: JsonObject = {f"w{number}": {"filter": _has(word.text, _FIELDS)} for number, word in enumerate(words)}
+        bodies = [
+            {
+                "query": {"bool": {"filter": _pieces({name: parts[name]}, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
+                # Some may be dead.
+                "size": 2 * SAMPLED_CHUNKS,
+                "_source": False,
+                "stored_fields": ["text"],
+                "docvalue_fields": ["piece", "file_id"],
+                "track_total_hits": False,
+                "aggs": counts,
+            }
+            for name in names
+        ]
+        found = {}
+        for name, said in zip(names, self._engine.search_all(self._engine.names.text, bodies, routing=names), strict=True):
+            frequencies = {word.text: said["aggregations"][f"w{number}"]["doc_count"] for number, word in enumerate(words)}
+            best = _texts(parts[name], said["hits"]["hits"])
+            found[name] = evidence_of(query, frequencies, parts[name].n_chunks, best[:SAMPLED_CHUNKS])
+        return found
+
+    def _with_most(self, parts: Mapping[str, _Part], should: Sequence[JsonObject]) -> list[str]:
+        """Returns the repositories whose best piece of text has most of a question, the best first."""
         body = {
             "query": {"bool": {"filter": _pieces(parts, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
             "size": SAMPLED_REPOSITORIES,
+            "track_total_hits": False,
             "_source": False,
             "stored_fields": "_none_",
             "docvalue_fields": ["repo_id"],
-            "collapse": {
-                "field": "repo_id",
-                # Some may be dead.
-                "inner_hits": {
-                    "name": "best",
-                    "size": 2 * SAMPLED_CHUNKS,
-                    "_source": False,
-                    "stored_fields": ["text"],
-                    "docvalue_fields": ["piece", "file_id"],
-                },
-            },
-            "aggs": {"repositories": {"terms": {"field": "repo_id", "size": MAX_REPOSITORIES}, "aggs": counts}},
+            "collapse": {"field": "repo_id"},
         }
         said = self._engine.search(self._engine.names.text, body)
-        buckets = {each["key"]: each for each in said["aggregations"]["repositories"]["buckets"]}
-        found = {}
-        for group in said["hits"]["hits"]:
-            repo_id = group["fields"]["repo_id"][0]
-            frequencies = {word.text: buckets[repo_id][f"w{number}"]["doc_count"] for number, word in enumerate(words)}
-            best = _texts(parts[repo_id], group["inner_hits"]["best"]["hits"]["hits"])
-            found[repo_id] = evidence_of(query, frequencies, parts[repo_id].n_chunks, best[:SAMPLED_CHUNKS])
-        return found
+        return [hit["fields"]["repo_id"][0] for hit in said["hits"]["hits"]]
 
     def defining(self, generations: Mapping[str, str], names: Sequence[str]) -> set[str]:
         """Returns which repositories have a definition with one of these names, ignoring case. Raises EngineUnavailable."""

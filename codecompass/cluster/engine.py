@@ -259,10 +259,16 @@ class Engine:
         said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
         return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
 
-    def search_all(self, index: str, bodies: Sequence[JsonObject], *, routing: str = "") -> list[JsonObject]:
-        """Returns the answers to several searches of one index, in one request."""
-        header = msgspec.json.encode({"routing": routing, "allow_partial_search_results": False} if routing else {})
-        lines = b"".join(header + b"\n" + msgspec.json.encode(body) + b"\n" for body in bodies)
+    def search_all(self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "") -> list[JsonObject]:
+        """Returns the answers to several searches of one index, in one request. `routing` is that of all, or one of each."""
+        routings = [routing] * len(bodies) if isinstance(routing, str) else routing
+        lines = b"".join(
+            msgspec.json.encode({"routing": each, "allow_partial_search_results": False} if each else {})
+            + b"\n"
+            + msgspec.json.encode(body)
+            + b"\n"
+            for each, body in zip(routings, bodies, strict=True)
+        )
         answers: list[JsonObject] = self._request("POST", f"/{index}/_msearch", lines)["responses"]
         for answer in answers:
             if "error" in answer:

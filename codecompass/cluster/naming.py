@@ -7,6 +7,7 @@ address, its id, and the label that answers show: the shortest of these that no 
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,7 @@ def project_of(repository: Repository, label: str, now: float) -> Project:
     return Project(
         project_id=ProjectId(repository.repo_id),
         alias=label,
-        root=Path("/" + address_key(repository.url)),
+        root=Path("/" + _key_of(repository.url)),
         is_auto_discovered=False,
         is_default=False,
         created_at=repository.added_at,
@@ -74,6 +75,12 @@ def address_key(text: str) -> str:
         return text.strip().strip("/").removesuffix(".git")
 
 
+@lru_cache(maxsize=MAX_SELECTED)
+def _key_of(url: str) -> str:
+    """The `address_key` of a repository: each question to all takes those of all."""
+    return address_key(url)
+
+
 def named(on: Shelf, text: str) -> Repository | None:
     """Returns the repository that `text` means; None where it means none. Raises ProjectNotFound where it means several."""
     wanted = text.strip()
@@ -83,7 +90,7 @@ def named(on: Shelf, text: str) -> Repository | None:
     key = address_key(wanted)
     if not key:
         return None
-    keys = [(address_key(each.url), each) for each in on.repositories]
+    keys = [(_key_of(each.url), each) for each in on.repositories]
     found = [each for known, each in keys if known == key] or [each for known, each in keys if known.endswith(f"/{key}")]
     if len(found) > 1:
         names = ", ".join(each.name for each in found[:SHOWN_NAMES]) + (", ..." if len(found) > SHOWN_NAMES else "")

@@ -121,7 +121,7 @@ class _Publication:
         self._documents = DocumentMaker(repo_id, generation)
 
     def run(self, cache: FactsCache, previous: Manifest | None, layout: ProjectLayout, scratch: Path) -> Published:
-        with _files_of(cache, previous) as known, self._meanwhile(_facts_files(layout), previous) as facts:
+        with _files_of(cache, previous) as known, self._meanwhile(facts_files(layout), previous) as facts:
             difference = self._difference(previous, known)
             n_documents = self._write_documents(difference.files)
             terms = scratch / TERMS_FILE
@@ -306,7 +306,7 @@ def _contents(directory: Path) -> dict[int, FileContent]:
         opened.connection.close()
 
 
-def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
+def facts_files(layout: ProjectLayout) -> dict[str, Path]:
     """The files of the facts, which nobody writes. Raises IndexNotReady where SQLite's log is not in them yet."""
     facts = layout.facts(require_compatible(layout).epoch)
     settle(facts)

@@ -1,0 +1,66 @@
+"""A question about many repositories: what the engine is asked, and that each is judged as if it were asked alone."""
+
+import pytest
+
+from codecompass.cluster.across import SAMPLED_REPOSITORIES, Across
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.rarities import EngineRarities
+from tests.cluster.organisation import files_of, organisation
+
+pytestmark = pytest.mark.cluster
+
+NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+class CountingEngine(Engine):
+    """Notes how many searches of each request there are."""
+
+    def __init__(self, urls, prefix):
+        super().__init__(urls, prefix=prefix)
+        self.requests = []
+
+    def search(self, index, body, **options):
+        self.requests.append(1)
+        return super().search(index, body, **options)
+
+    def search_all(self, index, bodies, **options):
+        self.requests.append(len(bodies))
+        return super().search_all(index, bodies, **options)
+
+
+@pytest.fixture
+def house(engine_cluster, tmp_path):
+    with organisation(engine_cluster.urls, tmp_path / "house") as made:
+        yield made
+
+
+async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(house):
+    generations = {}
+    for number, name in enumerate(NAMES):
+        files = {**files_of(name), "more.md": "wheels turn\n" * number or "nothing\n"}
+        published = await house.publish(name, files, groups=["everyone"])
+        generations[published.repo_id] = published.default_head.generation
+    engine = CountingEngine(house.urls, house.prefix)
+    try:
+        across = Across(engine, EngineRarities(engine))
+
+        found = across.sample(generations, "turn secret wheels")
+        alone = {key: across.sample({key: name}, "turn secret wheels")[key] for key, name in generations.items()}
+
+        # Weights are of how rare words are to the engine in the shard of the first repository.
+        assert {key: facts(each) for key, each in found.items()} == {key: facts(each) for key, each in alone.items()}
+        assert set(found) == set(generations)
+        assert all(each.hits and each.n_texts >= 2 for each in found.values())
+        assert len({str(facts(each)) for each in found.values()}) > 1
+        assert across.sample(generations, "quitecertainlynowhere") == {}
+        # All, then those with most of it, at one time.
+        assert engine.requests[:2] == [1, len(NAMES)]
+        assert engine.requests[-1] == 1
+        assert max(engine.requests) <= SAMPLED_REPOSITORIES
+    finally:
+        engine.close()
+
+
+def facts(evidence):
+    words = [(word.text, word.frequency) for word in evidence.words]
+    return evidence.n_texts, words, sorted(hit.has for hit in evidence.hits)
