@@ -51,7 +51,7 @@ MAX_DEAD_SHARE: Final = 0.3
 BLOCKS_AT_ONCE: Final = 256
 
 COPY_SECONDS: Final = 0.05 * SECONDS
-"""Before a look at whether all copies have what was written, at first; a copy fetches 20 MB in .2 s."""
+"""Before the second look at whether all copies have what was written; then longer."""
 
 
 class PublishCounts(Struct, frozen=True):
@@ -264,7 +264,7 @@ class _Publication:
     def _with_averages(self, manifest: Manifest, n_documents: int) -> Manifest:
         """Fills in the averages, as the engine counts them, when each copy shows the `n_documents` that were written now.
 
-        A copy may lag behind what is refreshed; one that joins later is brought up to date before it answers anything.
+        A copy may not have been refreshed, on a machine that stood still; one that joins later has all before it answers.
         """
         sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
         sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}

@@ -98,10 +98,13 @@ class IndexNames(Struct, frozen=True):
 
 
 _KEYWORD: Final = {"type": "keyword"}
+_FILTER: Final = {"type": "keyword", "doc_values": False}
+"""Of which nothing but documents is asked."""
 
 
 def _tokens(field: str, *, is_stored: bool = True) -> JsonObject:
-    return {"type": "text", "analyzer": "whitespace", "similarity": field, "store": is_stored}
+    # No question is about two words beside each other, and the places of words are the largest part of an index.
+    return {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "similarity": field, "store": is_stored}
 
 
 _FLAGS: Final = {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False}
@@ -109,10 +112,10 @@ _FLAGS: Final = {"type": "text", "analyzer": "whitespace", "index_options": "doc
 TEXT_FIELDS: Final[JsonObject] = {
     "repo_id": _KEYWORD,
     "piece": _KEYWORD,
-    "record": _KEYWORD,
+    "record": _FILTER,
     "file_id": {"type": "integer"},
     "key": {"type": "long"},
-    "language": _KEYWORD,
+    "language": _FILTER,
     # chunks; `text` is what they are made of, and only stored
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _tokens("body", is_stored=False),
@@ -120,7 +123,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "parts": _tokens("parts"),
     "path_words": _tokens("path_words"),
     # symbols
-    "name": _KEYWORD,
+    "name": _FILTER,
     "name_words": _tokens("name_words"),
     "signature": _tokens("signature"),
     "doc": _tokens("doc"),
@@ -137,9 +140,6 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "number_of_shards": TEXT_SHARDS,
         "max_result_window": MAX_CANDIDATES,
         "max_regex_length": MAX_PATTERN,
-        # Each machine would index what it has a copy of by itself: half of what writing costs. Searches may find an old state
-        # on a copy, so a generation is named when all copies have it (`publishing.py`).
-        "replication": {"type": "SEGMENT"},
         "refresh_interval": "-1",
         "similarity": {field: _similarity(field) for field in SCORED},
     }
