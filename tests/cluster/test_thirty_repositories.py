@@ -179,7 +179,7 @@ def questions(house: Thirty, port: int, group: str) -> list[object]:
         ("search_code", {"query": "parse the headers of a request", "workspace": "*"}),
         ("search_code", {"query": EVERYWHERE, "mode": "literal", "workspace": "*", "limit": 50}),
         ("locate_symbol", {"name": "number_two", "workspace": "*"}),
-        ("find_references", {"name": NUMBER, "workspace": name}),
+        ("find_references", {"symbol_name": NUMBER, "workspace": name}),
         ("get_file_outline", {"path": "numbered/one.py", "workspace": name}),
     )
     found = []
