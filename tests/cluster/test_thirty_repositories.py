@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.asking import Clients, ask, clients_asking
+from tests.cluster.asking import PATIENCE_MS, ask, clients_asking
 from tests.cluster.cluster import Cluster
 from tests.cluster.thirty import EVERYWHERE, N_REPOSITORIES, NUMBER, Thirty, wait_until
 
@@ -27,6 +27,10 @@ def house(engine_cluster, tmp_path_factory) -> Iterator[Thirty]:
     try:
         made.start()
         made.wait_until_published()
+        for name, each in made.pushed.items():
+            head = made.now(name).default_head
+            assert head is not None
+            each.n_files = head.file_count
         yield made
     finally:
         made.end()
@@ -169,7 +173,7 @@ def push_all(house: Thirty) -> None:
 
 
 def marks(house: Thirty, port: int, group: str) -> list[dict]:
-    return ask(port, house.tokens[group], "search_code", query=EVERYWHERE, mode="literal", workspace="*", limit=50)[1]["results"]
+    return ask(port, house.tokens[group], "search_code", query=EVERYWHERE, mode="literal", workspace="*", limit=50, timeout_ms=PATIENCE_MS)[1]["results"]
 
 
 def questions(house: Thirty, port: int, group: str) -> list[object]:
@@ -179,12 +183,12 @@ def questions(house: Thirty, port: int, group: str) -> list[object]:
         ("search_code", {"query": "parse the headers of a request", "workspace": "*"}),
         ("search_code", {"query": EVERYWHERE, "mode": "literal", "workspace": "*", "limit": 50}),
         ("locate_symbol", {"name": "number_two", "workspace": "*"}),
-        ("find_references", {"symbol_name": NUMBER, "workspace": name}),
+        ("find_references", {"symbol_name": "number_two", "workspace": name}),
         ("get_file_outline", {"path": "numbered/one.py", "workspace": name}),
     )
     found = []
     for tool, arguments in asked:
-        said = ask(port, house.tokens[group], tool, **arguments)[1]
+        said = ask(port, house.tokens[group], tool, **arguments, timeout_ms=PATIENCE_MS)[1]
         assert "error" not in said, said
         found.append({key: value for key, value in said.items() if key != "metadata"})
     return found

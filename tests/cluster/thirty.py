@@ -67,7 +67,8 @@ class Pushed(Struct):
     repo_id: str
     groups: tuple[str, ...]
     word: str
-    n_files: int
+    n_files: int = 0
+    """That are indexed of it."""
     number: int = 0
     commits: dict[str, int] = {}
     """All that were pushed, with their numbers."""
@@ -111,9 +112,8 @@ class Thirty:
         remote = GitRemote(self.directory / "remotes", name)
         mark = {"mark.py": f'{EVERYWHERE} = "{word}"\n'}
         commit = remote.push({**files, **mark, **(numbered(0) if number < N_EDITED else {})})
-        n_files = len(files) + 1 + (len(COPIES) if number < N_EDITED else 0)
         added = self.repositories.add(remote.url, groups=groups, name=name).repository
-        self.pushed[name] = Pushed(remote, added.repo_id, groups, word, n_files, 0, {commit: 0})
+        self.pushed[name] = Pushed(remote, added.repo_id, groups, word, commits={commit: 0})
 
     @property
     def edited(self) -> list[str]:
