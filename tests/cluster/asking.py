@@ -121,7 +121,7 @@ class Client:
         return said
 
     def _one(self) -> None:
-        """The number of the commit in all files of one repository: each has it once, and it is that of the commit that is named."""
+        """The number of the commit in all files of one repository: each has it once, and it is that of the commit named."""
         name = self._draw.choice(self._edited)
         mode = "regex" if self._draw.random() < 0.5 else "literal"
         said = self._said("search_code", query=NUMBER, mode=mode, workspace=name, timeout_ms=PATIENCE_MS)
@@ -170,8 +170,10 @@ class Client:
         said = self._said("search_code", query=NUMBER, mode="literal", workspace=self._draw.choice(self._hidden))
         assert said["error"]["code"] == "project_not_found", said
 
-    def _is_all(self, found: Sequence[str] | dict[str, Any], expected: Sequence[str] | frozenset[str], said: dict[str, Any]) -> None:
-        """All of `expected` are found, each once; those that are missing are named with what they lack: then it is asked again."""
+    def _is_all(
+        self, found: Sequence[str] | dict[str, Any], expected: Sequence[str] | frozenset[str], said: dict[str, Any]
+    ) -> None:
+        """All of `expected` are found, each once; where some are missing the answer says that some did not answer."""
         assert set(found) <= set(expected), said
         missing = set(expected) - set(found)
         if missing:
@@ -202,7 +204,9 @@ class Clients:
     def __init__(self, house: Thirty, seed: int) -> None:
         self.each = [
             Client(house, group, server, seed + number)
-            for number, (group, server) in enumerate((group, server) for group in house.tokens for server in range(len(house.ports)))
+            for number, (group, server) in enumerate(
+                (group, server) for group in house.tokens for server in range(len(house.ports))
+            )
         ]
 
     @property

@@ -4,18 +4,21 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+LAUNCH = Path(__file__).with_name("launch.py")
 DEADLINE_SECONDS = 120
 POLL_SECONDS = 0.05
 LOG_LINES = 30
 
 
 class LoggedProcess:
-    """A process, with all that it starts, in a group of its own. Its log is a file: a full pipe would hold it up."""
+    """A process, with all that it starts, in a group of its own. It ends with the thread that made this, even if that is killed
+    (Linux). Its log is a file: a full pipe would hold it up."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -24,9 +27,10 @@ class LoggedProcess:
         self._n_looked_at = 0
         self._read = log.open("xb+")
         self._rest = b""
+        launch = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), str(os.getuid()), str(os.getgid())]
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                command,
+                [*launch, *command],
                 cwd=ROOT,
                 env=None if environment is None else {**os.environ, **environment},
                 stdin=subprocess.DEVNULL,

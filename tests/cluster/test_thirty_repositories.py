@@ -1,5 +1,5 @@
-"""An organisation of thirty repositories, two workers, two servers and three nodes, all in processes of their own: what dies, hangs
-or fills up while clients ask. No answer mixes two commits, none goes back in time, none leaks, and nothing that was pushed is lost.
+"""An organisation of thirty repositories, two workers, two servers and three nodes, all in processes of their own: what dies,
+hangs or fills up while clients ask. No answer mixes two commits, goes back in time or leaks, and nothing that was pushed is lost.
 """
 
 import random
@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.asking import PATIENCE_MS, ask, clients_asking
 from tests.cluster.cluster import Cluster
-from tests.cluster.thirty import EVERYWHERE, N_REPOSITORIES, NUMBER, Thirty, wait_until
+from tests.cluster.thirty import EVERYWHERE, N_REPOSITORIES, Thirty, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -46,7 +46,9 @@ def draw() -> random.Random:
 def test_two_workers_index_thirty_repositories_and_each_token_shows_its_own(house):
     with clients_asking(house):
         answers = {
-            (group, port): [result["project"] for result in marks(house, port, group)] for group in house.tokens for port in house.ports
+            (group, port): [result["project"] for result in marks(house, port, group)]
+            for group in house.tokens
+            for port in house.ports
         }
 
     assert len(house.pushed) == N_REPOSITORIES
@@ -173,22 +175,31 @@ def push_all(house: Thirty) -> None:
 
 
 def marks(house: Thirty, port: int, group: str) -> list[dict]:
-    return ask(port, house.tokens[group], "search_code", query=EVERYWHERE, mode="literal", workspace="*", limit=50, timeout_ms=PATIENCE_MS)[1]["results"]
+    return ask(
+        port,
+        house.tokens[group],
+        "search_code",
+        query=EVERYWHERE,
+        mode="literal",
+        workspace="*",
+        limit=50,
+        timeout_ms=PATIENCE_MS,
+    )[1]["results"]
 
 
 def questions(house: Thirty, port: int, group: str) -> list[object]:
     """What a server answers to some questions."""
     name = next(name for name in house.edited if name in house.seen_by(group))
     asked = (
-        ("search_code", {"query": "parse the headers of a request", "workspace": "*"}),
-        ("search_code", {"query": EVERYWHERE, "mode": "literal", "workspace": "*", "limit": 50}),
+        ("search_code", {"query": "parse the headers of a request", "workspace": "*", "timeout_ms": PATIENCE_MS}),
+        ("search_code", {"query": EVERYWHERE, "mode": "literal", "workspace": "*", "limit": 50, "timeout_ms": PATIENCE_MS}),
         ("locate_symbol", {"name": "number_two", "workspace": "*"}),
         ("find_references", {"symbol_name": "number_two", "workspace": name}),
         ("get_file_outline", {"path": "numbered/one.py", "workspace": name}),
     )
     found = []
     for tool, arguments in asked:
-        said = ask(port, house.tokens[group], tool, **arguments, timeout_ms=PATIENCE_MS)[1]
+        said = ask(port, house.tokens[group], tool, **arguments)[1]
         assert "error" not in said, said
         found.append({key: value for key, value in said.items() if key != "metadata"})
     return found

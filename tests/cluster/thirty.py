@@ -200,7 +200,11 @@ class Thirty:
             self.engine.refresh(index)
         found = {name: difference for name in self.pushed if (difference := self._difference(name))}
         known = {each.repo_id for each in self.pushed.values()}
-        strangers = {index: ids - known for index in (names.text, names.manifests, names.blocks) if (ids := self._ids(index, "repo_id", {"match_all": {}}).keys()) - known}
+        strangers = {
+            index: ids - known
+            for index in (names.text, names.manifests, names.blocks)
+            if (ids := self._ids(index, "repo_id", {"match_all": {}}).keys()) - known
+        }
         return {**found, **strangers}
 
     def _difference(self, name: str) -> dict[str, object]:
@@ -209,7 +213,9 @@ class Thirty:
         assert head is not None
         manifest = self.generations.manifest(head.generation)
         own = {"term": {"repo_id": each.repo_id}}
-        shown = self.engine.search(names.text, {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True})
+        shown = self.engine.search(
+            names.text, {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True}
+        )
         blocks = {block_id(each.repo_id, key) for file in manifest.files for key in file.blocks}
         pairs = {
             "commit": (head.commit, each.commit),
