@@ -23,7 +23,7 @@ from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
 from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
 
-TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, affinity=0.5)
+TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, orphans=2, affinity=0.5)
 LIMITS = RemoteLimits(protocols=("file", "http"), silence_seconds=2, listing_seconds=20)
 
 
