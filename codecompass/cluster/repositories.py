@@ -217,6 +217,9 @@ class Repositories:
             given["name"] = name
         while True:
             there = self.get(parsed.repo_id)
+            if there is not None and not there.url and "name" not in given:
+                # Only what nobody knew was there of it, without a name.
+                given["name"] = self._new(parsed, given).name
             if there is not None:
 
                 def readded(old: Repository) -> Repository:
@@ -244,6 +247,16 @@ class Repositories:
             )
 
         return self.update(found.repo_id, removed) or found
+
+    def bury(self, repo_id: str) -> bool:
+        """Makes the document of a removed repository, for workers to clean away what there is of it. False where there is one."""
+        now = time.time()
+        removed = Repository(repo_id=repo_id, name=repo_id, url="", added_at=now, changed_at=now, is_removed=True)
+        try:
+            self._engine.put(self._index, repo_id, _encoded(removed), expected=None)
+        except Conflict:
+            return False
+        return True
 
     def note_changed(self, repo_id: str, *, rebuild: bool = False, is_urgent: bool = False) -> Repository | None:
         """Has a worker look at a repository soon. None where there is none.

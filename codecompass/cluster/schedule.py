@@ -33,6 +33,8 @@ class Times(Struct, frozen=True, kw_only=True):
     documents every few seconds."""
     first_backoff: float = 10 * SECONDS
     longest_backoff: float = 1 * HOURS
+    orphans: float = 1 * HOURS
+    """Between two looks of a worker for what no repository knows."""
     affinity: float = 5 * SECONDS
     """For how long a repository is left to a worker that has the index of its last commit: for others, all of it is new."""
 

@@ -12,6 +12,7 @@ and what it has half-written is removed later. What the engine refuses for the m
 
 import os
 import platform
+import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -29,6 +30,7 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
+from codecompass.cluster.orphans import bury_orphans
 from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
@@ -134,6 +136,7 @@ class _Worker:
         self._log.info("worker_started", owner=self._tools.owner, jobs=self._options.jobs)
         async with trio.open_nursery() as background:
             background.start_soon(self._keep_house)
+            background.start_soon(self._look_for_orphans)
             async with trio.open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0
@@ -292,6 +295,18 @@ class _Worker:
             except CodeCompassError as error:
                 self._log.warning("upkeep_failed", cause=error.message)
             await trio.sleep(UPKEEP_SECONDS)
+
+    async def _look_for_orphans(self) -> None:
+        """Has what no repository knows removed, now and then: not all workers at once."""
+        while True:
+            await trio.sleep(self._schedule.times.orphans * random.uniform(0.5, 1.5))
+            try:
+                found = await trio.to_thread.run_sync(bury_orphans, self._tools.engine, self._repositories)
+            except CodeCompassError as error:
+                self._log.warning(NOT_ANSWERED, cause=error.message)
+            else:
+                if found:
+                    self._log.warning("orphans_found", repositories=found)
 
     def _clean_up(self) -> None:
         known = {each.repo_id for each in self._repositories.listed()}

@@ -204,6 +204,37 @@ async def test_what_is_removed_leaves_nothing_in_the_engine_and_nothing_on_the_m
     assert not local.project(added.repo_id).root.exists()
 
 
+async def test_what_a_worker_writes_that_was_stopped_during_the_removal_goes_too(engine, repositories, remote, generations, home):
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        await until(repositories, added.repo_id, is_idle)
+        repositories.remove(remote.url)
+        await until(repositories, added.repo_id, lambda now: now is None)
+        # What such a worker does when it goes on: it writes before it learns that its lease is lost.
+        stray = b'{"index":{"_id":"stray"}}\n{"repo_id":"%s","piece":"p","record":"file","file_id":1,"key":1}\n'
+        engine.write(engine.names.text, [stray % added.repo_id.encode()], routing=added.repo_id)
+        assert pieces_in(engine, added.repo_id) == {"p"}
+
+        await until(repositories, added.repo_id, lambda now: now is not None and now.is_removed)
+        await until(repositories, added.repo_id, lambda now: now is None)
+    assert pieces_in(engine, added.repo_id) == set()
+
+
+async def test_what_is_added_again_while_nobody_knows_it_has_its_name_and_is_indexed(engine, repositories, remote, home):
+    repo_id = repositories.add(remote.url).repository.repo_id
+    repositories.delete(repo_id, lambda old: True)
+    assert repositories.bury(repo_id)
+    assert not repositories.bury(repo_id), "there is one"
+
+    added = repositories.add(remote.url).repository
+    async with working(engine, home):
+        now = await until(repositories, repo_id, is_idle)
+
+    assert added.name != repo_id
+    assert now.name == added.name
+    assert now.heads
+
+
 async def test_what_is_replaced_is_removed_after_the_grace_and_what_answers_stays(
     engine, repositories, remote, generations, home
 ):

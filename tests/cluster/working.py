@@ -1,21 +1,18 @@
 """Workers for tests, with times a tenth of the real ones: in this process, or in one of their own that can be stopped and killed.
 
-python -m tests.cluster.working URL PREFIX HOME      works until SIGTERM, and logs JSON lines to stderr
+python -m tests.cluster.working URLS PREFIX HOME TIMES      works until SIGTERM, and logs JSON lines to stderr
 """
 
-import json
-import os
 import re
-import select
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import msgspec
 import trio
+from msgspec.structs import replace
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.remotes import RemoteLimits
@@ -24,11 +21,10 @@ from codecompass.cluster.schedule import Times
 from codecompass.cluster.worker import WorkerOptions, run_worker
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
+from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
 
-ROOT = Path(__file__).parents[2]
-TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, affinity=0.5)
+TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, orphans=2, affinity=0.5)
 LIMITS = RemoteLimits(protocols=("file", "http"), silence_seconds=2, listing_seconds=20)
-DEADLINE_SECONDS = 120
 
 
 def options(jobs: int = 1) -> WorkerOptions:
@@ -65,61 +61,14 @@ async def until(
     raise AssertionError(f"never {what or 'so'}: {now}")
 
 
-class WorkerProcess:
-    """A worker in a process of its own."""
+class WorkerProcess(LoggedProcess):
+    """A worker in a process of its own. Its log is beside its home."""
 
-    def __init__(self, url: str, prefix: str, home: Path) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster.working", url, prefix, str(home)],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self.events: list[dict[str, object]] = []
-        self._rest = b""
-
-    def wait_for(self, event: str) -> dict[str, object]:
-        """Reads the log until there is a line of this event, from now on, and returns it."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        assert self._process.stderr is not None
-        while time.monotonic() < deadline:
-            while b"\n" in self._rest:
-                line, _, self._rest = self._rest.partition(b"\n")
-                if line.startswith(b"{"):
-                    self.events.append(json.loads(line))
-                    if self.events[-1]["event"] == event:
-                        return self.events[-1]
-                else:
-                    self.events.append({"event": "output", "line": line.decode(errors="replace")})
-            if select.select([self._process.stderr], [], [], 0.5)[0]:
-                piece = os.read(self._process.stderr.fileno(), 65536)
-                if not piece:
-                    break
-                self._rest += piece
-        raise AssertionError(f"{event} never came: {self.events[-30:]}")
-
-    def pause(self) -> None:
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def resume(self) -> None:
-        os.killpg(self._process.pid, signal.SIGCONT)
-
-    def kill(self) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> int:
-        """Ends it by SIGTERM, and returns its exit code."""
-        self._process.terminate()
-        return self._process.wait(DEADLINE_SECONDS)
-
-    def end(self) -> None:
-        if self._process.poll() is None:
-            self.kill()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
+    def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES) -> None:
+        number = len(list(home.parent.glob(f"{home.name}-*.log")))
+        log = home.parent / f"{home.name}-{number}.log"
+        given = msgspec.json.encode(times).decode()
+        super().__init__([sys.executable, "-m", "tests.cluster.working", urls, prefix, str(home), given], log)
 
 
 @contextmanager
@@ -132,9 +81,10 @@ def worker_process(engine_url: str, prefix: str, home: Path) -> Iterator[WorkerP
         process.end()
 
 
-async def _main(url: str, prefix: str, home: str) -> None:
-    engine = Engine([url], prefix=prefix, patience=60.0)
+async def _main(urls: str, prefix: str, home: str, times: str) -> None:
+    engine = Engine(urls.split(","), prefix=prefix, patience=60.0)
     stop = trio.Event()
+    chosen = replace(options(), times=msgspec.json.decode(times, type=Times))
     async with trio.open_nursery() as nursery:
 
         async def stop_on_signal() -> None:
@@ -143,7 +93,7 @@ async def _main(url: str, prefix: str, home: str) -> None:
             stop.set()
 
         nursery.start_soon(stop_on_signal)
-        await run_worker(engine, settings(prefix), HomeLayout(Path(home)), stop, options())
+        await run_worker(engine, settings(prefix), HomeLayout(Path(home)), stop, chosen)
         nursery.cancel_scope.cancel()
     engine.close()
 
@@ -152,5 +102,5 @@ if __name__ == "__main__":
     from codecompass import log
 
     log.configure("info", "json")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", sys.argv[1])
-    trio.run(_main, *sys.argv[1:4])
+    assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+", url) for url in sys.argv[1].split(","))
+    trio.run(_main, *sys.argv[1:5])

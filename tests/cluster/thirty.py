@@ -1,0 +1,253 @@
+"""An organisation of thirty real repositories, without a network: packages that every development environment has installed, each
+committed to a git remote on this machine; and the processes of workers and servers that are at them.
+
+Some of the repositories are *edited*: each commit writes its number into several files, so that an answer that is not of one
+generation shows. Each repository has a word that no other one has, so that a leak shows.
+"""
+
+import secrets
+import sys
+import sysconfig
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from codecompass.cluster.access import Tokens
+from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.engine_text import visible
+from codecompass.cluster.facts_cache import block_id
+from codecompass.cluster.generations import Generations
+from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.schedule import Times
+from tests.cluster.git_remote import GitRemote
+from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
+from tests.cluster.working import LIMITS, WorkerProcess
+
+N_REPOSITORIES = 30
+FILES = range(5, 61)
+MOST_BYTES = 450_000
+"""Of the sources of one package: thirty are indexed in half a minute."""
+
+N_EDITED = 6
+COPIES = ("one", "two", "three", "four")
+"""The files of an edited repository that have the number of its commit."""
+
+TIMES = Times(lease=3, poll=30, grace=12, first_backoff=0.5, longest_backoff=2, affinity=0.5)
+"""A tenth of the real ones, but for the grace: no question of these tests may take longer. Pushes are told, as by a webhook."""
+
+NUMBER = "NUMBER_OF_THE_COMMIT"
+EVERYWHERE = "IN_EACH_REPOSITORY"
+N_WORKERS = 2
+N_SERVERS = 2
+
+
+def installed_packages() -> dict[str, dict[str, str]]:
+    """Returns the sources of the thirty installed packages with the most of it that are not large: by name, then by path."""
+    base = Path(sysconfig.get_paths()["purelib"])
+    found = []
+    for directory in base.iterdir():
+        paths = sorted(directory.rglob("*.py")) if directory.is_dir() else []
+        size = sum(path.stat().st_size for path in paths)
+        if len(paths) in FILES and size <= MOST_BYTES:
+            found.append((-size, directory.name, paths))
+    assert len(found) >= N_REPOSITORIES, f"only {len(found)} packages that are neither small nor large are installed"
+    return {
+        name: {str(path.relative_to(base)): path.read_text("utf-8", "replace") for path in paths}
+        for _, name, paths in sorted(found)[:N_REPOSITORIES]
+    }
+
+
+class Pushed(Struct):
+    """A repository as it was pushed last."""
+
+    remote: GitRemote
+    repo_id: str
+    groups: tuple[str, ...]
+    word: str
+    n_files: int = 0
+    """That are indexed of it."""
+    number: int = 0
+    commits: dict[str, int] = {}
+    """All that were pushed, with their numbers."""
+
+    @property
+    def commit(self) -> str:
+        return next(reversed(self.commits))
+
+
+class Thirty:
+    """The organisation. Each method blocks; one thread at a time."""
+
+    def __init__(self, urls: Sequence[str], directory: Path) -> None:
+        self.urls = tuple(urls)
+        self.directory = directory
+        self.prefix = f"t{secrets.token_hex(5)}"
+        self.engine = Engine(urls, prefix=self.prefix, patience=60)
+        self.engine.prepare()
+        self.repositories = Repositories(self.engine, LIMITS.protocols)
+        self.generations = Generations(self.engine, directory / "read")
+        tokens = Tokens(self.engine)
+        self.tokens = {group: tokens.add(f"agent of {group}", [group]) for group in ("red", "blue")}
+        self.pushed: dict[str, Pushed] = {}
+        for number, (name, files) in enumerate(installed_packages().items()):
+            self._add(number, name, files)
+        self.workers: list[WorkerProcess] = []
+        self.servers: list[LoggedProcess] = []
+        self.ports: list[int] = []
+
+    def start(self) -> None:
+        """Starts workers and servers."""
+        self.workers += [self._worker(number) for number in range(N_WORKERS)]
+        self.servers += [self._server(number, 0) for number in range(N_SERVERS)]
+        self.ports += [int(str(server.wait_for("http_listening")["port"])) for server in self.servers]
+
+    def _add(self, number: int, name: str, files: Mapping[str, str]) -> None:
+        groups = {N_REPOSITORIES - 1: (), N_REPOSITORIES - 2: ("everyone",)}.get(
+            number, (("red",), ("blue",), ("red", "blue"))[number % 3]
+        )
+        word = f"only_in_{secrets.token_hex(8)}"
+        remote = GitRemote(self.directory / "remotes", name)
+        mark = {"mark.py": f'{EVERYWHERE} = "{word}"\n'}
+        commit = remote.push({**files, **mark, **(numbered(0) if number < N_EDITED else {})})
+        added = self.repositories.add(remote.url, groups=groups, name=name).repository
+        self.pushed[name] = Pushed(remote, added.repo_id, groups, word, commits={commit: 0})
+
+    @property
+    def edited(self) -> list[str]:
+        return list(self.pushed)[:N_EDITED]
+
+    def seen_by(self, group: str) -> frozenset[str]:
+        """The names of the repositories that the token of a group shows."""
+        return frozenset(name for name, each in self.pushed.items() if {group, "everyone"} & set(each.groups))
+
+    def push(self, name: str, *, rewrites: bool = False) -> None:
+        """Commits the next number to an edited repository, and says so as a webhook does."""
+        each = self.pushed[name]
+        each.number += 1
+        commit = each.remote.push(numbered(each.number), amends=rewrites)
+        each.commits[commit] = each.number
+        self.engine.patiently(lambda: self.repositories.note_changed(each.repo_id))
+
+    # processes
+
+    def _worker(self, number: int) -> WorkerProcess:
+        return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES)
+
+    def _server(self, number: int, port: int) -> LoggedProcess:
+        command = ["serve-mcp", "--transport", "http", "--store", "opensearch", "--port", str(port), "--tools", "all"]
+        engine = ["--cluster-url", ",".join(self.urls), "--cluster-prefix", self.prefix, "--log-level", "info"]
+        home = self.directory / f"server{number}"
+        log = self.directory / f"server{number}-{len(list(self.directory.glob(f'server{number}-*.log')))}.log"
+        return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, {"CODECOMPASS_HOME": str(home)})
+
+    def kill_worker(self, number: int) -> None:
+        """Kills a worker, and starts another one on its disk."""
+        self.workers[number].kill()
+        self.workers[number].end()
+        self.workers[number] = self._worker(number)
+
+    def start_server_again(self, number: int) -> None:
+        """Starts a server that was killed, at its address."""
+        self.servers[number].end()
+        self.servers[number] = self._server(number, self.ports[number])
+        self.servers[number].wait_for("http_listening")
+
+    def end(self) -> None:
+        """Ends all processes, whatever they are at."""
+        for process in (*self.workers, *self.servers):
+            process.end()
+        self.generations.close()
+        self.engine.close()
+
+    # what became of it
+
+    def now(self, name: str) -> Repository:
+        found = self.engine.patiently(lambda: self.repositories.get(self.pushed[name].repo_id))
+        assert found is not None
+        return found
+
+    def wait_until_published(self, names: Collection[str] = ()) -> None:
+        """Waits until these, or all, show what was pushed last."""
+
+        def is_published(name: str) -> bool:
+            head = self.now(name).default_head
+            return head is not None and head.commit == self.pushed[name].commit
+
+        waiting = set(names or self.pushed)
+
+        def are_published() -> bool:
+            waiting.difference_update([name for name in waiting if is_published(name)])
+            return not waiting
+
+        wait_until(are_published, lambda: f"never published: {[self.now(name) for name in waiting]}")
+
+    def wait_until_swept(self) -> None:
+        """Waits until nothing is to be done for any repository, and what was replaced has been removed."""
+
+        def busy() -> list[Repository]:
+            every = self.engine.patiently(lambda: self.repositories.listed(with_removed=True, is_current=True))
+            return [each for each in every if each.lease is not None or each.is_pending or each.retired]
+
+        wait_until(lambda: not busy(), lambda: f"never swept: {busy()}")
+
+    def differences(self) -> dict[str, object]:
+        """Returns, by repository, what the engine has that is not of its newest commit, and what it has not that is."""
+        names = self.engine.names
+        for index in (names.text, names.manifests, names.blocks):
+            self.engine.refresh(index)
+        found = {name: difference for name in self.pushed if (difference := self._difference(name))}
+        known = {each.repo_id for each in self.pushed.values()}
+        strangers = {
+            index: ids - known
+            for index in (names.text, names.manifests, names.blocks)
+            if (ids := self._ids(index, "repo_id", {"match_all": {}}).keys()) - known
+        }
+        return {**found, **strangers}
+
+    def _difference(self, name: str) -> dict[str, object]:
+        names, each = self.engine.names, self.pushed[name]
+        head = self.now(name).default_head
+        assert head is not None
+        manifest = self.generations.manifest(head.generation)
+        own = {"term": {"repo_id": each.repo_id}}
+        shown = self.engine.search(
+            names.text, {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True}
+        )
+        blocks = {block_id(each.repo_id, key) for file in manifest.files for key in file.blocks}
+        pairs = {
+            "commit": (head.commit, each.commit),
+            "files": (head.file_count, each.n_files),
+            "documents": (shown["hits"]["total"]["value"], manifest.averages.documents),
+            "pieces": (set(self._ids(names.text, "piece", own)), {piece.id for piece in manifest.pieces}),
+            "manifests": ({hit["_id"] for hit in self.engine.found(names.manifests, own)}, {head.generation}),
+            "blocks": ({hit["_id"] for hit in self.engine.found(names.blocks, own)}, blocks),
+        }
+        return {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
+
+    def _ids(self, index: str, field: str, query: Mapping[str, object]) -> Counter[str]:
+        body = {"query": query, "size": 0, "aggs": {"found": {"terms": {"field": field, "size": 1000}}}}
+        buckets = self.engine.search(index, body)["aggregations"]["found"]["buckets"]
+        return Counter({bucket["key"]: bucket["doc_count"] for bucket in buckets})
+
+
+def numbered(number: int) -> dict[str, str]:
+    """The files that have the number of a commit."""
+    return {f"numbered/{each}.py": f"{NUMBER} = {number}\n\n\ndef number_{each}():\n    return {NUMBER}\n" for each in COPIES}
+
+
+def wait_until(holds: Callable[[], bool], otherwise: Callable[[], str] = lambda: "never so") -> None:
+    """Waits for what other processes bring about."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        try:
+            if holds():
+                return
+        except EngineUnavailable:
+            if time.monotonic() > deadline:
+                raise
+        if time.monotonic() > deadline:
+            raise AssertionError(otherwise())
+        time.sleep(POLL_SECONDS)
