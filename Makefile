@@ -62,7 +62,7 @@ $(VENV)/.hosts: $(VENV)/.ready tests/hosts/package-lock.json
 	@touch $@
 
 cluster-test: $(VENV)/.cluster  ## an organisation's code on three real nodes of OpenSearch (Java 17 to 21 and mvn), also a part of `make test`
-	$(BIN)/python -m pytest -m cluster -rs $(TESTS)
+	CODECOMPASS_LONG_TESTS=1 $(BIN)/python -m pytest -m cluster -rs $(TESTS)
 
 $(VENV)/.cluster: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'

@@ -16,6 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("cluster"):
             item.add_marker(pytest.mark.xdist_group("cluster"))
+        if item.get_closest_marker("thirty") and not os.environ.get("CODECOMPASS_LONG_TESTS"):
+            item.add_marker(pytest.mark.skip(reason="takes four minutes and more on two processors: make cluster-test"))
 
 
 @pytest.fixture(scope="session")
