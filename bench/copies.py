@@ -1,8 +1,8 @@
 """Made-up repositories from real ones: each is a copy of one real index, with words of its own.
 
 Vocabulary grows from one real repository to the next. Of the words of a repository that are in one or two of its pieces of text,
-60 % are in none of 31 others (25 of them compared so, mean). A copy has as many words of its own: `changed` picks SHARE of those
-words, the same of each copy, and a mark after each becomes letters that no other copy has.
+60 % are in none of the others (mean of 25 real ones, compared with each other). A copy has as many words of its own: `changed`
+picks SHARE of those words, the same of each copy, and a mark after each becomes letters that no other copy has.
 """
 
 import hashlib
