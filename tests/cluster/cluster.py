@@ -176,7 +176,7 @@ class Cluster:
         while (left := deadline - time.monotonic()) > 0 and self.awake:
             # Short, for a change of manager makes all begin again.
             answers = [self._view(node, status, n_nodes, max(1, min(5, int(left)))) for node in self.awake]
-            if isinstance(answers[0], str) and set(answers) == {answers[0]}:
+            if isinstance(answers[0], str) and all(answer == answers[0] for answer in answers):
                 return
             time.sleep(POLL_SECONDS)
         raise self.failed(f"not {status} with {n_nodes} nodes after {seconds:g} s; the nodes say {answers}")
