@@ -11,9 +11,9 @@ from codecompass.protocol.requests import GetFileOutline
 from tests.support.asking import (
     ONE_WORKER,
     Query,
+    locate,
     open_neighbour,
     open_workspace,
-    locate,
     paths_of,
     search,
     until_evicted,
