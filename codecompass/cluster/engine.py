@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -19,7 +20,7 @@ import opensearchpy
 from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
-from codecompass.cluster.schema import IndexNames, index_bodies
+from codecompass.cluster.schema import COPIES, IndexNames, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.units import MINUTES, SECONDS
 
@@ -29,6 +30,9 @@ WRITE_SECONDS: Final = 60 * SECONDS
 
 PATIENCE_SECONDS: Final = 10 * MINUTES
 """For how long a writer waits for an engine that takes nothing: busy, without some of its nodes, or its disk full."""
+
+COPIES_SECONDS: Final = 30 * SECONDS
+"""For how long new indexes are waited for until each shard has its copy."""
 
 FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
@@ -153,15 +157,27 @@ class Engine:
     # what is there
 
     def prepare(self) -> None:
-        """Makes the indexes that are missing. Several processes may do it at once. Waits for an engine that begins."""
-        for name, body in index_bodies(self.names).items():
-            self.patiently(lambda name=name, body=body: self._create(name, body))  # type: ignore[misc]
+        """Makes the indexes that are missing. Several processes may do it at once. Waits for an engine that begins, and until
+        what it made has its copies: before that, what the engine acknowledges is lost with one node."""
+        made = [self.patiently(partial(self._create, name, body)) for name, body in index_bodies(self.names).items()]
+        if any(made):
+            self._wait_for_copies()
 
-    def _create(self, name: str, body: JsonObject) -> None:
+    def _create(self, name: str, body: JsonObject) -> bool:
         try:
             self._request("HEAD", f"/{name}")
         except _Missing:
             self._make(name, body)
+            return True
+        return False
+
+    def _wait_for_copies(self) -> None:
+        n_nodes = self._request("GET", "/_cluster/health")["number_of_data_nodes"]
+        if n_nodes > COPIES:
+            # Where a copy has no place, because of a full disk, the index serves without it.
+            with contextlib.suppress(EngineUnavailable):
+                params = {"wait_for_status": "green", "timeout": f"{COPIES_SECONDS:.0f}s"}
+                self._request("GET", f"/_cluster/health/{self.names.all}", params=params, timeout=2 * COPIES_SECONDS)
 
     def _make(self, name: str, body: JsonObject) -> None:
         try:
@@ -259,11 +275,18 @@ class Engine:
         said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
         return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
 
-    def search_all(self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "") -> list[JsonObject]:
-        """Returns the answers to several searches of one index, in one request. `routing` is that of all, or one of each."""
+    def search_all(
+        self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "", is_of_one_copy: bool = False
+    ) -> list[JsonObject]:
+        """Returns the answers to several searches of one index, in one request. `routing` is that of all, or one of each.
+
+        With `is_of_one_copy` the same copy of a shard answers all of them, another one from call to call.
+        """
         routings = [routing] * len(bodies) if isinstance(routing, str) else routing
+        # The engine chooses by a hash of such a word, if all nodes that it knows of are there.
+        choice = {"preference": f"c{self._random.getrandbits(32)}"} if is_of_one_copy else {}
         lines = b"".join(
-            msgspec.json.encode({"routing": each, "allow_partial_search_results": False} if each else {})
+            msgspec.json.encode({"routing": each, "allow_partial_search_results": False, **choice} if each else choice)
             + b"\n"
             + msgspec.json.encode(body)
             + b"\n"

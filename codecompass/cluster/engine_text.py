@@ -5,7 +5,6 @@ for candidates and scores them here (`scoring.py`). Texts that came with a searc
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal
@@ -13,8 +12,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from codecompass.cluster.chunk_texts import ChunkTexts, keys_with_lines
 from codecompass.cluster.engine import Engine, JsonObject
-from codecompass.cluster.manifests import Manifest
+from codecompass.cluster.manifests import Manifest, Piece
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.schema import K1, MAX_CANDIDATES, field_k1
 from codecompass.cluster.scoring import Counts, Scorer, rarity
@@ -47,6 +47,11 @@ MAX_IDS: Final = 60_000
 TEXTS_AT_ONCE: Final = 200
 """Chunks whose texts one request brings: 300 kB."""
 
+COPIES_ASKED: Final = 4
+"""Each by another node. One of three may be behind."""
+
+NO_PIECE: Final = Piece("")
+
 _RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
 """Characters that mean something in the engine's regular expressions."""
 
@@ -78,7 +83,7 @@ class EngineText:
         self._counts = counts
         self._rarities = rarities
         self._visible = visible(manifest)
-        self._texts: dict[int, str] = {}
+        self._texts = ChunkTexts()
         self._ahead: dict[bytes, JsonObject] = {}
         """Answers of the engine to searches that were announced, by their bodies, until they are asked for."""
 
@@ -90,13 +95,15 @@ class EngineText:
 
     def expect_searches(self, searches: Iterable[Search]) -> None:
         """See `TextIndex`: all of them are one request, and the engine works on them at the same time."""
+        made = [each for each in searches if each.words and each.limit > 0 and each.where.file_ids != ()]
+        scored = [each for each in made if not _are_constant(each.words)]
+        self._rarities_of([word for each in scored for word in each.words])
         bodies = [
             self._ranked_body(each.words, each.limit, each.where, _FIELDS[each.of], is_constant=_are_constant(each.words))
-            for each in searches
-            if each.words and each.limit > 0 and each.where.file_ids != ()
+            for each in made
         ]
         if len(bodies) > 1:
-            answers = self._engine.search_all(self._engine.names.text, bodies, routing=self._manifest.repo_id)
+            answers = self._asked(bodies)
             self._ahead |= {msgspec.json.encode(body): said for body, said in zip(bodies, answers, strict=True)}
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
@@ -149,14 +156,22 @@ class EngineText:
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
         """See `TextIndex`."""
-        query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"term": {"file_id": file_id}}]}}
-        found = sorted(self._search(query, MAX_CANDIDATES, ("text",), order="key"), key=lambda each: each.key)
-        hits = ((unpack_chunk_key(each.key, 0.0), each.fields["text"][0]) for each in found)
-        return tuple(
-            Chunk(hit.line_start, hit.line_end, text)
-            for hit, text in hits
-            if hit.line_start <= line_end and hit.line_end >= line_start
+        known = self._texts.between(file_id, line_start, line_end)
+        if known is not None:
+            return known
+        least, behind = keys_with_lines(file_id, line_start, line_end)
+        keys: JsonObject = {"range": {"key": {"gte": least, "lt": behind}}}
+        found = self._search(
+            {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), keys]}}, MAX_CANDIDATES, ("text",), order="key"
         )
+        chunks = []
+        for each in sorted(found, key=lambda each: each.key):
+            text = each.fields["text"][0]
+            self._texts.keep(each.key, text)
+            hit = unpack_chunk_key(each.key, 0.0)
+            if hit.line_end >= line_start:
+                chunks.append(Chunk(hit.line_start, hit.line_end, text))
+        return tuple(chunks)
 
     def chunk_text(self, hit: ChunkHit) -> str:
         """See `TextIndex`."""
@@ -174,7 +189,7 @@ class EngineText:
         keys: list[int] = []
         body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **_KEYS_ONLY}
         while True:
-            hits = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)["hits"]["hits"]
+            hits = self._asked([body])[0]["hits"]["hits"]
             keys += [hit["sort"][0] for hit in hits]
             if len(hits) < MAX_CANDIDATES:
                 return EngineCandidates(self, keys)
@@ -182,14 +197,14 @@ class EngineText:
 
     def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
         """The texts of chunks by their keys. Raises IndexDamaged where one is gone."""
-        wanted = list(dict.fromkeys(keys))
-        missing = [key for key in wanted if key not in self._texts]
+        wanted = list(keys)
+        missing = self._texts.missing(wanted)
         for batch in batched_keys(missing, TEXTS_AT_ONCE):
             query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"terms": {"key": batch}}]}}
             for each in self._search(query, len(batch), ("text",), order="key"):
-                self._texts[each.key] = each.fields["text"][0]
-        if any(key not in self._texts for key in missing):
-            raise IndexDamaged("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
+                self._texts.keep(each.key, each.fields["text"][0])
+        if self._texts.missing(missing):
+            raise _gone()
         return {key: self._texts[key] for key in wanted}
 
     # queries
@@ -214,16 +229,21 @@ class EngineText:
     ) -> JsonObject:
         if is_constant:
             return _body(self._ranking(words, where, {}), limit, (), "score")
-        theirs = self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
         wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
-        return _body(self._ranking(words, where, theirs), wanted, fields, "about")
+        return _body(self._ranking(words, where, self._rarities_of(words)), wanted, fields, "about")
+
+    def _rarities_of(self, words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
+        """How rare words are to the engine."""
+        if not words:
+            return {}
+        return self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
 
     def _document(self, found: _Found, fields: Sequence[str], sought: frozenset[str]) -> Counts:
         document = {}
         for field in fields:
             text = (found.fields.get(field) or ("",))[0]
             if field == "text":
-                self._texts[found.key] = text
+                self._texts.keep(found.key, text)
                 document["body"] = _counted(index_tokens(text), sought)
             else:
                 document[field] = _counted(text.split(), sought)
@@ -272,10 +292,30 @@ class EngineText:
         """Returns the documents of a search, with their scores where they are sorted by them."""
         said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
         if said is None:
-            said = self._engine.search(self._engine.names.text, body, routing=self._manifest.repo_id)
+            said = self._asked([body])[0]
         has_score = body.get("sort") == BY_SCORE
         hits = said["hits"]["hits"]
         return [_Found(hit["fields"]["key"][0], hit["sort"][0] if has_score else 0.0, hit["fields"]) for hit in hits]
+
+    def _asked(self, bodies: Sequence[JsonObject]) -> list[JsonObject]:
+        """Returns the answers of one copy of the shard, which has the whole generation.
+
+        A node that stood still, and does not know yet that others went on without it, answers from the copy that it had. So each
+        request counts the documents of the newest piece too: a copy that has these has all before them. Raises IndexDamaged.
+        """
+        newest = self._manifest.pieces[-1] if self._manifest.pieces else NO_PIECE
+        count: JsonObject = {"query": {"term": {"piece": newest.id}}, "size": 0, "track_total_hits": True}
+        for _ in range(COPIES_ASKED):
+            counted, *answers = self._engine.search_all(
+                self._engine.names.text, [count, *bodies], routing=self._manifest.repo_id, is_of_one_copy=True
+            )
+            if not newest.documents or counted["hits"]["total"]["value"] == newest.documents:
+                return answers
+        raise _gone()
+
+
+def _gone() -> IndexDamaged:
+    return IndexDamaged("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
 
 
 def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) -> JsonObject:
@@ -361,8 +401,8 @@ def _constant(query: JsonObject, boost: float) -> JsonObject:
     return {"constant_score": {"filter": query, "boost": boost}}
 
 
-def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, Counter[str]]:
-    return len(tokens), Counter(token for token in tokens if token in sought)
+def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, dict[str, int]]:
+    return len(tokens), {word: tokens.count(word) for word in sought.intersection(tokens)}
 
 
 def _any_of(choices: Sequence[JsonObject]) -> JsonObject:

@@ -24,6 +24,8 @@ class Piece(Struct, frozen=True, array_like=True):
 
     id: str
     dead: tuple[int, ...] = ()
+    documents: int = 0
+    """How many were written, the dead ones included; 0 where it is not known."""
 
 
 class BlockFile(Struct, frozen=True, array_like=True):

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.cluster.bulk import LOOK_SECONDS, write_documents
 from codecompass.cluster.documents import DocumentMaker
@@ -134,7 +134,7 @@ class _Publication:
             self._engine.refresh(self._engine.names.text)
             files, n_blocks = facts()
         term_files, n_term_blocks = self._write_files({TERMS_FILE: terms}, previous, self._checkpoint)
-        pieces = difference.pieces + ((Piece(self._generation),) if difference.files else ())
+        pieces = difference.pieces + ((Piece(self._generation, documents=n_documents),) if difference.files else ())
         manifest = Manifest(
             generation=self._generation,
             repo_id=self._repo_id,
@@ -166,7 +166,9 @@ class _Publication:
         changed = tuple(file_id for file_id, content in now.items() if then.get(file_id) != content)
         gone = {file_id for file_id, content in then.items() if now.get(file_id) != content}
         pieces = (
-            tuple(Piece(piece.id, tuple(sorted({*piece.dead, *gone}))) for piece in previous.pieces) if gone else previous.pieces
+            tuple(replace(piece, dead=tuple(sorted({*piece.dead, *gone}))) for piece in previous.pieces)
+            if gone
+            else previous.pieces
         )
         n_dead = max((len(piece.dead) for piece in pieces), default=0)
         if n_dead > MAX_DEAD_SHARE * max(1, len(now)):
@@ -286,7 +288,7 @@ class _Publication:
         said = self._engine.patiently(counted_by_all, pause=COPY_SECONDS)
         tokens = tuple(int(said["aggregations"][field]["value"]) for field in SCORED)
         averages = Averages(said["hits"]["total"]["value"], said["aggregations"]["chunks"]["doc_count"], tokens)
-        return msgspec.structs.replace(manifest, averages=averages)
+        return replace(manifest, averages=averages)
 
 
 @contextmanager

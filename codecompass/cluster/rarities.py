@@ -33,7 +33,7 @@ class EngineRarities:
         """Returns the inverse document frequency of each word in each of `fields`, as the shard of `routing` has it."""
         now = time.monotonic()
         names = list(fields)
-        sought = [word.word for word in words]
+        sought = list(dict.fromkeys(word.word for word in words))
         found: dict[tuple[str, str], float] = {}
         with self._lock:
             for field in names:
@@ -41,7 +41,7 @@ class EngineRarities:
                     kept = self._kept.get((routing, field, word))
                     if kept is not None and now - kept[1] < KEPT_SECONDS:
                         found[field, word] = kept[0]
-        if len(found) < len(names) * len(set(sought)):
+        if len(found) < len(names) * len(sought):
             found |= self._read(routing, names, sought)
             with self._lock:
                 for (field, word), value in found.items():

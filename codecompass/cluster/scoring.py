@@ -54,26 +54,23 @@ class Scorer:
         self._words = {word.word: word for word in words}
         self._required = frozenset(word.word for word in words if word.is_required)
         self._needs_another = len(self._required) < len(words)
-        self._means = {item.field: averages.mean(item.field) for word in words for item in word.fields}
-        self._weights = {
-            (item.field, word.word): (
-                (1.0 + K1) * item.boost * word.boost * rarity(count(item.field, word.word), averages.documents)
-            )
-            for word in words
-            for item in word.fields
-        }
+        self._means = {item.field: averages.mean(item.field) or 1.0 for word in words for item in word.fields}
+        self._weights: dict[str, dict[str, float]] = {field: {} for field in self._means}
+        for word in words:
+            for item in word.fields:
+                rare = rarity(count(item.field, word.word), averages.documents)
+                self._weights[item.field][word.word] = (1.0 + K1) * item.boost * word.boost * rare
 
     def score(self, document: Counts) -> float:
         """Returns the score of a document; 0 where it lacks a required word, or has none of the others."""
         found: dict[str, list[float]] = {}
-        # Most documents have few of the words.
         for field, (n_tokens, counts) in document.items():
-            if counts and field in self._means:
-                norm = K1 * (1.0 - B + B * kept_length(n_tokens) / (self._means[field] or 1.0))
+            weights = self._weights.get(field)
+            if counts and weights:
+                norm = K1 * (1.0 - B + B * kept_length(n_tokens) / self._means[field])
                 for word, tf in counts.items():
-                    weight = self._weights.get((field, word))
-                    if weight is not None and tf:
-                        found.setdefault(word, []).append(weight * tf / (tf + norm))
+                    if tf and word in weights:
+                        found.setdefault(word, []).append(weights[word] * tf / (tf + norm))
         if not self._required <= found.keys() or (self._needs_another and len(found) == len(self._required)):
             return 0.0
         return sum(self._value(self._words[word], values) for word, values in found.items())

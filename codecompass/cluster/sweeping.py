@@ -25,12 +25,15 @@ def sweep(
 ) -> int:
     """Removes everything of a repository but the generations `keep`, and returns how many documents that were.
 
-    `keep` are those that are named now, and those that were until lately: questions that began before may still read them.
-    `confirm` raises where the lease is lost; `checkpoint` is called often and may raise.
+    `keep` are those that are named now, and those that were until lately: questions that began before may still read them. Where
+    one of them is not seen, on a node that is behind or because it is lost, nothing is removed: what it names would be taken for
+    rubbish. `confirm` raises where the lease is lost; `checkpoint` is called often and may raise.
     Raises EngineUnavailable, IndexDamaged where a manifest of `keep` cannot be read.
     """
     names = engine.names
     kept = _manifests(engine, keep)
+    if len(kept) < len(keep):
+        return 0
     for index in (names.manifests, names.blocks, names.text):
         engine.refresh(index)
     pieces = sorted({piece.id for manifest in kept for piece in manifest.pieces})

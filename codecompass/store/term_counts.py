@@ -61,14 +61,18 @@ class TermCounts:
     def __init__(self, path: Path) -> None:
         """Raises sqlite3.OperationalError where the file is missing."""
         self._connection = connect(path, mode="ro", immutable=True)
+        self._known: dict[Term, int] = {}
+        """Of the words that were asked for: a question asks for its words again and again."""
 
     def count(self, field: str, word: str) -> int:
         """Returns how many documents have `word` in `field`."""
-        with facts_guard():
-            row = self._connection.execute(
-                "SELECT n FROM terms WHERE field = ? AND word = ?", (FIELDS.index(field), word)
-            ).fetchone()
-        return 0 if row is None else int(row[0])
+        term = (FIELDS.index(field), word)
+        known = self._known.get(term)
+        if known is None:
+            with facts_guard():
+                row = self._connection.execute("SELECT n FROM terms WHERE field = ? AND word = ?", term).fetchone()
+            known = self._known[term] = 0 if row is None else int(row[0])
+        return known
 
     def close(self) -> None:
         """Closes the database."""

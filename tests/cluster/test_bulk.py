@@ -39,6 +39,14 @@ def written(engine: Engine) -> set[str]:
     return {hit["_id"] for hit in engine.found(engine.names.blocks, {"match_all": {}})}
 
 
+def test_what_is_prepared_has_its_copies_at_once(engine, engine_cluster):
+    status, shards = engine_cluster.request("GET", f"/_cat/shards/{engine.names.all}?format=json&local=true")
+
+    assert status == 200
+    assert {shard["prirep"] for shard in shards} == {"p", "r"}
+    assert {shard["state"] for shard in shards} == {"STARTED"}
+
+
 def test_documents_of_more_requests_than_are_on_their_way_are_all_written(engine):
     n = 2 * (AT_ONCE + 2)
 

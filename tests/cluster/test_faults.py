@@ -157,14 +157,7 @@ def stops_a_node_for_a_while(cluster: Cluster) -> None:
     cluster.nodes[2].pause()
 
 
-OLD_COPY = pytest.mark.xfail(
-    raises=(AssertionError, ExceptionGroup),
-    strict=False,
-    reason="a node that goes on after it stood still may answer from its own old copy until it learns that it was left out",
-)
-
-
-@pytest.mark.parametrize("fault", [kills_a_node, pytest.param(stops_a_node_for_a_while, marks=OLD_COPY)])
+@pytest.mark.parametrize("fault", [kills_a_node, stops_a_node_for_a_while])
 async def test_with_one_node_of_three_gone_generations_are_published_and_no_answer_mixes_two(breakable_cluster, tmp_path, fault):
     prefix = f"t{secrets.token_hex(5)}"
     engine = Engine(breakable_cluster.urls, prefix=prefix, patience=90.0)

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from codecompass.cluster.across import Across
@@ -163,6 +164,46 @@ async def test_what_an_abandoned_publication_wrote_is_never_seen(engine, generat
     assert sweep(engine, REPO, {first.manifest.generation}, confirm=lambda: None) > 0
     with generations.snapshot(first.manifest.generation) as snapshot:
         assert [chunk.text for chunk in snapshot.text.file_chunks(1)] == ["def alpha():\n    return 1\n"]
+
+
+async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generations, tmp_path):
+    workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
+    workspace.write({"a.py": "def alpha():\n    return 1\n"})
+    await workspace.sync()
+    first = published(engine, generations, workspace)
+    workspace.write({"b.py": "def beta():\n    return 2\n"})
+    await workspace.sync()
+    second = published(engine, generations, workspace, first.manifest).manifest
+    piece = second.pieces[-1]
+    assert piece.documents == 3  # the file, its chunk and its definition
+    with generations.snapshot(second.generation) as snapshot:
+        assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="beta"))] == ["b.py"]
+
+    # As a node that stood still has it.
+    lost = next(engine.found(engine.names.text, {"term": {"piece": piece.id}}, routing=REPO))["_id"]
+    deletion = msgspec.json.encode({"delete": {"_id": lost}}) + b"\n"
+    engine.write(engine.names.text, [deletion], routing=REPO)
+    engine.refresh(engine.names.text)
+
+    with generations.snapshot(second.generation) as snapshot:
+        for question in (SearchCode(query="alpha"), SearchCode(query="alpha", mode="literal")):
+            with pytest.raises(IndexDamaged, match="Ask again"):
+                asked(snapshot, question)
+    with generations.snapshot(first.manifest.generation) as snapshot:
+        assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="alpha"))] == ["a.py"]
+
+
+async def test_nothing_is_swept_while_a_manifest_to_keep_is_not_seen(engine, generations, tmp_path):
+    workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
+    workspace.write({"a.py": "def alpha():\n    return 1\n"})
+    await workspace.sync()
+    manifest = published(engine, generations, workspace).manifest
+    engine.refresh(engine.names.text)
+    before = read_anew(engine, tmp_path / "before", manifest.generation)
+
+    assert sweep(engine, REPO, {"0" * 16}, confirm=lambda: None) == 0
+
+    assert read_anew(engine, tmp_path / "after", manifest.generation) == before
 
 
 async def test_sweeping_spares_what_is_kept_and_other_repositories(engine, generations, tmp_path):
