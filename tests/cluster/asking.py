@@ -26,11 +26,14 @@ PAUSE_SECONDS = 0.05
 """Between two questions of a client: what is tested is to get some of the processors, too."""
 
 UNAVAILABLE = "engine_unavailable"
+PASSING_ERRORS = ("deadline_exceeded", "index_damaged")
+"""What a part of the engine that is away, or behind, makes of a question: it says so, and can be asked again."""
+
 WORDS = ("parse the headers of a request", "encode a frame", "read the configuration from a file", "close the connection")
 
 
 class Unanswered(Exception):
-    """The server says that its engine is away."""
+    """The server says that its engine is away, or was too slow."""
 
 
 def ask(port: int, token: str, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
@@ -117,6 +120,12 @@ class Client:
         text, said = ask(self._port, self._token, tool, **arguments)
         leaked = [name for name in self._hidden if self._house.pushed[name].word in text]
         assert not leaked, f"{leaked} in {text}"
+        if said.get("error", {}).get("code") in PASSING_ERRORS:
+            raise Unanswered(text)
+        warnings = said.get("metadata", {}).get("warnings", ())
+        if any(warning.startswith("the time was up") for warning in warnings):
+            assert said["metadata"]["result_completeness"] == "partial", said
+            raise Unanswered(text)
         return said
 
     def _one(self) -> None:
