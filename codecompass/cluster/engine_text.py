@@ -18,7 +18,7 @@ from codecompass.cluster.manifests import Manifest, Piece
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.schema import K1, MAX_CANDIDATES, field_k1
 from codecompass.cluster.scoring import Counts, Scorer, rarity
-from codecompass.errors import IndexDamaged
+from codecompass.errors import IndexNotReady
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
@@ -196,7 +196,7 @@ class EngineText:
             body["search_after"] = hits[-1]["sort"]
 
     def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
-        """The texts of chunks by their keys. Raises IndexDamaged where one is gone."""
+        """The texts of chunks by their keys. Raises IndexNotReady where one is gone."""
         wanted = list(keys)
         missing = self._texts.missing(wanted)
         for batch in batched_keys(missing, TEXTS_AT_ONCE):
@@ -301,7 +301,7 @@ class EngineText:
         """Returns the answers of one copy of the shard, which has the whole generation.
 
         A node that stood still, and does not know yet that others went on without it, answers from the copy that it had. So each
-        request counts the documents of the newest piece too: a copy that has these has all before them. Raises IndexDamaged.
+        request counts the documents of the newest piece too: a copy that has these has all before them. Raises IndexNotReady.
         """
         newest = self._manifest.pieces[-1] if self._manifest.pieces else NO_PIECE
         count: JsonObject = {"query": {"term": {"piece": newest.id}}, "size": 0, "track_total_hits": True}
@@ -314,8 +314,8 @@ class EngineText:
         raise _gone()
 
 
-def _gone() -> IndexDamaged:
-    return IndexDamaged("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
+def _gone() -> IndexNotReady:
+    return IndexNotReady("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
 
 
 def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) -> JsonObject:

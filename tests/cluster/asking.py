@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.05
 """Between two questions of a client: what is tested is to get some of the processors, too."""
 
 UNAVAILABLE = "engine_unavailable"
-PASSING_ERRORS = ("deadline_exceeded", "index_damaged")
+PASSING_ERRORS = ("deadline_exceeded", "index_not_ready")
 """What a part of the engine that is away, or behind, makes of a question: it says so, and can be asked again."""
 
 WORDS = ("parse the headers of a request", "encode a frame", "read the configuration from a file", "close the connection")

@@ -187,7 +187,7 @@ async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generatio
 
     with generations.snapshot(second.generation) as snapshot:
         for question in (SearchCode(query="alpha"), SearchCode(query="alpha", mode="literal")):
-            with pytest.raises(IndexDamaged, match="Ask again"):
+            with pytest.raises(IndexNotReady, match="Ask again"):
                 asked(snapshot, question)
     with generations.snapshot(first.manifest.generation) as snapshot:
         assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="alpha"))] == ["a.py"]
