@@ -223,7 +223,7 @@ class Filler:
         names = self._engine.names
         copy = self.copy(number, template)
         repo_id, generation, commit = copy.repo_id, secrets.token_hex(12), secrets.token_hex(20)
-        write_documents(self._engine, names.text, own_actions(copy, generation), routing=repo_id)
+        n_documents = write_documents(self._engine, names.text, own_actions(copy, generation), routing=repo_id)
         self._engine.refresh(names.text)
         files, blocks = own_files(copy)
         write_documents(
@@ -237,7 +237,7 @@ class Filler:
             repo_id=repo_id,
             project_id=template.real.project_id,
             made_at=now,
-            pieces=(Piece(generation),),
+            pieces=(Piece(generation, documents=n_documents),),
             files=files,
             averages=template.averages,
             meta=meta,

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.05
 """Between two questions of a client: what is tested is to get some of the processors, too."""
 
 UNAVAILABLE = "engine_unavailable"
-PASSING_ERRORS = ("deadline_exceeded", "index_not_ready")
+PASSING_ERRORS = ("deadline_exceeded", "index_not_ready", "workspace_busy")
 """What a part of the engine that is away, or behind, makes of a question: it says so, and can be asked again."""
 
 WORDS = ("parse the headers of a request", "encode a frame", "read the configuration from a file", "close the connection")
@@ -159,6 +159,7 @@ class Client:
     def _words(self) -> None:
         """A question in words, to all."""
         said = self._said("search_code", query=self._draw.choice(WORDS), workspace="*", limit=20, timeout_ms=PATIENCE_MS)
+        assert "error" not in said, said
         found = {result["project"] for result in said["results"]}
         assert found <= self._shown, f"{found - self._shown} in {said}"
         if not found:
