@@ -1,4 +1,4 @@
-"""Removes from the engine what no generation of a repository needs. Only for the holder of the repository's lease.
+"""What no generation of a repository needs: removed from the engine by the holder of the repository's lease.
 
 Whoever holds the lease is the only one who can make anything of a repository visible, so what is not kept now is never needed
 again, whoever wrote it. But a process can be stopped anywhere, and go on when another one has the lease and has published: so the
@@ -6,6 +6,7 @@ lease is confirmed after each look at what there is, and only what is still as i
 """
 
 from collections.abc import Callable, Collection, Iterator
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,10 @@ from codecompass.cluster.bulk import write_documents
 from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.facts_cache import block_id
 from codecompass.cluster.manifests import Manifest, unpacked
+from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
+
+MAX_ORPHANS: Final = 100
+"""Of one look for them; the next one finds the others."""
 
 
 def sweep(
@@ -51,6 +56,26 @@ def sweep(
         actions = (_deletion(hit) for hit in found if hit["_id"] not in spared)
         n_removed += write_documents(engine, index, actions, routing=routing, checkpoint=checkpoint)
     return n_removed
+
+
+def bury_orphans(engine: Engine, repositories: Repositories) -> list[str]:
+    """Has workers remove what nothing in the list of repositories knows, and returns the ids that it has: a worker wrote it that
+    was stopped while its repository was removed and swept, and that went on afterwards.
+
+    The document of the removed repository is made again, and everything else is as after any removal: after the grace a worker
+    sweeps under a lease, and deletes the document. So a repository that is added again meanwhile keeps all.
+    Raises EngineUnavailable.
+    """
+    found: set[str] = set()
+    for index in (engine.names.text, engine.names.blocks, engine.names.manifests):
+        # What was deleted a moment ago is nobody's rubbish.
+        engine.refresh(index, is_patient=False)
+        ids: JsonObject = {"terms": {"field": "repo_id", "size": 2 * MAX_REPOSITORIES}}
+        said = engine.search(index, {"size": 0, "track_total_hits": False, "aggs": {"ids": ids}})
+        found.update(bucket["key"] for bucket in said["aggregations"]["ids"]["buckets"])
+    # Listed after that: what a repository has was written after its document.
+    known = {each.repo_id for each in repositories.listed(with_removed=True, is_current=True)}
+    return [repo_id for repo_id in sorted(found - known)[:MAX_ORPHANS] if repositories.bury(repo_id)]
 
 
 def _manifests(engine: Engine, generations: Collection[str]) -> list[Manifest]:

@@ -30,11 +30,11 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
-from codecompass.cluster.orphans import bury_orphans
 from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
+from codecompass.cluster.sweeping import bury_orphans
 from codecompass.cluster.turns import MADE_BY, Tools, Turn, remove_retired
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
