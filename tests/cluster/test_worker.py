@@ -432,6 +432,8 @@ async def test_a_worker_goes_on_while_a_node_is_gone(breakable_cluster, reposito
     async with working(engine, home):
         await until(repositories, added.repo_id, is_idle)
 
+        # On a busy machine copies may not be there yet, and what has no copy is lost with its node.
+        await trio.to_thread.run_sync(breakable_cluster.wait, "green", 3)
         await trio.to_thread.run_sync(breakable_cluster.nodes[0].kill)
         commit = remote.push({"b.py": "def two():\n    pass\n"})
         now = await until(repositories, added.repo_id, lambda now: has(now, commit) and is_idle(now))
