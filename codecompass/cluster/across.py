@@ -21,7 +21,7 @@ from codecompass.query.retrieval import coverage_query
 from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
 
-SAMPLED_REPOSITORIES: Final = 24
+SAMPLED_REPOSITORIES: Final = 16
 """Those whose best pieces of text are compared: four times as many as are then searched in full."""
 
 MAX_REPOSITORIES: Final = 10_000

@@ -32,7 +32,7 @@ from codecompass.query.path_globs import relative_request
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.relation_questions import relation_places
-from codecompass.query.retrieval import retrieve
+from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
 from codecompass.query.search_hits import Hit, Hits, RankedPlace
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
@@ -87,7 +87,8 @@ def find(
     intent = classify(text)
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
-    found = retrieve(snapshot, query, page, where, weights.inflection, lexicon=weights.lexicon > 0.0)
+    breadth = BREADTH_FOR_MERGING if options.is_for_merging else BREADTH
+    found = retrieve(snapshot, query, page, where, weights.inflection, lexicon=weights.lexicon > 0.0, breadth=breadth)
     messages = [] if "phrase" in options.without_signals else find_messages(snapshot, query, where, is_expired)
     # The rest is quick, and without it there would be no answer at all.
     is_partial = is_expired()

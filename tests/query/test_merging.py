@@ -104,10 +104,18 @@ def test_the_reasons_of_a_hit_follow_it():
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_workspaces_with_most_of_the_question_are_the_most_promising(count):
     nothing = evidence(frequencies=(0, 0))
+    most = evidence((1.0, (1.0, 0.8)))
+    whole = evidence((1.0, (1.0, 1.0)))
+
+    assert most_promising([nothing, most, whole], count) == [2, 1][:count]
+
+
+def test_a_workspace_with_much_less_of_the_question_than_the_best_one_is_not_searched():
     half = evidence((1.0, (1.0, 0.0)), frequencies=(9, 0))
     whole = evidence((1.0, (1.0, 1.0)))
 
-    assert most_promising([nothing, half, whole], count) == [2, 1][:count]
+    assert most_promising([half, whole], 2) == [1]
+    assert most_promising([half, half], 2) == [0, 1]
 
 
 def test_a_workspace_that_has_no_word_of_the_question_is_not_searched():

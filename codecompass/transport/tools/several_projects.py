@@ -44,9 +44,9 @@ SAMPLE_SHARE: Final = 0.5
 MAX_AT_ONCE: Final = 8
 """Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits."""
 
-FULL_SEARCHES: Final = 6
+FULL_SEARCHES: Final = 4
 """Projects that are searched by words: those with most of the question by a sample of each that takes a tenth of the time. With
-eight, one message in a hundred more finds its commit among ten (`bench.quality.across`)."""
+six no more messages find their commit among ten (`bench.quality.across`)."""
 
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
