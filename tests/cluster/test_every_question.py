@@ -216,13 +216,18 @@ async def test_each_identity_is_the_viewer_that_it_is_said_to_be(house, identiti
     for number, (who, identity) in enumerate(identities.items()):
         async with serving_library(house.settings(**identity.access), tmp_path / f"cache{number}") as served:
             asked = [call("health_check"), call("search_code", {"query": "wheels", "workspace": "*", "limit": 50})]
-            health, found = [await ask(served.port, "POST", "/", body, **identity.headers) for body in asked]
+            asked += [call("search_code", {"query": "wheels", "workspace": name}) for name in house.published]
+            health, found, *alone = [await ask(served.port, "POST", "/", body, **identity.headers) for body in asked]
         if health.status == 401:
             shown[who] = None
             assert found.status == 401
             continue
         shown[who] = frozenset(each["project_id"] for each in health.said()["projects"])
-        assert {each["project"] for each in found.said()["results"]} == shown[who]
+        of_all = {each["project"] for each in found.said()["results"]}
+        assert of_all <= shown[who]
+        assert of_all or not shown[who]
+        answering = {name for name, reply in zip(house.published, alone, strict=True) if reply.said().get("results")}
+        assert answering == shown[who]
 
     assert shown == {who: identity.sees for who, identity in identities.items()}
 
