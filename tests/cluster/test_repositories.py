@@ -298,10 +298,9 @@ def test_renewals_and_publications_of_one_worker_do_not_lose_each_other(reposito
     assert now.lease.renewals == 10
 
 
-def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositories, added):
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositories, added, seed):
     """Workers claim, take over and publish at random; whatever is visible was published by whoever held the lease."""
-    seed = random.randrange(10**9)
-    print("seed", seed)
     draw = random.Random(seed)
     held: list[tuple[Claim, str]] = []
     published: list[str] = []
@@ -315,7 +314,8 @@ def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositor
         elif action == "change":
             repositories.note_changed(added.repo_id)
         elif held:
-            actor, token = draw.choice(held)
+            # As often the last one as any: of many, one that was drawn would rarely be the holder.
+            actor, token = held[-1] if draw.random() < 0.5 else draw.choice(held)
             is_holder = now.lease is not None and now.lease.token == token
             try:
                 if action == "publish":

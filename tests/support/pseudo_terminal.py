@@ -97,7 +97,7 @@ class PseudoTerminal:
         """Waits until the screen shows a text, or until a condition holds, and not the text `absent`. Returns the screen."""
         wanted = (lambda: is_there in self.text) if isinstance(is_there, str) else is_there
         gives_up_at = time.monotonic() + DEADLINE_SECONDS
-        while not wanted() or (absent and absent in self.text):
+        while not wanted() or (absent and absent in self.text) or self._is_being_drawn():
             assert time.monotonic() < gives_up_at, f"never there: {is_there!r}\n{self.text}"
             assert self._read(0.1) or self.process.poll() is None, f"it ended before: {is_there!r}\n{self.text}"
         return self.text
@@ -115,6 +115,10 @@ class PseudoTerminal:
         while self._read(0):
             pass
         return self.process.returncode
+
+    def _is_being_drawn(self) -> bool:
+        """Whether more of a frame has just come. The kernel hands a frame over in pieces; the cursor is hidden until its end."""
+        return self.screen.cursor.hidden and self._read(0.1)
 
     def _read(self, seconds: float) -> bool:
         readable, _, _ = select.select([self._master], [], [], seconds)
