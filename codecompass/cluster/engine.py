@@ -101,6 +101,19 @@ class _JsonBytes(Serializer):
 _PASSING_BLOCKS: Final = frozenset({"cluster_block_exception", "index_create_block_exception"})
 """The engine sets them when its disks are full, and takes them away some seconds after there is room again."""
 
+_SHARD_IS_NOT_THERE: Final = frozenset(
+    {
+        "illegal_index_shard_state_exception",
+        "index_shard_closed_exception",
+        "index_shard_not_recovering_exception",
+        "index_shard_not_started_exception",
+        "index_shard_recovering_exception",
+        "no_shard_available_action_exception",
+        "shard_not_found_exception",
+    }
+)
+"""While nodes come and go. The engine says these with the status 404, or as the cause of a failure with 500."""
+
 _WAIT_STATUS: Final = frozenset({408, 429, 502, 503, 504})
 """The engine says these while it is busy, elects, or lacks a shard."""
 
@@ -348,8 +361,9 @@ class Engine:
             failure: JsonObject = {}
             for action, item in zip(left, said["items"], strict=True):
                 result = next(iter(item.values()))
-                # 404 answers the deletion of what is gone, 409 the making of what is there.
-                if result["status"] >= 300 and result["status"] not in (404, 409):
+                # 404 without an error answers the deletion of what is gone, 409 the making of what is there.
+                is_gone = result["status"] == 404 and "error" not in result
+                if result["status"] >= 300 and result["status"] != 409 and not is_gone:
                     refused.append(action)
                     failure = result
             left[:] = refused
@@ -406,6 +420,10 @@ class _Missing(Exception):
 
 def _refusal(status: object, info: JsonObject) -> Exception:
     kind, reason = _kind(info), _reason(info)
+    if _SHARD_IS_NOT_THERE & _causes(info):
+        return EngineUnavailable(
+            f"the search engine has a part of the index not ready, as after a start ({reason}). Ask again in a moment."
+        )
     if status == 404 and kind != "index_not_found_exception":
         return _Missing()
     if status == 409:
@@ -425,6 +443,16 @@ def _error(info: JsonObject) -> JsonObject:
 
 def _kind(info: JsonObject) -> str:
     return str(_error(info).get("type", ""))
+
+
+def _causes(info: JsonObject) -> set[str]:
+    """Returns the kinds of the error and of what caused it."""
+    kinds = set()
+    cause: object = _error(info)
+    while isinstance(cause, dict):
+        kinds.add(str(cause.get("type", "")))
+        cause = cause.get("caused_by")
+    return kinds
 
 
 def _reason(info: JsonObject) -> str:
