@@ -1,4 +1,5 @@
-"""The query core: synchronous functions from a snapshot and a request to a reply. No clock, no randomness, no files."""
+"""The query core: synchronous functions that take a snapshot and a request and return a reply. They use no clock, no files and no
+randomness."""
 
 from codecompass.query.call_graph import get_call_graph
 from codecompass.query.context import get_code_context

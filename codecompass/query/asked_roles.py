@@ -1,8 +1,8 @@
 """What a question asks for besides its subject: tests, a guide, a default, an environment variable, an implementation.
 
-"tests for the retry policy" is about the retry policy and wants tests; the word "tests" is in every test and in no answer. A role
-is known by how people ask for it. Its words weigh little, and it lifts the files, the kinds of definitions and the lines that
-have it. Orders ("add tests for ...", the subject of a commit) ask for nothing.
+"tests for the retry policy" is about the retry policy and wants tests; the word "tests" is in every test and tells none from
+another. A role is recognised by typical phrases. Its words weigh little, and it raises the files, kinds of definitions and
+lines that have it. Orders ("add tests for ...", the subject of a commit) ask for no role.
 """
 
 import re
@@ -17,14 +17,14 @@ from codecompass.query.query_words import WORDS_OF_CHANGE
 from codecompass.scan.path_roles import PathRole, is_history
 
 ROLE_WORD: Final = 0.25
-"""Weight of a word that only says what is asked for."""
+"""Weight of a word that only says which role is asked for."""
 
 ASKED_FILE: Final = 2.5
-"""Factor for files that have what is asked for, unless their role says another; product code has 1."""
+"""Factor for files that have the role asked for, unless the role sets its own; product code has 1."""
 
 ASKED_KIND: Final = 3.0
 OTHER_KIND: Final = 0.7
-"""Factors for definitions of the kinds that are asked for, however short, and of others."""
+"""Factors for definitions of the kinds asked for, whatever their length, and of other kinds."""
 
 _CLASSES: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
@@ -42,19 +42,21 @@ _UPGRADE: Final = re.compile(r"migrat|upgrad|changelog|changes|breaking|release"
 
 
 class Role(Struct, frozen=True, kw_only=True):
-    """One thing that a question can ask for: how it is asked for, and what has it."""
+    """One thing that a question can ask for: the phrases that ask for it, and how it is recognised in files."""
 
     name: str
     question: re.Pattern[str]
+    """Matches questions that ask for this role."""
     words: frozenset[str]
-    """Words that say no more than the question itself."""
+    """Words that only express the role."""
     has: Callable[[str, PathRole], bool] | None = None
-    """Whether a file, by its path, has what is asked for."""
+    """Whether a file, judged by its path, has the role."""
     factor: float = ASKED_FILE
     """Factor for such files."""
     kinds: frozenset[SymbolKind] = frozenset()
+    """Kinds of definitions that have the role."""
     lines: re.Pattern[str] | None = None
-    """What lines say that have it."""
+    """Matches lines that have the role."""
 
 
 def _asking(pattern: str) -> re.Pattern[str]:
@@ -200,16 +202,16 @@ class Asked(Struct, frozen=True):
         return ROLE_WORD if any(word in role.words for role in self.roles) else 1.0
 
     def file_factor(self, path: str, role: PathRole) -> float | None:
-        """Returns the factor for a file that has what is asked for, None for others."""
+        """Returns the factor for a file that has a role asked for, None for others."""
         factors = [asked.factor for asked in self.roles if asked.has is not None and asked.has(path, role)]
         return max(factors, default=None)
 
     def kind_factors(self) -> Mapping[SymbolKind, float]:
-        """Returns factors for the kinds of definitions that are asked for; the others have OTHER_KIND where there are any."""
+        """Returns factors for the kinds of definitions asked for, empty if none; all other kinds have OTHER_KIND then."""
         return {kind: ASKED_KIND for role in self.roles for kind in role.kinds}
 
     def lines(self) -> tuple[re.Pattern[str], ...]:
-        """Returns what lines say that have what is asked for."""
+        """Returns patterns for lines that have a role asked for."""
         return tuple(role.lines for role in self.roles if role.lines is not None)
 
 
@@ -219,7 +221,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W_]+(?=[\s:(]|$)")
 
 
 def asked_roles(query: str) -> Asked:
-    """Returns what a query asks for. One that begins as an order or as the subject of a commit does asks for nothing."""
+    """Returns the roles that a query asks for: none if it begins like an order or the subject of a commit."""
     first = _FIRST_WORD.match(query.strip())
     if first is not None and first[0].lower() in WORDS_OF_CHANGE:
         return NOTHING_ASKED

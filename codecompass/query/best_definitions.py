@@ -1,7 +1,7 @@
-"""The definitions of a file that answer a question: which of them is the place of a hit, and which others are named beside it.
+"""The definitions of a file that answer a question: which one is the place of a hit, and which others are named beside it.
 
-BM25 finds chunks, which begin and end anywhere. For the files at the top of a ranking every definition competes by its own
-text (`definition_values.py`). What a file's best definition is worth also counts for the file's place among the others.
+BM25 finds chunks, which begin and end anywhere. In the files at the top of a ranking all definitions compete by their own text
+(`definition_values.py`). The value of a file's best definition also counts for the rank of the file.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,21 +26,21 @@ from codecompass.store.rows import DefinitionSpan, SymbolRow
 from codecompass.store.snapshot import ChunkHit, Snapshot
 
 MAX_ALSO: Final = 3
-"""Definitions that are named beside the place of a hit."""
+"""Definitions named beside the place of a hit."""
 
 LEAST_ALSO: Final = 0.1
-"""What a definition that is named beside another must be worth, as a share of the other."""
+"""The least value of a definition named beside another, as a share of the other's."""
 
 MAX_CHUNKS: Final = 16
-"""Chunks of a file that are read, those with most of the question."""
+"""Chunks read of one file: those that cover most of the question."""
 
 SECOND_PLACE: Final = 0.35
-"""The score of the second place of the best file, with the next of its definitions, as a share of the first: a file that is so
-far ahead of others shows more of itself before them. With more, or with second places of other files too, files that are right
-leave the page (measured 2026-11-23)."""
+"""The score of the best file's second place, which shows its next definition, as a share of the first: a file that is that far
+ahead shows more of itself before other files. With a larger share, or with second places for other files too, files that are
+right leave the page (measured 2026-11-23)."""
 
 BEHIND: Final = 0.9
-"""What the best of the further places has of the score of the last first one."""
+"""Highest score of the further places, as a share of the lowest first place's."""
 
 
 def with_best_definitions(
@@ -51,10 +51,11 @@ def with_best_definitions(
     n_files: int,
     is_expired: Callable[[], bool],
 ) -> list[RankedPlace]:
-    """Returns the places with the first `n_files` files in their order after their best definitions have been found.
+    """Returns the places, the first `n_files` files reordered by their best definitions.
 
-    Of the `weights`, `best` and `words` count. Each of these files has its best definition as its first place, and others
-    `also`; the best file has a second place with those after them. Further places come behind these of all files.
+    Of the `weights`, `best` and `words` count. The first place of each of these files is its best definition, with others in
+    `also`; the best file has a second place with the definitions after those. Further places follow after these of all files.
+    Returns the places unchanged if the time is up.
     """
     by_file: dict[int, list[RankedPlace]] = {}
     for place in ranked:
@@ -97,7 +98,7 @@ def with_best_definitions(
 
 
 def _chunks_to_read(found: Candidates, file_ids: Collection[int]) -> dict[int, list[ChunkHit]]:
-    """Returns the chunks of files that have most of the query."""
+    """Returns for each file the chunks that cover most of the query, in that order."""
     by_file: dict[int, list[ChunkHit]] = {file_id: [] for file_id in file_ids}
     for hit in found.chunks.values():
         if hit.file_id in by_file:
@@ -108,7 +109,7 @@ def _chunks_to_read(found: Candidates, file_ids: Collection[int]) -> dict[int, l
 
 
 class _Shown(Struct, frozen=True):
-    """The first place of a file, or the definition that takes its place, and the definitions beside it."""
+    """The first place of a file, the definition shown in its place if any, and the definitions beside it."""
 
     place: RankedPlace
     instead: ValuedDefinition | None
@@ -127,7 +128,7 @@ class _Shown(Struct, frozen=True):
 
 
 def _shown_places(place: RankedPlace, valued: ValuedFile) -> Iterator[_Shown]:
-    """Yields the first place of a file, a function that the question names or else the best definition, and the second, which has
+    """Yields the first place of a file (the function that the question names, else the best definition), then a second place with
     the definitions after those."""
     found = valued.found
     if valued.section is not None and (not found or valued.plain > found[0].value):
@@ -150,5 +151,5 @@ def _shown_places(place: RankedPlace, valued: ValuedFile) -> Iterator[_Shown]:
 
 
 def _is_same(place: RankedPlace, row: DefinitionSpan) -> bool:
-    """Whether a place shows nothing that a definition does not show."""
+    """Whether a place lies inside a definition."""
     return row.line_start <= place.line_start and place.line_end <= row.line_end

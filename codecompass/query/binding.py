@@ -1,14 +1,14 @@
-"""Which definitions a use of a name means: by scope, imports, membership and written types, over one snapshot.
+"""Resolves which definitions a use of a name refers to: by scope, imports, membership and written types, over one snapshot.
 
     bind(use, file) -> Binding(certainty, symbols)
 
     exact      scope, an import or a written type leads to the definition
-    likely     nothing leads there, but one definition fits
-    possible   several fit
-    elsewhere  it is a variable, or something outside of the repository
+    likely     nothing leads there, but exactly one definition fits
+    possible   several definitions fit
+    elsewhere  it is a variable, or defined outside the repository
 
-Overloads, and a declaration with its definition elsewhere, are one definition. A call on an interface belongs to the
-interface's method, as a compiler has it.
+Overloads count as one definition, and so do a declaration and its definition elsewhere. A call on an interface binds to the
+interface's method, as in a compiler.
 """
 
 import re
@@ -42,7 +42,7 @@ from codecompass.store.rows import SymbolRow
 
 
 class Binder:
-    """Binds uses for one question: it remembers what it has read. Not thread-safe."""
+    """Binds uses for one question and caches what it has read. Not thread-safe."""
 
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
@@ -51,7 +51,7 @@ class Binder:
         self._n_parameters: dict[int, int | None] = {}
 
     def bind(self, name: str, use: Use, file: FileNames) -> Binding:
-        """Returns what a use of `name` in `file` means."""
+        """Returns the definitions that a use of `name` in `file` refers to."""
         around = enclosing(file, use.line)
         key = (
             file.file_id,
@@ -63,7 +63,7 @@ class Binder:
             if use.usage == "key":
                 known = self._key(name, use, file, around)
             elif use.usage == "inherit" and not use.receiver:
-                # In the head of a type its members, a constructor among them, are not known.
+                # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
                 known = self._alone(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
             elif use.receiver:
@@ -81,7 +81,7 @@ class Binder:
     def _alone(
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
     ) -> Binding:
-        """Binds a name with nothing before it: with `are_types` that of a type, with `is_receiver` what stands before another."""
+        """Binds an unqualified name: only to types with `are_types`; with `is_receiver` it stands before another name."""
         lexis = file.lexis
         own = [row for row in file.by_name.get(name, ()) if not are_types or row.kind in TYPE_KINDS]
         ids = {row.id for row in around}
@@ -97,7 +97,7 @@ class Binder:
         if file.language == "python":
             top = [row for row in top if row.parent_id is None or row.parent_kind in (None, "module")]
             if around and around[-1].kind in CLASS_LIKE:
-                # What a class defines is known by its name alone in the body of the class, and not in its methods.
+                # Names defined in a class are in scope in its body, but not in its methods.
                 top = [row for row in own if row.parent_id == around[-1].id] or top
         if file.lexis.family == "go":
             top = [row for row in own if row.parent_id is None and row.kind != "method"]
@@ -123,14 +123,14 @@ class Binder:
         if lexis.family in ("ecmascript", "python", "go") and all(row.target for row in file.everything_from):
             return ELSEWHERE
         if is_receiver and lexis.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
-            return ELSEWHERE  # a variable; only types are known everywhere
+            return ELSEWHERE  # a variable; only types are visible everywhere
         family = [row for row in self.definitions.family(name, file) if not are_types or row.kind in TYPE_KINDS]
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
         if lexis.family == "rust":
             macros = [row for row in free if row.kind == "macro"]
             free = [row for row in macros if crate(row.path) == crate(file.path)] or macros or free * bool(file.everything_from)
         elif lexis.family == "c":
-            # Constants of an enum are names of their scope.
+            # Enum constants are names of the enclosing scope.
             free += [row for row in family if row.kind == "const" and row.parent_kind in CLASS_LIKE]
             free = [row for row in free if not _is_hidden(row, file)]
         elif lexis.has_implicit_members:
@@ -138,12 +138,12 @@ class Binder:
         return self._fitting(free)
 
     def _in_namespaces(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
-        """Returns the definitions of a name in the innermost namespace around that has one, in whatever file."""
+        """Returns the definitions of a name in the innermost enclosing namespace that has any, in all files."""
         if file.lexis.family not in _WITH_NAMESPACES:
             return []
         paths = {name_path(row) for row in around if row.kind in TYPE_KINDS}
         if not paths:
-            # A namespace that is declared for a whole file is no definition.
+            # A namespace that is declared for a whole file is not a definition.
             paths = {name_path(row)[:-1] for row in file.symbols if row.parent_id is None}
         family = [row for row in self.definitions.family(name, file) if row.kind in TYPE_KINDS or not is_member(row)]
         for path in sorted(paths, key=len, reverse=True):
@@ -179,12 +179,12 @@ class Binder:
         if found:
             return Binding("exact", tuple(unique(found)))
         if is_inside:
-            # The module makes the name in a way that no definition shows.
+            # The module creates the name in a way that no definition shows.
             return self._fitting([row for row in self.definitions.family(name, file) if not is_member(row)])
         return None if is_module and file.lexis.family == "rust" else ELSEWHERE
 
     def _key(self, name: str, use: Use, file: FileNames, around: Sequence[SymbolRow]) -> Binding:
-        """Binds the name of a member in a literal, or of an argument."""
+        """Binds the name of a member in a literal, or of a keyword argument."""
         things = self.types.things(use.receiver, file, around) if use.receiver else None
         types = [thing for thing in things or () if isinstance(thing, SymbolRow)]
         members = [row for type_ in types for row in self.types.members(type_, name) if row.kind in ("field", "const", "var")]
@@ -211,7 +211,7 @@ class Binder:
             if all(isinstance(thing, Outside) for thing in things):
                 if file.lexis.family != "rust" or use.receiver == LITERAL:
                     return ELSEWHERE
-                # A trait of the repository can be implemented for types of others.
+                # A trait of the repository can be implemented for types from outside.
                 added = [row for row in self.definitions.family(name, file) if row.parent_kind == "trait"]
                 return self._fitting(added) if name not in _COMMON_MEMBERS else ELSEWHERE
             if all(isinstance(thing, SymbolRow) and not self.types.is_open(thing) for thing in things):
@@ -239,7 +239,7 @@ class Binder:
         return binding
 
     def _takes(self, row: SymbolRow, arity: int, lexis: Lexis) -> bool:
-        """Whether a function may be called with so many arguments, as far as its signature tells."""
+        """Whether a function may be called with this number of arguments, as far as its signature shows."""
         if row.id not in self._n_parameters:
             self._n_parameters[row.id] = _n_parameters(row, lexis)
         n_parameters = self._n_parameters[row.id]
@@ -247,7 +247,7 @@ class Binder:
 
 
 _WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
-"""Families in which a name alone is looked up in the namespaces around it, wherever they are continued."""
+"""Families in which an unqualified name is looked up in the enclosing namespaces, in all files that continue them."""
 
 _EXACT_ARITIES: Final = frozenset({"csharp", "go", "jvm"})
 """Families in which a call has as many arguments as the function has parameters."""
@@ -256,7 +256,7 @@ _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 
 
 def _n_parameters(row: SymbolRow, lexis: Lexis) -> int | None:
-    """Returns how many arguments a function takes; None where its signature does not say it exactly."""
+    """Returns how many arguments a function takes; None if its signature does not say exactly."""
     if row.kind not in FUNCTION_LIKE or lexis.family not in _EXACT_ARITIES:
         return None
     if row.signature.endswith("…") or "..." in row.signature or "vararg" in row.signature:
@@ -266,7 +266,7 @@ def _n_parameters(row: SymbolRow, lexis: Lexis) -> int | None:
 
 
 def _is_hidden(row: SymbolRow, file: FileNames) -> bool:
-    """Whether a definition of C can be seen in its own file only."""
+    """Whether a C definition is visible in its own file only."""
     return row.path != file.path and row.signature.startswith("static ") and row.path.endswith((".c", ".cc", ".cpp", ".cxx"))
 
 
@@ -277,4 +277,4 @@ _COMMON_MEMBERS: Final = word_set(
     "isEmpty equals hashCode put contains len iter clone into unwrap expect as_ref is_some is_none ok err and_then "
     "collect push_str Error String Close Read Write Len "
 )
-"""Members of the types that languages come with. One whose receiver is not known need not be the repository's."""
+"""Members of types built into languages. One with an unknown receiver need not be the repository's."""

@@ -1,4 +1,4 @@
-"""`get_call_graph`: who calls a function and what it calls, some steps far, and what a change of a definition reaches."""
+"""`get_call_graph`: callers and callees of a function over several steps, and what a change of a definition affects."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ MAX_IMPORTERS: Final = 20
 
 
 class Step(Struct, frozen=True):
-    """An edge of the graph: from the symbol in hand to a neighbour."""
+    """An edge of the graph: from a given symbol to a neighbour."""
 
     neighbour: SymbolRow
     lines: tuple[int, ...]
@@ -42,7 +42,7 @@ class Step(Struct, frozen=True):
 
 
 class Neighbours:
-    """Callers and callees of symbols, for one question."""
+    """Finds callers and callees of symbols, for one question."""
 
     def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
@@ -50,7 +50,7 @@ class Neighbours:
         self.found: Final[dict[int, FoundUses]] = {}
 
     def callers(self, row: SymbolRow) -> Iterator[Step]:
-        """Yields the functions around the uses of a symbol, product code before tests, by path and line."""
+        """Yields the functions that use a symbol, product code before tests, by path and line."""
         found = self.found[row.id] = self.uses.of(row)
         by_caller: dict[int, Step] = {}
         for use in found.uses:
@@ -66,7 +66,7 @@ class Neighbours:
         yield from by_caller.values()
 
     def callees(self, row: SymbolRow, usages: frozenset[Usage] = CALLS) -> Iterator[Step]:
-        """Yields what a definition calls, or uses in one of the `usages`, in the order of its lines."""
+        """Yields what a definition uses in one of the `usages`, by default what it calls, in line order."""
         if row.language not in LEXES:
             return
         file = self.uses.binder.definitions.names_of(row.file_id, row.path, row.language)
@@ -77,9 +77,9 @@ class Neighbours:
                 yield step
 
     def used_in(self, file: FileNames, spans: Sequence[tuple[int, int]], usages: frozenset[Usage]) -> Iterator[Step]:
-        """Yields what lines of a file use in one of the `usages`, by the first line that does.
+        """Yields what the lines of a file use in one of the `usages`, by the first line that does.
 
-        `spans` are first and last lines.
+        `spans` are pairs of a first and a last line.
         """
         by_definition: dict[int, Step] = {}
         for each in self._snapshot.facts.all_uses(file.file_id):
@@ -98,7 +98,7 @@ class Neighbours:
 
 
 class _Graph(Neighbours):
-    """The graph as it grows, breadth first: each symbol once, at its least distance."""
+    """Builds the graph breadth first: each symbol once, at its least distance."""
 
     def __init__(self, snapshot: Snapshot, root: SymbolRow, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
         super().__init__(snapshot, is_expired)
@@ -109,7 +109,7 @@ class _Graph(Neighbours):
         self.is_cut = False
 
     def grow(self) -> None:
-        """Adds the neighbours of what is there, level by level."""
+        """Adds neighbours level by level, up to the depth and limit of the request."""
         is_callees = self._request.direction == "callees"
         level = [row for row, _ in self.nodes.values()]
         for distance in range(1, self._request.depth + 1):
@@ -146,7 +146,7 @@ def get_call_graph(
     is_expired: Callable[[], bool] = no_deadline,
 ) -> CallGraphReply:
     """Returns callers or callees by distance, nearest first, each symbol once; with `impact` callers and all else that a change
-    of the symbol reaches. At most `limit` symbols besides the one asked for.
+    of the symbol affects. At most `limit` symbols besides the one asked for.
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
@@ -179,7 +179,7 @@ def get_call_graph(
 
 
 def _none(found: FoundUses) -> tuple[str, ...]:
-    """What was looked at where nobody calls a symbol; nothing where its name is used nowhere."""
+    """Returns a warning that explains why there are no callers; none if the name is used nowhere."""
     possible = sum(use.confidence == "possible" for use in found.uses)
     parts = [f"{count(found.n_elsewhere, 'use')} of the name bind elsewhere"] * bool(found.n_elsewhere)
     parts += [f"{possible} fit several definitions (find_references lists them with confidence possible)"] * bool(possible)
@@ -187,7 +187,7 @@ def _none(found: FoundUses) -> tuple[str, ...]:
 
 
 def _impact(graph: _Graph, root: SymbolRow) -> Impact:
-    """Returns what else a change reaches, and how much there is of everything."""
+    """Returns what else a change affects, with counts."""
     binder = graph.uses.binder
     found = graph.found.get(root.id)
     subtypes: list[SymbolRow] = []
@@ -212,7 +212,7 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
 
 
 def _all_subtypes(graph: _Graph, type_: SymbolRow) -> list[SymbolRow]:
-    """Returns the types that inherit from a type, near ones first."""
+    """Returns the direct and indirect subtypes of a type, near ones first."""
     tree = TypeTree(graph.uses, "subtypes", graph.is_expired)
     near_first = sorted(tree.below(type_), key=lambda found: found.depth)
     return [found.type for found in near_first if isinstance(found.type, SymbolRow) and found.confidence != "possible"]

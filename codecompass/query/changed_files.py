@@ -1,4 +1,4 @@
-"""What `changed_since` leaves of an index: the files that differ from a commit, and in them the lines."""
+"""Restricts an index for `changed_since`: the files that differ from a commit, and the changed lines in each."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,15 +15,16 @@ _COMMIT_CHARACTERS: Final = 10
 
 
 class ChangedFiles(Struct, frozen=True, kw_only=True):
-    """The files that are there and differ, with the hunks of each; None where its lines are not known, and all of them count.
-    `name` is the ref with its commit."""
+    """The existing files that differ from a commit."""
 
     name: str
+    """The ref with its commit."""
     lines: Mapping[str, tuple[Hunk, ...] | None]
+    """The hunks of each file by path; None if they are not known, so that all lines of the file count as changed."""
     warnings: tuple[str, ...] = ()
 
     def overlaps(self, path: str, first: int, last: int) -> bool:
-        """Whether any of these lines is new, or lines between two of them are gone."""
+        """Whether any of these lines is new, or lines between two of them were deleted."""
         if path not in self.lines:
             return False
         hunks = self.lines[path]
@@ -33,7 +34,7 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
 
 
 def changed_files(changes: Changes) -> ChangedFiles:
-    """Returns the files that are there and differ from the base of `changes`, whose head is the working tree."""
+    """Returns the existing files that differ from the base of `changes`, whose head is the working tree."""
     lines = {each.path: each.hunks if each.note in ("", "mode") else None for each in changes.files if each.status != "removed"}
     return ChangedFiles(
         name=f"{changes.base.name} ({changes.base.commit[:_COMMIT_CHARACTERS]})", lines=lines, warnings=changes.warnings
@@ -41,7 +42,7 @@ def changed_files(changes: Changes) -> ChangedFiles:
 
 
 def within(snapshot: Snapshot, where: Filter, changed: ChangedFiles | None) -> Filter:
-    """Returns the filter that lets pass what `where` does and is changed."""
+    """Returns `where`, restricted to changed files; unchanged if `changed` is None."""
     if changed is None:
         return where
     files = snapshot.files()
@@ -53,11 +54,11 @@ def within(snapshot: Snapshot, where: Filter, changed: ChangedFiles | None) -> F
 
 
 def warnings(changed: ChangedFiles | None, *, is_empty: bool) -> tuple[str, ...]:
-    """Returns what an answer about changed files says: what was left out, and for an empty one why it is."""
+    """Returns the warnings of an answer about changed files: what was left out, and why an empty answer is empty."""
     if changed is None:
         return ()
     if not changed.lines:
-        return (*changed.warnings, f"no file that is there differs from {changed.name}: changed_since leaves nothing")
+        return (*changed.warnings, f"no existing file differs from {changed.name}, so changed_since excludes everything")
     if not is_empty:
         return changed.warnings
     n_files = count(len(changed.lines), "file")

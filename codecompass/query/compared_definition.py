@@ -1,4 +1,4 @@
-"""The two versions of one definition, side by side, whether it differs or not."""
+"""The old and the new version of one definition side by side, whether they differ or not."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -21,17 +21,17 @@ from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 MAX_LINES: Final = 400
-"""Of one version."""
+"""Limit for one version."""
 
 SHOWN_CANDIDATES: Final = 10
 
 UNCHANGED: Final = "this definition is the same on both sides"
-INNER_DIFFERS: Final = "its own lines are the same on both sides; what differs are definitions in it"
+INNER_DIFFERS: Final = "its own lines are the same on both sides; only definitions inside it differ"
 UNCHANGED_INDEXED: Final = "the file of this definition does not differ; it is shown as it is in the working tree"
 
 
 class Versions(Struct, frozen=True, kw_only=True):
-    """The versions of a definition, None for a side that does not have it. `change` is `unchanged` where both are equal."""
+    """The versions of a definition, None for a side that does not have it. `change` is `unchanged` if both are equal."""
 
     change: str
     old: DiffVersion | None
@@ -46,7 +46,7 @@ def compared_definition(
     found: Sequence[FileDefinitions],
     is_expired: Callable[[], bool],
 ) -> tuple[DefinitionChange, Versions]:
-    """Returns the definition of this name (or `symbol_id`) and its two versions. One that differs is preferred.
+    """Returns the definition with this name (or `symbol_id`) and its two versions. One that differs is preferred.
 
     Raises SymbolNotFound, AmbiguousSymbol.
     """
@@ -113,7 +113,7 @@ def _nodes(difference: TreeDifference) -> Iterator[Node]:
 
 
 def _unchanged_in_changed_file(difference: TreeDifference, definition: Definition) -> tuple[DefinitionChange, Versions]:
-    """One whose own lines are the same; those of definitions in it may differ."""
+    """Returns a definition whose own lines are the same; definitions nested in it may differ."""
     file = difference.at(definition.path)
     old = None
     if file is not None and file.old is not None:

@@ -27,25 +27,25 @@ from codecompass.store.snapshot import Snapshot
 
 CANDIDATES: Final = 50
 BEST_HITS: Final = 6
-"""The most hits that come first and whose surroundings are looked up."""
+"""Most hits that are listed first and whose surroundings are looked up."""
 
 BEST_SHARE: Final = 0.5
-"""Share of the best hit's score from which a hit is one of them."""
+"""Least score of such a hit, as a share of the best hit's."""
 
 NEEDS_SHARE: Final = 0.25
-"""Share of the budget that is reserved for what belongs to the best hits; it gets no more."""
+"""Share of the budget that is reserved for the surroundings of the best hits; they get no more."""
 
 NEED_SCALE: Final = 0.5
-"""Factor from the score of a hit to that of a definition that belongs to it."""
+"""Factor from the score of a hit to that of a definition in its surroundings."""
 
 BODY_LINES: Final = 80
 BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
 LEAST_BUDGET: Final = 100
-"""No answer is shorter, whatever the name of the workspace."""
+"""No answer is shorter than this, whatever the name of the workspace."""
 
 USEFUL_TOKENS: Final = 500
-"""What a refused request is told to add to the minimum: three or four signatures."""
+"""Tokens that a refused request is advised to add to the minimum: room for three or four signatures."""
 
 
 def get_code_context(
@@ -56,12 +56,12 @@ def get_code_context(
     is_expired: Callable[[], bool] = no_deadline,
 ) -> CodeContextReply:
     """Returns signatures (`breadth`) or bodies (`depth`): the best hits; the signatures of what they use, of what uses
-    them and of their tests; the other hits. An item that does not fit is skipped. `detail_level` overrides the strategy.
+    them and of their tests; the other hits. Items that do not fit are skipped. `detail_level` overrides the strategy.
 
-    The whole encoded answer stays within `max_tokens` as `token_budget` counts them. Where no item fits, the best one that
-    fits as a location alone is returned.
+    The whole encoded answer stays within `max_tokens` as `token_budget` counts them. If no item fits, the best one whose bare
+    location fits is returned.
 
-    Raises InvalidMaxTokens where the budget is below that of an answer without items, with this `minimum`.
+    Raises InvalidMaxTokens, with the `minimum`, if the budget is smaller than an answer without items.
     """
     strategy = request.strategy or options.default_strategy
     detail = request.detail_level or ("body" if strategy == "depth" else "signature")
@@ -70,7 +70,7 @@ def get_code_context(
     make = _text_item if options.answers == "text" else _item
     groups = _groups(snapshot, [shown.place for shown in hits.shown], make, is_expired, with_body=detail == "body")
     candidates = [*groups.best, *groups.needs, *groups.others]
-    # Room for the largest envelope: an answer that left something out, with figures of at least three digits.
+    # Room for the largest envelope: that of an incomplete answer, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
     empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
     envelope = estimate_tokens(render(empty).encode() if options.answers == "text" else encode(empty))
@@ -132,7 +132,7 @@ def _groups(
             *(make(snapshot, place, with_body=with_body) for place in best),
         )
     }
-    # A definition that is both a hit and needed is listed once, at its first position.
+    # A definition that is both a hit and in the surroundings is listed once, at its first position.
     taken: set[tuple[str, int, int]] = set()
 
     def once(wanted: Iterable[tuple[str, int, int]]) -> tuple[ContextItem, ...]:
@@ -152,8 +152,8 @@ def _identity(item: ContextItem) -> tuple[str, int, int]:
 
 
 def _filling(groups: _Groups, free: int) -> list[ContextItem]:
-    """The items that fit into `free` tokens, in the order of the groups."""
-    # The best hit comes before what it needs, even if it leaves no room for that.
+    """Returns the items that fit into `free` tokens, in the order of the groups."""
+    # The best hit comes before its surroundings, even if it leaves no room for them.
     best = _fitting(groups.best[:1], free)
     left = free - sum(map(item_tokens, best))
     reserve = min(int(free * NEEDS_SHARE), sum(map(item_tokens, groups.needs)))
@@ -215,7 +215,7 @@ def _reply(
 
 
 def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
-    """A definition that belongs to a hit, as a place of its own."""
+    """Returns a definition in the surroundings of a hit as a place."""
     return RankedPlace(
         file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",
@@ -254,7 +254,7 @@ def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> Context
 
 
 def _text_item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:
-    """As `_item`, with numbered lines in place of the body."""
+    """Returns the same as `_item`, with numbered lines instead of the body."""
     item = _item(snapshot, place, with_body=False)
     if not with_body:
         return msgspec.structs.replace(item, excerpt=Excerpt())

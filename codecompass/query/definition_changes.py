@@ -1,7 +1,7 @@
 """Which definitions differ between the two versions of files: added, removed, changed, renamed, moved. Pure.
 
-Which definitions are the same is said by `definition_matching`. What differs is told by the own lines of a definition alone
-(`definition_tree`), so one that only stands elsewhere in its file has not changed, and a class not because of its methods.
+`definition_matching` decides which definitions are the same. Whether one differs is decided by its own lines alone
+(`definition_tree`): one that only moved within its file has not changed, nor has a class whose methods changed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +18,10 @@ from codecompass.query.version_differences import ChangedLines, Part, Piece, ali
 Change = Literal["added", "removed", "changed", "renamed", "moved"]
 
 MAX_ALIGNED_LINES: Final = 200
-"""Of a moved definition, that are aligned line by line; the time can grow with the third power of them."""
+"""Limit for aligning a moved definition line by line; the time can grow with the third power of the lines."""
 
 MAX_DEFINITIONS: Final = 5_000
-"""Of one version of a file; the definitions of one with more are not compared."""
+"""Limit for one version of a file; if it has more, its definitions are not compared."""
 
 NOT_ALL_MATCHED: Final = (
     "too many definitions differ to compare each with each in time: some that were renamed or moved are listed as removed and "
@@ -30,29 +30,28 @@ NOT_ALL_MATCHED: Final = (
 
 
 class DefinitionChange(Struct, frozen=True, kw_only=True):
-    """A definition that differs.
-
-    `parts` say what differs besides its name and its place. `pieces` are its own lines that differ, in order. `n_inner` counts
-    the definitions in one that was added or removed.
-    """
+    """A definition that differs."""
 
     change: Change
     parts: tuple[Part, ...] = ()
+    """What differs besides its name and its place."""
     old: Definition | None = None
     new: Definition | None = None
     pieces: tuple[Piece, ...] = ()
+    """Its own lines that differ, in order."""
     n_inner: int = 0
+    """Definitions nested in one that was added or removed."""
 
     @property
     def at(self) -> Definition:
-        """The definition as it is on the side of the head, or was."""
+        """The definition on the new side, or on the old side if it was removed."""
         found = self.new if self.new is not None else self.old
         assert found is not None
         return found
 
 
 class FileDefinitions(Struct, frozen=True, kw_only=True):
-    """The definitions of a file that differ, in the order of their lines, and `pieces` of lines that are in none of them."""
+    """The definitions of a file that differ, in line order, and `pieces` of changed lines outside of them."""
 
     file: ChangedFile
     changes: tuple[DefinitionChange, ...]
@@ -60,16 +59,16 @@ class FileDefinitions(Struct, frozen=True, kw_only=True):
 
 
 class ComparedDefinitions(Struct, frozen=True):
-    """What differs in each file, in their order. `warnings` say what was left out."""
+    """The differences of each file, in the order of the files. `warnings` say what was left out."""
 
     files: tuple[FileDefinitions, ...]
     warnings: tuple[str, ...] = ()
 
 
 def definition_changes(files: Sequence[ChangedFile], is_expired: Callable[[], bool] = no_deadline) -> ComparedDefinitions:
-    """Returns for each file what differs in it. A definition that was moved is with the file that it is in now.
+    """Returns the differences in each file. A moved definition is listed in the file that it moved to.
 
-    Where the time is up, or too much would have to be compared, the rest is matched by name alone.
+    If the time is up or too much would have to be compared, the rest is matched by name alone.
     """
     work = MatchingWork(is_expired)
     compared = [_ComparedFile(file, work) for file in files]
@@ -79,14 +78,14 @@ def definition_changes(files: Sequence[ChangedFile], is_expired: Callable[[], bo
 
 
 class _ComparedFile:
-    """The definitions of one file, matched."""
+    """The matched definitions of one file."""
 
     def __init__(self, file: ChangedFile, work: MatchingWork) -> None:
         self.file = file
         self._work = work
         self._lines = ChangedLines(file.change.hunks, file.old, file.new)
         self.matched = Matched([], [], [])
-        # Where one version cannot be parsed, nothing is known of what became of the definitions of the other.
+        # If one version cannot be parsed, the fate of the other's definitions is unknown.
         versions = [version for version in (file.old, file.new) if version is not None]
         is_known = all(version.has_symbols and len(version.symbols) <= MAX_DEFINITIONS for version in versions)
         pending = [(nodes_of(file.old), nodes_of(file.new))] if is_known else []
@@ -98,7 +97,7 @@ class _ComparedFile:
             pending += [(pair.old.children, pair.new.children) for pair in found.pairs]
 
     def result(self, moved: Mapping[int, Node]) -> FileDefinitions:
-        """Returns what differs. `moved` has the old definition of each new one that was moved, by identity, and the reverse."""
+        """Returns the differences. `moved` maps the `id()` of each moved definition to its counterpart in the other version."""
         changes = [change for pair in self.matched.pairs if (change := self._changed(pair)) is not None]
         for node in self.matched.added:
             before = moved.get(id(node))
@@ -125,7 +124,7 @@ class _ComparedFile:
         )
 
     def _outside(self) -> tuple[Piece, ...]:
-        """Returns what differs in no definition: neither in one that is reported nor in one that only stands elsewhere now."""
+        """Returns changed lines outside definitions, whether these are reported or only moved within the file."""
         inside_old = {number for pair in self.matched.pairs for number in pair.old.own}
         inside_new = {number for pair in self.matched.pairs for number in pair.new.own}
         inside_old |= {number for node in self.matched.removed for number in node.span}

@@ -1,7 +1,7 @@
-"""Which definitions of two versions are the same: by name, renamed in their place, moved to another file.
+"""Matches the definitions of two versions: by name, renamed in place, moved to another file.
 
-Definitions are matched level by level: by name and kind first, then those that are left and are the same but for their names,
-then by how alike they are. Only the last compares each with each: how much of that is done for one question is bounded.
+Definitions are matched level by level: first by name and kind, then the rest by equal text apart from their names, then by
+similarity. Only the last compares all pairs, and the work for one question is bounded.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,11 +13,11 @@ from codecompass.query.definition_tree import Node
 from codecompass.query.options import no_deadline
 
 RENAMED_FROM: Final = 0.6
-"""How alike two definitions of one level must be, by their characters, for one to be the other under a new name."""
+"""Least similarity, by characters, for two definitions of one level to be one that was renamed."""
 
 MOVED_FROM: Final = 0.5
 MEMBER_MOVED_FROM: Final = 0.8
-"""The same for definitions of one name in two files; members of types often have one name and little else in common."""
+"""The same for definitions of one name in two files; members of types often share a name and little else."""
 
 MAX_PAIRS: Final = 2_500
 """Pairs of definitions of one level that are compared to find renames."""
@@ -26,11 +26,11 @@ MAX_COMPARED_LINES: Final = 1_000_000
 """Lines of definitions that are compared with others for one question; a million take about half a second of CPU."""
 
 MAX_NAMESAKES: Final = 20
-"""Definitions of one name that a new one is compared with to find where it came from."""
+"""Old definitions of the same name that a new one is compared with to find where it came from."""
 
 
 class MatchingWork:
-    """What may be spent on comparing definitions with each other for one question, and what was."""
+    """The budget for comparing definitions with each other for one question, and how much is spent."""
 
     def __init__(self, is_expired: Callable[[], bool] = no_deadline, max_lines: int = MAX_COMPARED_LINES) -> None:
         self._is_expired = is_expired
@@ -39,7 +39,7 @@ class MatchingWork:
         self.is_cut = False
 
     def takes(self, n_lines: int) -> bool:
-        """Returns whether so many lines may be compared, and counts them; if not, something stays undone."""
+        """Spends this many lines. Returns False, and notes that something is left undone, if the budget or time is used up."""
         if self.n_lines + n_lines > self._max_lines or self._is_expired():
             self.is_cut = True
             return False
@@ -55,7 +55,7 @@ class Pair(Struct, frozen=True):
 
 
 class Matched(Struct, frozen=True):
-    """The definitions of one level, or of a file: those in both versions, those of the old one that are gone, the new ones."""
+    """The definitions of one level or file: those in both versions, those removed, those added."""
 
     pairs: list[Pair]
     removed: list[Node]
@@ -93,7 +93,7 @@ def _left(nodes: Iterable[Node], taken: Iterable[Node]) -> list[Node]:
 
 
 def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Returns pairs of definitions of one name: those with the same text first, then the same signature, then in order."""
+    """Pairs definitions of one name: first those with the same text, then the same signature, then in order."""
     pairs: list[Pair] = []
     before, after = list(old), list(new)
     for key in (lambda node: tuple(node.text()), lambda node: node.symbol.signature, lambda _node: None):
@@ -111,7 +111,7 @@ def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Returns pairs of definitions whose lines are the same but for their names, in their order."""
+    """Pairs definitions whose lines are equal apart from their names, in order."""
     if not old or not new:
         return []
     waiting: dict[object, list[Node]] = {}
@@ -128,7 +128,7 @@ def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> list[Pair]:
-    """Returns pairs of definitions that are much the same but for their names, the most alike first."""
+    """Pairs similar definitions with different names, the most similar first."""
     # A single line says too little to be told apart from others.
     old, new = ([node for node in nodes if node.bag.total() > 1] for nodes in (old, new))
     if not old or not new:
@@ -157,9 +157,9 @@ def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> li
 
 
 def _likeness(one: Node, other: Node, least: float) -> float:
-    """Returns how much of the characters of the larger definition is in both, 0 to 1; 0 for less than `least`."""
+    """Returns the share of the larger definition's characters that both have, 0 to 1; 0 if less than `least`."""
     smaller, larger = sorted((one.n_characters, other.n_characters))
-    # No more can be in both than the smaller has.
+    # They cannot share more than the smaller one has.
     if not larger or smaller / larger < least:
         return 0.0
     few, many = (one.bag, other.bag) if len(one.bag) <= len(other.bag) else (other.bag, one.bag)
@@ -168,7 +168,7 @@ def _likeness(one: Node, other: Node, least: float) -> float:
 
 
 def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[int, Node]:
-    """Returns which definitions that are gone from one file came to another: each by the identity of the other."""
+    """Returns the definitions that moved between files: the `id()` of each, old or new, mapped to its counterpart."""
     waiting: dict[tuple[str, str], list[Node]] = {}
     for match in matches:
         for node in match.removed:
@@ -192,7 +192,7 @@ def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[in
 
 
 def _move_score(old: Node, new: Node) -> float:
-    """Returns how alike two definitions of one name are, 0 where that is too little for the one to be the other."""
+    """Returns how similar two definitions of one name are, 0 if too little for a move."""
     is_member = bool(old.definition.scope or new.definition.scope)
     has_same_owner = old.definition.scope == new.definition.scope
     return _likeness(old, new, MEMBER_MOVED_FROM if is_member and not has_same_owner else MOVED_FROM)

@@ -1,7 +1,7 @@
-"""The definitions of one version of a file as a tree, each with the lines that are its own.
+"""The definitions of one version of a file as a tree, each with its own lines.
 
-A definition has its own lines: those of its range, with annotations and comments directly above it, without the lines of
-definitions in it.
+A definition's own lines are those of its range and the annotations and comments directly above it, without the lines of
+definitions nested in it.
 """
 
 import re
@@ -26,23 +26,24 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """A definition in one version of a file. `head_start` is the line of the first annotation or comment directly above it;
-    `scope` are the names of the definitions around it, outermost first."""
+    """A definition in one version of a file."""
 
     path: str
     language: str
     symbol: Symbol
     scope: tuple[str, ...]
+    """Names of the definitions around it, outermost first."""
     head_start: int
+    """Line of the first annotation or comment directly above it."""
 
     @property
     def local_name(self) -> str:
-        """The name with those of the definitions around it."""
+        """The name, qualified by those of the definitions around it."""
         return ".".join((*self.scope, self.symbol.name))
 
 
 class Node:
-    """A definition of one version, with those in it."""
+    """A definition of one version with those nested in it."""
 
     def __init__(self, definition: Definition, version: FileVersion) -> None:
         self.definition = definition
@@ -63,12 +64,12 @@ class Node:
 
     @property
     def span(self) -> range:
-        """All its lines, with those above it that belong to it."""
+        """All its lines, including annotations and comments above it."""
         return range(self.definition.head_start, self.symbol.line_end + 1)
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Its lines without those of definitions in it."""
+        """Its lines without those of nested definitions."""
         if self._own is None:
             inner = {number for child in self.children for number in child.span}
             self._own = tuple(number for number in self.span if number not in inner)
@@ -82,11 +83,11 @@ class Node:
 
     @cached_property
     def bag(self) -> Counter[str]:
-        """Its lines that are not blank, without its own name and their indentation, and how often there is each."""
+        """How often each of its non-blank lines occurs, stripped of indentation and with its own name masked."""
         if not _WORD.fullmatch(self.symbol.name):
             name = re.compile(rf"(?<!\w){re.escape(self.symbol.name)}(?!\w)")
             return Counter(name.sub("\0", line.strip()) for line in self.text())
-        # One pattern for all names: most of the time would go into compiling one for each.
+        # One pattern for all names: compiling one for each would take most of the time.
         return Counter(
             _WORD.sub(lambda word: "\0" if word[0] == self.symbol.name else word[0], bare) if self.symbol.name in bare else bare
             for bare in map(str.strip, self.text())
@@ -94,7 +95,7 @@ class Node:
 
     @cached_property
     def n_characters(self) -> int:
-        """Of the bag."""
+        """The number of characters in the bag."""
         return sum(len(line) * count for line, count in self.bag.items())
 
     def descendants(self) -> Iterator["Node"]:
@@ -106,7 +107,7 @@ class Node:
 
 
 def nodes_of(version: FileVersion | None) -> list[Node]:
-    """Returns the outermost definitions of a file, in the order of their lines."""
+    """Returns the outermost definitions of a file in line order."""
     if version is None:
         return []
     made: list[Node | None] = []
@@ -137,12 +138,12 @@ def nodes_of(version: FileVersion | None) -> list[Node]:
 
 
 def _is_set_in_a_function(symbol: Symbol, before: Symbol | None) -> bool:
-    """Whether a definition is a line of the function before it, as a field is that a constructor sets."""
+    """Whether a definition lies within the lines of the function before it, like a field set in a constructor."""
     return before is not None and before.line_start < symbol.line_start and symbol.line_end <= before.line_end
 
 
 def _head_start(version: FileVersion, line: int, above: int) -> int:
-    """Returns the first line of the annotations and comments directly above a definition; none is at or above `above`."""
+    """Returns the first line of the annotations and comments directly above a definition, always below line `above`."""
     lines = version.lines
     if not 0 < line <= len(lines):
         return line

@@ -1,7 +1,7 @@
-"""What a definition is worth for a question in words, and a file by its best definition and by its text.
+"""Values definitions for a question in words, and files by their best definition and their text.
 
-Every definition counts by its own text: the words in its name and its scope, and those in its lines with the comment above, less
-the lines of definitions inside a type, as BM25 counts them.
+A definition counts by its own text: the words in its name and scope, and those in its lines including the comment above, without
+the lines of definitions nested in a type, scored like BM25.
 """
 
 import math
@@ -23,13 +23,13 @@ from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import DefinitionSpan
 
 LINES_ABOVE: Final = 2
-"""Lines above a definition that count as its own, the end of its comment, up to an empty line or another definition. More of them
+"""Lines above a definition that count as its own (the end of its comment), up to an empty line or another definition. More lines
 find no more (measured 2026-11-23)."""
 
 MAX_LITERALS: Final = 4
 LITERAL_WORTH: Final = 2.0
-"""Words made of several (`--retry-all`, `MAX_SIZE`) that are also looked for as written where a role is asked for, and the worth
-of such a word in units of the word with most."""
+"""How many compound words (`--retry-all`, `MAX_SIZE`) are also searched for literally if a role is asked for, and the worth of
+one, relative to the word worth most."""
 
 MAX_SHOWN_LINES: Final = 120
 """Longer definitions are worse answers: a reader would have to search in them again."""
@@ -37,15 +37,15 @@ MAX_SHOWN_LINES: Final = 120
 SATURATION: Final = 0.8
 LENGTH_SHARE: Final = 0.3
 USUAL_LINES: Final = 20
-"""How BM25 counts repeated words (k1), lengths (b), and what it takes for the usual length of a definition."""
+"""BM25's saturation of repeated words (k1), its length normalisation (b), and the length of a definition taken as average."""
 
 REPEATED: Final = 1.0
 PRESENT: Final = 0.5
 NAMED: Final = 1.0
 IN_SCOPE: Final = 0.5
 FOUND_BEFORE: Final = 0.25
-"""Weights of: words by their number, words that are there, a name of wanted words, wanted words in the name of what it belongs
-to, and the share of a place in it that was ranked before."""
+"""Weights of: words by how often they occur, words that occur, words in the name, words in the name of the scope, and the share
+of an already ranked place that the definition covers."""
 
 LONG: Final = 0.3
 """Factor for definitions of more than MAX_SHOWN_LINES."""
@@ -55,21 +55,21 @@ SHORT: Final = 0.7
 """Factor for definitions of up to SHORT_LINES, which hardly do anything."""
 
 TEXT_FACTOR: Final = 0.7
-"""Factor for the best place of a file, read as text, where it is compared with its definitions."""
+"""Factor for the best place of a file, valued as text, when compared with the file's own definitions."""
 
 TEXT_SHARE: Final = 0.35
-"""The same, where it is compared with definitions of other files."""
+"""The same when compared with definitions of other files."""
 
 COMMON_FROM: Final = 4
-"""From so many functions in a file on, a word in the names of many of them tells less which of them is meant."""
+"""In a file with at least this many functions, a word in the names of many of them counts less."""
 
 SUBSTANCE: Final = 0.15
 MOST_SUBSTANCE: Final = 5.0
-"""What a longer definition gains over the others of its file, times the logarithm of its lines over the most it can be: those
-that do more are changed and asked about more often."""
+"""What a longer definition gains over others in its file: the logarithm of its length, scaled. Definitions that do more are
+changed and asked about more often."""
 
 FEW_WORDS: Final = 3
-"""From so many words in a question on, a definition that has only one of them is not the place of a hit."""
+"""For questions of at least this many words, a definition with only one of them is not the place of a hit."""
 
 _KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "fn": 1.0,
@@ -87,58 +87,62 @@ _KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "module": 0.4,
     "impl": 0.3,
 }
-"""Factors for the text of what a question in words is answered with; `ranking.KIND_WEIGHT` is about names. Other kinds do not
-compete."""
+"""Factors by kind, for questions in words; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
 
 CONTAINERS: Final = CLASS_LIKE | {"module"}
 _VALUES: Final = frozenset({"const", "var"})
 
 
 class ValuedDefinition(Struct, frozen=True):
-    """A definition, what it is worth for the question, compared with definitions of other files (`value`) and of its own
-    (`rank`), and its line with most of the question.
-
-    One that `is_weak` has too little of the question to be the place of a hit.
-    """
+    """A definition and its value for the question."""
 
     span: DefinitionSpan
     value: float
+    """For comparison with definitions of other files."""
     rank: float
+    """For comparison with definitions of the same file."""
     focus: int
+    """Its line with most of the question."""
     is_weak: bool = False
+    """Whether it has too little of the question to be the place of a hit."""
 
 
 class ValuedFile(Struct, frozen=True):
-    """What a file has for the question: its definitions with words of it, best first; what its first place is worth as text;
-    the most of both, by which files are compared; how much of the question is anywhere in it (0..1)."""
+    """The values of a file for the question."""
 
     found: Sequence[ValuedDefinition]
+    """Its definitions with words of the question, best first."""
     plain: float
+    """The value of its first place, as text."""
     value: float
+    """The larger of the two, for comparison with other files."""
     words: float
+    """How much of the question is anywhere in the file: 0..1."""
     section: tuple[int, int] | None = None
-    """The lines that are worth more as text than those of the first place."""
+    """Lines that are worth more as text than those of the first place."""
 
 
 class _FileHits(Struct, frozen=True):
-    """Where a file has words of the query: lines in order, and for each the words by number with the sum of their matches; and
-    its empty lines, as far as it was read."""
+    """Where words of the query occur in the part of a file that was read."""
 
     lines: tuple[int, ...]
+    """Line numbers with matches, ascending."""
     words: tuple[Mapping[int, float], ...]
+    """For each of these lines, the matching words by number, with the sum of their matches."""
     empty: frozenset[int]
+    """Line numbers of empty lines."""
 
     def within(self, first: int, last: int) -> range:
-        """The indexes of the lines from `first` to `last`."""
+        """Returns the indexes of the lines from `first` to `last`."""
         return range(bisect_left(self.lines, first), bisect_right(self.lines, last))
 
 
 class Question(Struct, frozen=True):
-    """What definitions are compared with: the words of a query, and behind them what lines say that have what is asked for."""
+    """What definitions are compared with: the words of a query, followed by patterns for lines that have the roles asked for."""
 
     wanted: WantedWords
     worth: Sequence[float]
-    """What each word is worth, and each of the patterns."""
+    """The worth of each word, then of each pattern."""
     total: float
     """The worth of all words."""
     lines: Sequence[re.Pattern[str]]
@@ -174,8 +178,8 @@ def valued_file(
     definitions: Sequence[DefinitionSpan],
     question: Question,
 ) -> ValuedFile:
-    """Values what is in a file. `places` are those of the file, ranked; `texts` the chunks that are read, each with the number of
-    its first line."""
+    """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
+    number."""
     path = places[0].file.path
     hits = _hits(texts, question)
     plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
@@ -195,7 +199,7 @@ def valued_file(
     share = _words_share(hits, question, range(len(hits.lines)))
     if not question.asked.roles or question.asked.file_factor(path, role_of(path)) is None:
         return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share)
-    # A section of a guide or an entry of a manifest is an answer as a definition is.
+    # A section of a guide or an entry of a manifest can be an answer, like a definition.
     section: tuple[int, int] | None = None
     most = _words_share(hits, question, hits.within(places[0].line_start, places[0].line_end))
     for first, text in texts:
@@ -208,7 +212,7 @@ def valued_file(
 
 
 def _worth_inside(spans: Sequence[DefinitionSpan], question: Question) -> Sequence[float]:
-    """Returns what each word of the question is worth among the definitions of one file: less with each name that has it."""
+    """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
     named: dict[int, int] = {}
     n_functions = 0
     for span in spans:
@@ -222,7 +226,7 @@ def _worth_inside(spans: Sequence[DefinitionSpan], question: Question) -> Sequen
 
 
 def _words_share(hits: _FileHits, question: Question, lines: range) -> float:
-    """Returns how much of the query's worth is in some of the lines, 0..1, or more where they have what is asked for."""
+    """Returns the share of the query's worth in these lines, 0..1, or more if they match patterns of roles asked for."""
     best: dict[int, float] = {}
     for index in lines:
         for number, match in hits.words[index].items():
@@ -231,7 +235,7 @@ def _words_share(hits: _FileHits, question: Question, lines: range) -> float:
 
 
 def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Iterator[int]:
-    """Yields the first lines of definitions with their comments: what is above one, up to an empty line or another."""
+    """Yields the first lines of definitions with their comments: those above, up to an empty line or another definition."""
     ends: list[int] = []
     previous = 0
     for span in spans:
@@ -253,7 +257,7 @@ def _hits(texts: Sequence[tuple[int, str]], question: Question) -> _FileHits:
             words = by_line.setdefault(first + line, {})
             for number, match in matches:
                 words[number] = words.get(number, 0.0) + match
-    # A line has what is asked for only where the subject is in it or beside it.
+    # A line matches a pattern only if words of the subject are in it or in an adjacent line.
     lines = tuple(sorted(by_line))
     for number, pattern in enumerate(question.lines, len(question.wanted.worth)):
         for first, text in texts:
@@ -267,7 +271,7 @@ def _hits(texts: Sequence[tuple[int, str]], question: Question) -> _FileHits:
 
 
 def _empty_lines(line: int, text: str) -> Iterator[int]:
-    """Yields the numbers of empty lines inside a text whose first line has the number `line`."""
+    """Yields the numbers of empty lines in a text whose first line has the number `line`."""
     counted, at = 0, text.find("\n\n")
     while at >= 0:
         line += text.count("\n", counted, at + 1)
@@ -285,8 +289,8 @@ def _valued(
     question: Question,
     own_worth: Sequence[float],
 ) -> ValuedDefinition:
-    """Returns what a definition is worth, whose lines are those of the hits with the indexes `own`; `own_worth` is that of the
-    words inside its file."""
+    """Values a definition. `own` are the indexes of its lines among those of `hits`; `own_worth` is the worth of words within its
+    file."""
     nothing = ValuedDefinition(row, 0.0, 0.0, row.line_start)
     in_name = question.wanted.numbers_of(row.name)
     if not own and not in_name:
@@ -342,7 +346,7 @@ def _text_value(own: range, hits: _FileHits, question: Question) -> float:
 
 
 def _counted(counts: Mapping[int, float], n_lines: int, worth: Sequence[float]) -> float:
-    """Returns the worth of the words in so many lines, as BM25 saturates it."""
+    """Returns the worth of the words in this many lines, saturated like BM25."""
     usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
     return sum(
         worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()
@@ -350,7 +354,7 @@ def _counted(counts: Mapping[int, float], n_lines: int, worth: Sequence[float]) 
 
 
 def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
-    """How much of the places that were ranked before a definition has, by their score: 0..1."""
+    """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""
     most = 0.0
     for place in places:
         shared = min(row.line_end, place.line_end) - max(row.line_start, place.line_start) + 1
@@ -360,5 +364,5 @@ def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
 
 
 def n_lines(span: DefinitionSpan) -> int:
-    """Returns how many lines a definition has."""
+    """Returns the number of lines of a definition."""
     return span.line_end - span.line_start + 1

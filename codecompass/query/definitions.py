@@ -1,4 +1,4 @@
-"""The definitions of a snapshot by name, file, module and package, as code can see them; read once for one question."""
+"""The definitions of a snapshot by name, file, module and package, as code sees them. Each is read once per question."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,10 @@ from codecompass.store.rows import ImportRow, SymbolRow
 
 MAX_NAMESAKES: Final = 2_000
 MAX_MODULES: Final = 12
-"""Modules in a row that only pass a name on."""
+"""Longest chain of modules that only re-export a name."""
 
 MANY_DIRECTORIES: Final = 3
-"""From so many directories on in which definitions of a name are looked for, all are read at once."""
-
+"""Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
 MEMBER_KINDS: Final = frozenset({"method", "field"})
 TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
 
@@ -26,7 +25,7 @@ Certainty = Literal["exact", "likely", "possible", "elsewhere"]
 
 
 class Binding(Struct, frozen=True):
-    """The definitions that a use may mean. `elsewhere` has none."""
+    """The definitions that a use may refer to; `elsewhere` has none."""
 
     certainty: Certainty
     symbols: tuple[SymbolRow, ...] = ()
@@ -36,7 +35,7 @@ ELSEWHERE: Final = Binding("elsewhere")
 
 
 class FileNames(Struct, frozen=True):
-    """What a file knows: its definitions and its imports, by the names that they have in it."""
+    """The names known in a file: its definitions and its imports, by their local names."""
 
     file_id: int
     path: str
@@ -48,7 +47,7 @@ class FileNames(Struct, frozen=True):
 
     @property
     def lexis(self) -> Lexis:
-        """The words of its language."""
+        """The syntax of uses in the file's language."""
         return LEXES[self.language]
 
     @property
@@ -58,7 +57,7 @@ class FileNames(Struct, frozen=True):
 
 
 def is_member(symbol: SymbolRow) -> bool:
-    """Whether a definition belongs to a type: it is used after a dot, not by its name alone."""
+    """Whether a definition belongs to a type, so that it is used after a dot and not by its bare name."""
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
 
 
@@ -67,12 +66,12 @@ _POINTER: Final = re.compile(r"[()*\s]")
 
 
 def name_path(symbol: SymbolRow) -> tuple[str, ...]:
-    """Returns the qualified name in its parts, the own name last."""
+    """Returns the parts of the qualified name, the definition's own name last."""
     return tuple(part for part in SEPARATORS.split(_POINTER.sub("", symbol.qualified_name)) if part)
 
 
 def owner_name(symbol: SymbolRow) -> str:
-    """Returns the name of the type or module that a definition belongs to, '' where it belongs to none."""
+    """Returns the name of the type or module that a definition belongs to, '' if none."""
     qualified = symbol.qualified_name
     qualified = qualified.removesuffix(symbol.name)
     parts = [part for part in SEPARATORS.split(_POINTER.sub("", qualified)) if part]
@@ -85,13 +84,13 @@ def enclosing(file: FileNames, line: int) -> list[SymbolRow]:
 
 
 def entity(row: SymbolRow) -> tuple[str, str]:
-    """Returns what overloads, and a declaration and its definition, have in common."""
+    """Returns a key that overloads, and a declaration and its definition, have in common."""
     qualified = _POINTER.sub("", row.qualified_name)
     return LEXES[row.language].family if row.language in LEXES else row.language, qualified
 
 
 def last_part(spec: str, language: str) -> str:
-    """Returns the last name in what an import names, '' for none; in Go the one before a version."""
+    """Returns the last name in the specification of an import, '' if none; in Go the one before a version."""
     parts = [part for part in SEPARATORS.split(spec.replace("\\", "/")) if part]
     if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
         return parts[-2]
@@ -99,29 +98,29 @@ def last_part(spec: str, language: str) -> str:
 
 
 def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Returns the rows once each, in their order."""
+    """Returns the rows without duplicates, in their order."""
     return list({row.id: row for row in rows}.values())
 
 
 def crate(path: str) -> str:
-    """Returns the directory of the crate of Rust that a file belongs to."""
+    """Returns the directory of the Rust crate that a file belongs to."""
     return path.partition("/src/")[0]
 
 
 def is_whole_module(row: ImportRow) -> bool:
-    """Whether an import is of a module and not of a name in it: in Rust it may be written like one."""
+    """Whether an import is of a module and not of a name in it; in Rust both may be written alike."""
     return row.name in ("", "*") or row.target.endswith((f"/{row.name}.rs", f"/{row.name}/mod.rs"))
 
 
 class Definitions:
-    """What is read of a snapshot for one question. Not thread-safe."""
+    """Definitions read from a snapshot, cached for one question. Not thread-safe."""
 
     def __init__(self, facts: FactsReader) -> None:
         self._facts = facts
         self._in_modules: dict[tuple[str, str], list[SymbolRow]] = {}
         self._near: dict[str, dict[str, list[SymbolRow]]] = {}
         self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
-        """Definitions of a name; None for a name that has too many."""
+        """Definitions of a name by directory; None for a name that has too many."""
         self._named: dict[str, list[SymbolRow]] = {}
         self._files: dict[int, FileNames] = {}
         self._file_ids: dict[str, int | None] = {}
@@ -135,13 +134,13 @@ class Definitions:
         return found
 
     def names_of(self, file_id: int, path: str, language: str) -> FileNames:
-        """Returns what a file knows."""
+        """Returns the names known in a file."""
         known = self._files.get(file_id)
         if known is None:
             symbols = tuple(self._facts.symbols_in_file(file_id))
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
-                if symbol.kind != "impl":  # it has the name of a type that may be defined elsewhere
+                if symbol.kind != "impl":  # named after a type that may be defined elsewhere
                     by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
@@ -158,6 +157,7 @@ class Definitions:
         return known
 
     def names_at(self, path: str) -> FileNames | None:
+        """Returns the names known in the file at this path; None if it is not indexed or its language has no lexis."""
         if path not in self._file_ids:
             file = self._facts.file(path)
             self._file_ids[path] = None if file is None or file.language not in LEXES else file.id
@@ -167,18 +167,19 @@ class Definitions:
         return None if file_id is None else self._files[file_id]
 
     def family(self, name: str, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions of a name that code in this language can mean."""
+        """Returns the definitions of a name that code in this file's language can refer to."""
         family = file.lexis.family
         return [row for row in self.named(name) if row.language in LEXES and LEXES[row.language].family == family]
 
     def default_of(self, target: str) -> list[SymbolRow]:
+        """Returns what a module exports as its default."""
         names = self.names_at(target)
         if names is None:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
     def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
-        """Returns the definitions of `name` in a file or directory, or in those from which it passes names on."""
+        """Returns the definitions of `name` in a file or directory, or in the modules that it re-exports the name from."""
         key = (target, name)
         known = self._in_modules.get(key)
         if known is None:
@@ -233,7 +234,7 @@ class Definitions:
         near = self._near.setdefault(name, {})
         directory = file.directory
         if name not in self._by_directory and (name in self._named or len(near) >= MANY_DIRECTORIES):
-            # Common names have thousands of definitions: unless many directories ask for them, only those nearby are read.
+            # Common names have thousands of definitions: unless many directories are queried, only those nearby are read.
             everything = self.named(name)
             self._by_directory[name] = _grouped(everything) if len(everything) < MAX_NAMESAKES else None
         everywhere = self._by_directory.get(name)
@@ -244,13 +245,13 @@ class Definitions:
         return near[directory]
 
     def by_path(self, path: Sequence[str], name: str, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions of a name that belong to what a path of names ends with, or lie below it."""
+        """Returns the definitions of a name whose owner is the last name of `path`, or else those below that path."""
         last = path[-1] if path else ""
         family = self.family(name, file)
         return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
     def submodules(self, target: str, name: str) -> list[str]:
-        """Returns the files of a module that a module has by its imports or, in Rust, by its place; macros hide many `mod x;`."""
+        """Returns the files of a submodule, found by imports or, in Rust, by location as well; macros hide many `mod x;`."""
         names = None if target.endswith("/") else self.names_at(target)
         if names is None:
             return []
@@ -261,14 +262,14 @@ class Definitions:
         return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
-        """Returns the definitions of a name in the modules below a module of Rust, which often passes their names on."""
+        """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
         if not target.endswith(".rs"):
             return []
         base = _directory_of_module(target) + "/"
         return [row for row in self.named(name) if row.path.startswith(base) and not is_member(row) and row.kind != "impl"]
 
     def paths_beside(self, file: FileNames) -> list[str]:
-        """Returns the paths of the files in the directory of a file."""
+        """Returns the paths of the files in the same directory as a file."""
         return self._facts.paths_in(file.directory, MAX_NAMESAKES)
 
 
@@ -277,11 +278,11 @@ _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 
 
 _OF_DIRECTORIES: Final = frozenset({"lib", "main", "mod"})
-"""Files of Rust whose submodules stand beside them."""
+"""Rust files whose submodules are in the same directory."""
 
 
 def _directory_of_module(path: str) -> str:
-    """Returns the directory that the submodules of a file of Rust stand in."""
+    """Returns the directory that contains the submodules of a Rust file."""
     directory, _, stem = path.removesuffix(".rs").rpartition("/")
     return directory if stem in _OF_DIRECTORIES else f"{directory}/{stem}"
 
@@ -290,7 +291,7 @@ _OWN_ROOTS: Final = frozenset({"crate", "self", "super"})
 
 
 def _is_below(row: SymbolRow, path: Sequence[str]) -> bool:
-    """Whether all names of a path are in a definition's own, in their order: modules pass names of modules in them on."""
+    """Whether all names of a path are in a definition's own path, in order: modules re-export names of their submodules."""
     own = iter(part for part in SEPARATORS.split(row.qualified_name) if part)
     names = [name for name in path if name not in _OWN_ROOTS]
     return bool(names) and not is_member(row) and all(name in own for name in names)

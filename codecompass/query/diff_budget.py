@@ -1,4 +1,4 @@
-"""What differs, in the order in which a reviewer must see it, and as much of it as fits into a number of tokens."""
+"""Orders changes as a reviewer must see them, and fits as many as possible into a token budget."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -14,17 +14,17 @@ from codecompass.scan.path_roles import PathReader
 from codecompass.settings import AnswerForm
 
 FILES_SHARE: Final = 0.2
-"""Of the budget that the list of files may take."""
+"""Share of the budget that the list of files may take."""
 
 ITEM_SHARE: Final = 0.4
-"""Of what is left that one change may take at its full length; one that needs more is shortened."""
+"""Share of the remaining budget that one change may take at full length; one that needs more is shortened."""
 
 SHORT_LINES: Final = 12
 BRIEF_USERS: Final = 3
 
 
 class Fitted(Struct, frozen=True):
-    """What fits, and its tokens."""
+    """The changes and files that fit, and their tokens."""
 
     items: tuple[DiffItem, ...]
     files: tuple[DiffFile, ...]
@@ -32,10 +32,11 @@ class Fitted(Struct, frozen=True):
 
 
 def ordered(items: Sequence[DiffItem]) -> list[DiffItem]:
-    """Returns changes in the order in which they are to be seen.
+    """Returns the changes, the most important for a review first.
 
-    What others depend on and is gone or has another signature, while they are as they were; other changes of used definitions,
-    the most used first; what is gone or has another signature and no users; what is new; bodies; tests; lines in no definition.
+    Used definitions that were removed or changed their signature while their users did not change; other changes of used
+    definitions, the most used first; removals and changed signatures without users; additions; bodies; tests; lines outside
+    definitions.
     """
     paths = PathReader()
 
@@ -108,7 +109,7 @@ def _first(files: Sequence[DiffFile], free: int, cost_of: Callable[[DiffFile], i
 
 
 def _shorter(item: DiffItem) -> Iterator[DiffItem]:
-    """Yields a change, and then with less and less of what it says."""
+    """Yields a change, then ever shorter versions of it."""
     yield item
     for n_lines, n_users in ((4 * SHORT_LINES, len(item.users)), (SHORT_LINES, BRIEF_USERS), (0, BRIEF_USERS), (0, 0)):
         pieces, omitted = with_lines(item.pieces, n_lines)
@@ -129,7 +130,7 @@ def _cut(version: DiffVersion, n_lines: int) -> DiffVersion:
 
 
 def with_lines(pieces: Sequence[DiffPiece], n_lines: int) -> tuple[tuple[DiffPiece, ...], int]:
-    """Returns the first `n_lines` of pieces, and how many lines are left out."""
+    """Returns the first `n_lines` lines of the pieces, and how many lines are left out."""
     kept: list[DiffPiece] = []
     omitted = 0
     for piece in pieces:

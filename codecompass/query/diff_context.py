@@ -1,4 +1,4 @@
-"""`diff_context`: what differs between two sides, by definitions: what changed in each, who uses it, whether its tests did."""
+"""`diff_context`: the differences between two sides by definition: what changed, who uses it, whether its tests changed."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -37,21 +37,21 @@ from codecompass.scan.walk import printable
 from codecompass.store.snapshot import Snapshot
 
 MAX_LOOKED_UP: Final = 300
-"""Definitions whose users are looked for, those first that are gone or have another signature."""
+"""Definitions whose users are looked up, first those that were removed or changed their signature."""
 
 MAX_USERS: Final = 8
 MAX_LINE_CHARACTERS: Final = 240
 MAX_ADDED_LINES: Final = 60
 MAX_REMOVED_LINES: Final = 8
-"""Lines of a definition that is gone as a whole."""
+"""Lines shown of a definition that was removed as a whole."""
 
 MAX_CHANGED_LINES: Final = 120
 LARGEST_FIGURE: Final = 999_999
 USEFUL_TOKENS: Final = 500
 
 OF_WORKING_TREE: Final = "users are those of the working tree as it is indexed, not of {head}"
-TIME_WAS_UP: Final = "the time was up before the users of all changed definitions were looked for ({done} of {total})"
-NOT_LOOKED_UP: Final = "users were looked for of {done} of {total} changed definitions; pass path or symbol"
+TIME_WAS_UP: Final = "the time was up before the users of all changed definitions were looked up ({done} of {total})"
+NOT_LOOKED_UP: Final = "users were looked up for {done} of {total} changed definitions; pass path or symbol"
 
 
 def diff_context(
@@ -62,9 +62,9 @@ def diff_context(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> DiffContextReply:
-    """Returns what differs, as much as fits into `max_tokens`; with `symbol` the two versions of that definition.
+    """Returns the differences, as much as fits into `max_tokens`; with `symbol` the two versions of that definition.
 
-    Raises InvalidMaxTokens where the budget is below that of an answer without a change, and for `symbol` SymbolNotFound or
+    Raises InvalidMaxTokens if the budget is smaller than an answer without changes, and for `symbol` SymbolNotFound or
     AmbiguousSymbol.
     """
     compared = definition_changes(difference.files, is_expired)

@@ -1,7 +1,7 @@
-"""Widens or narrows a place to a definition: the function or class that its best lines are in, if it is short enough.
+"""Widens or narrows a place to a definition: the function or class that contains its best lines, if it is short enough.
 
 BM25 finds chunks, which begin and end anywhere; a reader wants the definition. This reads the chunk's text and the definitions
-around it, so it is done only for the places of a page.
+around it, so it is done only for the places on the page.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 MAX_SYMBOL_LINES: Final = 60
-"""A definition of up to this many lines is shown in place of a chunk of it."""
+"""A definition of up to this many lines is shown instead of a chunk of it."""
 
 MIN_SHARE: Final = 0.6
 """Share of a chunk's matches that must be in one definition for it to replace the chunk."""
@@ -32,7 +32,7 @@ ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
 def fit_to_definition(
     snapshot: Snapshot, place: RankedPlace, wanted: WantedWords, kinds: frozenset[SymbolKind] | None = None
 ) -> RankedPlace | None:
-    """Returns the place with its final lines; None where `kinds` are given and no definition of these fits."""
+    """Returns the place with its final lines; None if `kinds` are given and no definition of these kinds fits."""
     if place.type != "snippet":
         return place
     lines = lines_of(snapshot, place.file.id, place.line_start, place.line_end)
@@ -50,7 +50,7 @@ def fit_to_definition(
 
 
 def as_symbol(place: RankedPlace, symbol: SymbolRow, focus: int = 0) -> RankedPlace:
-    """Returns the place with the lines of a whole definition."""
+    """Returns the place with the lines of the whole definition."""
     return msgspec.structs.replace(
         place, type="symbol", line_start=symbol.line_start, line_end=symbol.line_end, symbol=symbol, focus=focus
     )
@@ -63,7 +63,7 @@ def narrowest(
     kinds: frozenset[SymbolKind] | None,
     min_share: float = MIN_SHARE,
 ) -> SymbolRow | None:
-    """Returns the shortest definition with at least `min_share` of `worth` (by line, from `first_line` on) in it."""
+    """Returns the shortest definition with at least `min_share` of `worth`, whose entries are the lines from `first_line` on."""
     total = sum(worth)
     if total <= 0.0:
         return None
@@ -79,6 +79,6 @@ def narrowest(
 
 
 def enclosing_symbol(around: Sequence[SymbolRow], first: int, last: int) -> SymbolRow | None:
-    """Returns the innermost definition around all of the lines."""
+    """Returns the innermost definition that contains all of the lines."""
     outer = [row for row in around if row.kind in ENCLOSING_KINDS and row.line_start <= first and row.line_end >= last]
     return max(outer, key=lambda row: (row.line_start, -row.line_end, row.id), default=None)

@@ -1,7 +1,7 @@
-"""Definitions with exactly a given name, qualified name or `symbol_id`, and the order of definitions of one name.
+"""Definitions with exactly a given name, qualified name or `symbol_id`, and the order of definitions that share a name.
 
-A `symbol_id` is computed from what the index holds, so it outlives the server: it means exactly the definition that it was
-given for, or nothing any more. A `result_id` stands for lines without a symbol and cannot be looked up; `path:line` can.
+A `symbol_id` is computed from indexed facts, so it outlives the server: it refers to exactly the definition that it was made
+for, or to nothing any more. A `result_id` stands for lines without a symbol and cannot be looked up; `path:line` can.
 """
 
 import re
@@ -23,13 +23,13 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 Reading = Literal["exact", "qualified", "frame", "case_insensitive", "words", "scope", "parts", "bare", "fuzzy", "similar"]
-"""How a name was read, the strictest reading first; `name_lookup` says what the looser ones mean."""
+"""How a name was read, the strictest reading first; `name_lookup` implements the looser ones."""
 
 NameMatch = Literal["exact", "case", "parts", "similar"]
 """How well a definition matches the requested name."""
 
 MAX_NAMESAKES: Final = 1000
-"""Definitions of one name that are read and ordered."""
+"""Definitions of one name that are read and sorted."""
 
 PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
 """Languages in which a function is declared in one place and defined in another; the end of the signature tells which."""
@@ -40,7 +40,7 @@ DECLARATION_FILES: Final[Mapping[str, str]] = {
     ".d.cts": "javascript",
     ".pyi": "python",
 }
-"""Suffixes of files that only declare, with the language family in which the definition may be."""
+"""Suffixes of files that contain only declarations, with the language family in which the definition may be."""
 
 _DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
 _FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
@@ -59,17 +59,17 @@ class NamedDefinition(Struct, frozen=True):
 
 
 def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
-    """Returns the definitions of exactly that name or qualified name; else those that differ only in case."""
+    """Returns the definitions with exactly this name or qualified name; else those that differ only in case."""
     return [named.row for named in exactly(snapshot, well_formed(name).strip(), Filter(), None)]
 
 
 def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Returns definitions before declarations and `impl` blocks, own code first, types and functions before members' values.
+    """Sorts definitions before declarations and `impl` blocks, own code first, types and functions before members' values.
 
-    Of these in turn: product code before examples and tests, what is not inside its namesake (a constructor is in its class,
-    a struct of Elixir in its module), types before functions before methods, public before internal before private, by path.
-    Fields and constants of a class or an enumeration come late: they are named together with their owner,
-    and there are so many of them (`name`, `state`) that they would hide everything else.
+    Then: product code before examples and tests, definitions not nested in one of the same name (a constructor in its class,
+    an Elixir struct in its module), types before functions before methods, public before internal before private, by path.
+    Fields and constants of a class or an enumeration come late: people name them together with their owner, and there are so
+    many of them (`name`, `state`) that they would hide everything else.
     """
     known = list(rows)
     defined = _Defined(known)
@@ -79,7 +79,7 @@ def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
 
 
 def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
-    """Returns the rows that define something, or all of them where none does."""
+    """Returns the rows that define something, or all of them if none does."""
     defined = _Defined(rows)
     kept = [row for row in rows if row.kind not in _NO_DEFINITION and not defined.elsewhere(row)]
     return kept or list(rows)
@@ -105,26 +105,26 @@ def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader, *, i
 
 
 def _is_told_by_owner(row: SymbolRow) -> bool:
-    """A field, a constant in something, or a line that only says which module a file is or has (`mod x;`, `namespace A;`)."""
+    """Whether a row is a field, a constant inside something, or a line that only names a module (`mod x;`, `namespace A;`)."""
     if row.kind == "module":
         return row.line_start == row.line_end
     return row.kind == "field" or (row.kind in _VALUES and row.parent_kind is not None)
 
 
 class _Defined:
-    """Which of the rows of one name are definitions, to recognize the declarations of the same."""
+    """The definitions among the rows of one name, to recognise the declarations that belong to them."""
 
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
         defining = [row for row in rows if _declared_in(row) is None]
         self._bodies = {row.name for row in defining if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row))}
         self._by_owner: set[tuple[str, str, str]] = set()
-        # Reading the owners from the names takes longer than everything else, and few trees have declaration files.
+        # Deriving owners from qualified names is the most expensive step, and few trees have declaration files.
         if len(defining) < len(rows):
             self._by_owner = {(_FAMILY.get(row.language, row.language), row.name, _owner(row)) for row in defining}
 
     def elsewhere(self, row: SymbolRow) -> bool:
-        """Returns whether a row declares what another row defines: a prototype, or a name of the same owner in a declaration
-        file. Declarations of a library in another language have no other definition."""
+        """Whether a row declares what another row defines: a prototype, or a name of the same owner in a declaration file.
+        Declarations of a library in another language have no other definition."""
         family = _declared_in(row)
         if family is not None:
             return (family, row.name, _owner(row)) in self._by_owner
@@ -147,14 +147,14 @@ def _owner(row: SymbolRow) -> str:
 
 
 def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[NamedDefinition]:
-    """Returns the definitions with exactly that name, else those whose qualified name ends so, else those but for case."""
+    """Returns the definitions with exactly this name, else those whose qualified name ends in it, else ignoring case."""
     whole = allowed(snapshot.facts.symbols_named(name, MAX_NAMESAKES), where, kinds)
     exact = [row for row in whole if row.name == name]
     if exact:
         return [NamedDefinition(row, "exact") for row in ordered(exact)]
     parts = name_parts(name)
     if parts and parts != (name,):
-        # Names of JavaScript may begin with the sign that marks a variable of PHP.
+        # JavaScript names may begin with `$`, which marks a variable in PHP.
         marked = f"${parts[-1]}"
         for last in (marked, parts[-1]) if marked in name else parts[-1:]:
             ends = allowed(snapshot.facts.symbols_named(last, MAX_NAMESAKES), where, kinds)
@@ -169,7 +169,7 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
 
 
 def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) -> bool:
-    """Whether a definition's qualified name ends in `parts`; what is missing at its front may be the file's path."""
+    """Whether a definition's qualified name ends in `parts`; leading parts may come from the file's path."""
     qualified = name_parts(row.qualified_name.lower() if fold else row.qualified_name)
     if qualified[-len(parts) :] == parts:
         return True
@@ -185,7 +185,7 @@ def _is_tail(path: tuple[str, ...], front: tuple[str, ...]) -> bool:
 
 
 def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
-    """Returns the rows that a request's filters leave, in their order."""
+    """Returns the rows that pass a request's filters, in their order."""
     files = None if where.file_ids is None else frozenset(where.file_ids)
     return [
         row
@@ -200,7 +200,7 @@ _HANDLE: Final = re.compile(r"[0-9a-f]{16}")
 
 
 def is_handle(text: str) -> bool:
-    """Returns whether a text has the form of a `symbol_id` or `result_id`."""
+    """Whether a text has the form of a `symbol_id` or `result_id`."""
     return _HANDLE.fullmatch(text.strip()) is not None
 
 
@@ -210,7 +210,7 @@ def symbol_handle(snapshot: Snapshot, row: SymbolRow) -> str:
 
 
 def symbol_of_handle(snapshot: Snapshot, text: str) -> SymbolRow | None:
-    """Returns the definition whose `symbol_id` is `text`; None where there is none, or the text is no handle."""
+    """Returns the definition whose `symbol_id` is `text`; None if there is none or the text is not a handle."""
     if not is_handle(text):
         return None
     handle = text.strip()
@@ -219,7 +219,7 @@ def symbol_of_handle(snapshot: Snapshot, text: str) -> SymbolRow | None:
 
 
 def outdated(handle: str) -> SymbolNotFound:
-    """Returns the error for a handle that means nothing any more."""
+    """Returns the error for a handle that no longer refers to anything."""
     return SymbolNotFound(
         f"no symbol has the id {handle.strip()} now: its file has changed since, or it is the result_id of a place that is no "
         "symbol. Ask again with the name, or with path:line.",

@@ -1,5 +1,5 @@
 """Literal and regular expression search: finds exactly the lines that match, in linear time. Chunks are scanned in the order of
-the answer, so that a scan can end when the answer is full.
+the answer, so that a scan can stop when the page is full.
 """
 
 import re
@@ -51,7 +51,7 @@ def scan(
 
     `total` counts matching lines, up to the limit in `options`. The page does not depend on that limit.
 
-    Raises InvalidInput for a regular expression that RE2 refuses, with its reason.
+    Raises InvalidInput for a regular expression that RE2 rejects, with its reason.
     """
     query = _scanned_for(request)
     if request.mode == "regex":
@@ -90,7 +90,7 @@ def scan(
 
 
 def scan_narrowing(request: SearchCode) -> Narrowing:
-    """Returns which texts `scan` looks through in mode `literal` or `regex`. Pure."""
+    """Returns the texts that `scan` reads in mode `literal` or `regex`. Pure."""
     query = _scanned_for(request)
     if request.mode == "regex":
         return regex_terms(query)
@@ -113,9 +113,9 @@ def _match(passage: Passage, text: str, found: Sequence[tuple[int, int, int]]) -
 
 
 def _chunks(snapshot: Snapshot, narrowing: Narrowing, where: Filter, name: str) -> Iterator[Passage]:
-    """The candidates, first those with a definition of exactly that name."""
+    """Yields the candidates, first those with a definition of exactly that name."""
     held = snapshot.text.chunks_holding(narrowing, where)
-    # `getAlias(` and `getAlias\\(` are what grep is asked for to find `getAlias`.
+    # People grep for `getAlias(` and `getAlias\\(` to find `getAlias`.
     bare = _CALL.sub("", name.strip())
     named = snapshot.facts.symbols_named(bare, DEFINITION_LIMIT)
     defined = [row for row in named if row.name == bare and row.kind != "test"]
@@ -142,7 +142,7 @@ class _Page:
         self._by_symbol: dict[int, int] = {}
 
     def add(self, match: _Match) -> None:
-        """Takes the next matches, in the order of the answer. Sets `is_full` at the first hit that is beyond the limit."""
+        """Adds the next matches, in the order of the answer. Sets `is_full` at the first hit beyond the limit."""
         for symbol, lines in _by_symbol(self._snapshot, match, self._kinds):
             if symbol is not None and symbol.id in self._by_symbol:
                 at = self._by_symbol[symbol.id]
@@ -162,7 +162,7 @@ class _Page:
 def _by_symbol(
     snapshot: Snapshot, match: _Match, kinds: frozenset[SymbolKind] | None
 ) -> list[tuple[SymbolRow | None, list[MatchedLine]]]:
-    """The matching lines by their definition, in order; lines outside definitions only if all kinds are requested."""
+    """Groups the matching lines by definition, in order; lines outside definitions only if all kinds are requested."""
     around = snapshot.facts.symbols_around(match.file_id, match.lines[0].line, match.lines[-1].line)
     groups: dict[int, tuple[SymbolRow | None, list[MatchedLine]]] = {}
     for line in match.lines:
@@ -192,7 +192,7 @@ def _place(snapshot: Snapshot, file: IndexedFile, symbol: SymbolRow | None, line
 def in_order(facts: FactsReader, held: ChunkCandidates, definitions: Iterable[SymbolRow]) -> Iterator[int]:
     """Yields the number of every candidate once: product code before tests, chunks with a definition first, by path and line.
 
-    Computed lazily: of a large tree mostly the beginning is used.
+    Lazy: for a large tree mostly the beginning is used.
     """
     lines: dict[int, set[int]] = {}
     for row in definitions:
@@ -215,7 +215,7 @@ def _defines(held: ChunkCandidates, number: int, lines: Iterable[int]) -> bool:
 
 
 _TOO_LARGE: Final = "pattern too large"
-"""RE2's message."""
+"""The message of RE2."""
 
 _WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 
@@ -223,21 +223,21 @@ MAX_PATTERN_LENGTH: Final = 4096
 """Characters of a regular expression. RE2 reads 100 `\\pL` in 20 ms (measured 2026-11-22)."""
 
 MAX_PATTERN_STEPS: Final = 10_000
-"""Instructions of a compiled pattern. Where its automaton becomes too large, a line of 20,000 characters takes 70 ms with 6,000
-of them, 0.7 s with 12,000 and 4 s with 65,000, and cannot be interrupted (measured 2026-11-22)."""
+"""Instructions of a compiled pattern. If its automaton becomes too large, a line of 20,000 characters takes 70 ms with 6,000 of
+them, 0.7 s with 12,000 and 4 s with 65,000, and cannot be interrupted (measured 2026-11-22)."""
 
 _FEW_STEPS_BYTES: Final = 512 * KIB
-"""A memory limit with which RE2 soon gives up on patterns with many more instructions."""
+"""A memory limit at which RE2 quickly gives up on patterns with many more instructions."""
 
 LineMatch = tuple[int, int, int]
-"""A matching line from 0, start and end of the first match in it, in characters."""
+"""A matching line, counted from 0, and start and end of the first match in it, in characters."""
 
 Matcher = Callable[[str], Sequence[LineMatch]]
-"""From a text with `\\n` line ends to each matching line, in order."""
+"""Maps a text with `\\n` line ends to its matching lines, in order."""
 
 
 def literal_matcher(literal: str) -> Matcher:
-    """Returns the matcher of a literal, case-sensitive. A literal with line breaks matches at its first line."""
+    """Returns the case-sensitive matcher of a literal. A literal with line breaks matches at its first line."""
     needle = well_formed(literal).replace("\r\n", "\n")
 
     def matches(text: str) -> Sequence[LineMatch]:
@@ -252,7 +252,7 @@ def literal_matcher(literal: str) -> Matcher:
             line_start = text.rfind("\n", 0, at) + 1
             found.append((line, at - line_start, at - line_start + len(needle)))
             line_end = text.find("\n", at)
-            # After the line break: a literal that begins with one would be found there again.
+            # Continues after the line break: a literal that begins with one would match there again.
             at = text.find(needle, line_end + 1) if line_end >= 0 else -1
         return found
 
@@ -260,9 +260,9 @@ def literal_matcher(literal: str) -> Matcher:
 
 
 def regex_matcher(pattern: str) -> Matcher:
-    """Returns the matcher of an RE2 pattern, which sees one line at a time, without its line break.
+    """Returns the matcher of an RE2 pattern, which is applied to single lines without their line breaks.
 
-    Raises InvalidInput for a pattern that is too large, and with RE2's reason for one that it refuses.
+    Raises InvalidInput for a pattern that is too large, or that RE2 rejects, with its reason.
     """
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise _too_large(pattern, f"{len(pattern):,} characters", f"{MAX_PATTERN_LENGTH:,} characters")
@@ -273,7 +273,7 @@ def regex_matcher(pattern: str) -> Matcher:
     by_line = _compiled(pattern, pattern)
     if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS):
         return _line_by_line(by_line)
-    # Searching the whole text is ten times cheaper than each line. Anchors of the text have another meaning there.
+    # Searching the whole text is ten times cheaper than each line, but anchors of the text have another meaning there.
     whole = _compiled(f"(?m:{pattern})", pattern)
 
     def matches(text: str) -> Sequence[LineMatch]:
@@ -290,7 +290,7 @@ def regex_matcher(pattern: str) -> Matcher:
             line_end = data.find(b"\n", start)
             line_end = len(data) if line_end < 0 else line_end
             if end > line_end:
-                # It goes beyond the line break: it may match without that as well.
+                # The match extends beyond the line break: the line may match by itself as well.
                 alone = by_line.search(data[line_start:line_end])
                 start, end = (-1, -1) if alone is None else (line_start + alone.start(), line_start + alone.end())
             if start >= 0:
@@ -334,7 +334,7 @@ def _compiled(pattern: str, shown: str, max_bytes: int | None = None) -> "re2._R
     options.log_errors = False
     if max_bytes is not None:
         options.max_mem = max_bytes
-    # Without groups, only the ends of a match are computed, at a fraction of the cost.
+    # Without groups only the ends of a match are computed, at a fraction of the cost.
     options.never_capture = True
     try:
         return re2.compile(pattern.encode(), options=options)

@@ -1,7 +1,7 @@
 """The lines of a hit that an answer shows: a whole definition up to a budget, or the lines with most of the query.
 
-A definition is shown from its first line to its last, with its decorators and attributes; the comment above only on
-request. All text is read from the index, so that what is shown is of the generation that was searched.
+A definition is shown from its first line to its last, with its decorators and attributes; the comment above it only on request.
+All text is read from the index, so that it is of the generation that was searched.
 """
 
 import re
@@ -21,16 +21,16 @@ from codecompass.query.source_lines import comment_marks, lines_of
 from codecompass.store.snapshot import Snapshot
 
 MATCHING_LINES: Final = 3
-"""Lines shown of a definition or a piece of text that is too long to be shown whole."""
+"""Lines shown of a definition or passage that is too long to be shown whole."""
 
 WHOLE_LINES: Final = 8
-"""A definition of up to this many lines is shown whole: a reader would ask for it next."""
+"""A definition of up to this many lines is shown whole: a reader would request it next."""
 
 CONTEXT_LINES: Final = 30
 """Lines shown at level `context`, from the first one on."""
 
 SEARCHED_LINES: Final = 400
-"""Of a longer hit only the beginning is searched."""
+"""Only this many lines at the beginning of a longer hit are searched."""
 
 SHOWN_CHARACTERS: Final = 200
 LEAD_CHARACTERS: Final = 60
@@ -40,7 +40,7 @@ MIN_WORD: Final = 2
 
 
 def word_pattern(query: str) -> re.Pattern[str] | None:
-    """Returns the pattern of the query's words and words of the same stem; None for a query without words."""
+    """Returns the pattern of the query's words and words with the same stem; None for a query without words."""
     stems = {stem(word.text) for word in query_words(query) if len(word.text) >= MIN_WORD}
     if not stems:
         return None
@@ -58,8 +58,8 @@ def excerpt_of(
     *,
     with_docs: bool = False,
 ) -> Excerpt:
-    """Returns the lines of `place` to show, in order. `matched` are those that a literal or regular expression matched: they
-    are shown as they are, except at the levels `context` and `body`, which show the beginning and all of the place."""
+    """Returns the lines of `place` to show, in order. `matched` are the lines that matched a literal or regular expression: they
+    are shown unchanged, except at the levels `context` and `body`, which show the beginning and the whole of the place."""
     enclosing = _enclosing(place)
     if level == "location" or place.type == "file":
         return Excerpt(enclosing=enclosing)
@@ -106,7 +106,7 @@ def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Encl
 
 
 def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int) -> tuple[MatchedLine, ...]:
-    """The focus line and the lines with most different words, earlier lines first among equals, in line order."""
+    """Returns the focus line and the lines with the most different words, earlier lines first among equals, in line order."""
     counts = {line.line: _n_words(line.text, pattern) for line in lines}
     found = sorted((line for line in lines if counts[line.line]), key=lambda line: (-counts[line.line], line.line))
     most = counts[found[0].line] if found else 0
@@ -144,7 +144,7 @@ BODY_BYTES: Final = 16_000
 """Bytes of one body, so that the first hit cannot fill the whole answer."""
 
 BODY_LINE_CHARACTERS: Final = 2_000
-"""A longer line is data, and is cut."""
+"""Longer lines are data, and are cut."""
 
 MAX_LINES_ABOVE: Final = 60
 """Lines above a definition that are searched for its comment and attributes."""
@@ -165,7 +165,7 @@ _DOC_ATTRIBUTES: Final = ("@doc", "@moduledoc", "@typedoc")
 
 
 class Body(Struct, frozen=True):
-    """Whole lines of a file from `line_start` (1-based) on, and how many after them are left out."""
+    """Whole lines of a file from `line_start` (1-based) on, and how many lines after them are left out."""
 
     lines: tuple[str, ...]
     line_start: int
@@ -178,7 +178,7 @@ class Body(Struct, frozen=True):
 
 
 def body_of(snapshot: Snapshot, place: RankedPlace, *, with_docs: bool = False) -> Body:
-    """Returns the text of a place as a whole."""
+    """Returns the whole text of a place, up to the budget of a body."""
     first, last = place.line_start, place.line_end
     is_definition = place.symbol is not None
     around = place.enclosing
@@ -191,11 +191,11 @@ def body_of(snapshot: Snapshot, place: RankedPlace, *, with_docs: bool = False) 
 
 
 def body_lines(snapshot: Snapshot, file_id: int, first: int, last: int) -> Body:
-    """Returns the lines `first`..`last` of a file, as many as the budget allows; the first always."""
+    """Returns the lines `first`..`last` of a file, as many as the budget allows; always the first one."""
     end = min(last, first + BODY_LINES - 1)
     lines = lines_of(snapshot, file_id, first, end)
     if len(lines) < end - first + 1:
-        last = first + len(lines) - 1  # the file ends before
+        last = first + len(lines) - 1  # the file is shorter
     kept: list[str] = []
     size = 0
     for line in lines:
@@ -208,7 +208,7 @@ def body_lines(snapshot: Snapshot, file_id: int, first: int, last: int) -> Body:
 
 
 def _lead(above: Sequence[str], language: str, *, with_docs: bool) -> int:
-    """How many of the lines above a definition belong to it."""
+    """Returns how many of the lines above a definition belong to it."""
     count = 0
     while count < len(above):
         height = _attribute_height(above, count, language) or (_comment_height(above, count, language) if with_docs else 0)
@@ -219,7 +219,7 @@ def _lead(above: Sequence[str], language: str, *, with_docs: bool) -> int:
 
 
 def _attribute_height(above: Sequence[str], count: int, language: str) -> int:
-    """The lines of the decorator or attribute that ends `count` lines above the definition, 0 where none does."""
+    """Returns the height of the decorator or attribute that ends `count` lines above the definition, 0 if none does."""
     starts = _ATTRIBUTE_STARTS.get(language, ())
     if not starts:
         return 0
@@ -237,7 +237,7 @@ def _attribute_height(above: Sequence[str], count: int, language: str) -> int:
 
 
 def _comment_height(above: Sequence[str], count: int, language: str) -> int:
-    """The lines of the comment that ends `count` lines above the definition, 0 where none does."""
+    """Returns the height of the comment that ends `count` lines above the definition, 0 if none does."""
     ending = above[-1 - count].strip()
     for end, start in _BLOCK_COMMENTS:
         if ending.endswith(end) and not ending.startswith(start):

@@ -1,8 +1,8 @@
 """`search_code` in mode `files`: the indexed files that match a glob, or whose paths contain words.
 
-A query with a wildcard is a glob as in `fd --glob`: without a slash it matches names at any depth, with one it begins at the
-root, or if nothing matches there, anywhere. The files come in the order of their paths. Any other query is the path of a file
-or directory, the end of one, or words. Case counts only if the query has an upper-case letter.
+A query with a wildcard is a glob as in `fd --glob`: without a slash it matches names at any depth, with one it is anchored at
+the root, or if nothing matches there, anywhere. These files are sorted by path. Any other query is the path of a file or
+directory, the end of one, or words. Case counts only if the query has an upper-case letter.
 """
 
 import re
@@ -29,7 +29,7 @@ MAX_WORDS: Final = 20
 """Words of a query that are used."""
 
 LEAST_SHARE: Final = 0.5
-"""Share of the query's words that a path must have to be listed if no path has all of them."""
+"""Least share of the query's words in a listed path if no path has all of them."""
 
 _LINE: Final = re.compile(r":\d{1,7}(?::\d+)?$")
 _BETWEEN: Final = re.compile(r"[\s/\\,;]+")
@@ -37,8 +37,7 @@ _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
 def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: ChangedFiles | None = None) -> Hits:
-    """Returns the first `limit` files that match the query and the filters; `total` counts all of them. Of `changed` files only,
-    where that is given.
+    """Returns the first `limit` files that match the query and the filters, restricted to `changed` if given; `total` counts all.
 
     Raises InvalidInput for a glob or filter that is too large.
     """
@@ -74,7 +73,7 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: Cha
 
 
 def _allowed(files: FileTable, request: SearchCode) -> bytearray:
-    """For each file 1 if it passes the filters by path and language."""
+    """Returns for each file 1 if it passes the filters by path and language, else 0."""
     allowed = bytearray(b"\1" * len(files)) if request.path is None else chosen_files(files, request.path)
     languages = languages_meant(request.language)
     if languages:
@@ -87,7 +86,7 @@ def _allowed(files: FileTable, request: SearchCode) -> bytearray:
 
 def _by_glob(files: FileTable, query: str, allowed: bytearray) -> list[int]:
     globs = path_globs(query)
-    # As in a shell, `src/*` means the files directly there; if there are none, those below.
+    # As in a shell, `src/*` means the files directly in the directory; if there are none, those below.
     readings = [[expression_of(glob, is_whole=True) for glob in globs.wanted]]
     readings.append([expression_of(f"**/{glob.lstrip('/')}", is_whole=True) for glob in globs.wanted])
     readings.append([expression_of(glob) for glob in globs.wanted])
@@ -112,7 +111,7 @@ def _by_glob(files: FileTable, query: str, allowed: bytearray) -> list[int]:
 
 
 def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> tuple[list[int], list[int], bool]:
-    """The files that have the words, in the order of `FileTable.ranks`; the best of them; whether they have all of the words."""
+    """Returns the files with the words, in the order of `FileTable.ranks`; the best of them; whether they have all words."""
     text = _LINE.sub("", query).strip("/")
     has_case = text != text.lower()
     words = list(dict.fromkeys(word for word in _BETWEEN.split(text) if word))[:MAX_WORDS]
@@ -121,7 +120,7 @@ def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> t
     paths = files.paths if has_case else files.lower_paths
     numbers = _having(paths, words, allowed)
     if not numbers:
-        # `UserController` finds user_controller.rb if no path contains it as it is.
+        # `UserController` finds user_controller.rb if no path contains it literally.
         words = list(dict.fromkeys(part for word in words for part in split_identifier(word)))[:MAX_WORDS]
         paths = files.lower_paths
         numbers = _having(paths, words, allowed) if words else []
@@ -136,7 +135,7 @@ def _best_first(files: FileTable, paths: Sequence[str], numbers: Sequence[int], 
     """Yields `numbers` by how well their paths match, equal ones in the given order. Lazy.
 
     First paths that equal the query or end in it, then files named by its words; then files whose names, and whose paths,
-    have the words as whole words; then files whose names have them inside other words, and the rest.
+    have all the words as whole words; then files whose names have them inside other words, and the rest.
     """
     end, joined = "/" + text, "".join(_NO_LETTERS.sub("", word) for word in words).lower()
     lower, written = files.lower_paths, files.paths
@@ -168,7 +167,7 @@ def _stem(path: str) -> str:
 
 
 def _has_word(lower: str, written: str, word: str, start: int) -> bool:
-    """Whether a word of the query is a word of the path from `start` on: between marks, or where case changes."""
+    """Whether a word of the query is a whole word of the path from `start` on: between marks, or where case changes."""
     if len(lower) != len(written):
         written = lower
     word = word.lower()
@@ -184,7 +183,7 @@ def _has_word(lower: str, written: str, word: str, start: int) -> bool:
 
 
 def _having(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> list[int]:
-    """The numbers of the paths that contain all words."""
+    """Returns the numbers of the paths that contain all words."""
     # The longest word is usually the rarest.
     first, *others = sorted(words, key=len, reverse=True)
     numbers = [number for number, path in enumerate(paths) if first in path and allowed[number]]
@@ -194,7 +193,7 @@ def _having(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> l
 
 
 def _having_most(files: FileTable, words: Sequence[str], allowed: bytearray) -> list[int]:
-    """The numbers of the paths with the largest number of the words as words, at least half of them."""
+    """Returns the numbers of the paths with the most of the words as whole words, at least half of them."""
     counts = bytearray(len(files))
     for word in words:
         for number, path in enumerate(files.lower_paths):
@@ -211,7 +210,7 @@ def _place(files: FileTable, number: int, index: int) -> RankedPlace:
         type="file",
         line_start=1,
         line_end=max(1, file.line_count),
-        # The order is fixed already.
+        # The order is already final.
         score=20.0 / (1.0 + 0.05 * index),
         signals=Signals(path=1.0),
     )

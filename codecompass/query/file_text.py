@@ -1,4 +1,4 @@
-"""The text of one file as it is indexed, for a page that shows it."""
+"""The indexed text of one file, for a page that shows it."""
 
 from typing import Final
 
@@ -11,16 +11,16 @@ from codecompass.query.source_lines import lines_of
 from codecompass.store.snapshot import Snapshot
 
 MAX_CHARACTERS: Final = 1_000_000
-"""Of one answer: the largest file that is indexed unless the user says otherwise."""
+"""Limit for one answer: the default for the largest file that is indexed."""
 
 LINE_CHARACTERS: Final = 5_000
-"""A longer line is cut: it is not for people."""
+"""Longer lines are cut: nobody reads them."""
 
 
 def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> FileTextReply:
-    """Returns lines of a file, fewer where the file ends before or the text would be too large; the first always.
+    """Returns lines of a file, fewer if the file is shorter or the text would be too large; always the first one.
 
-    Raises FileNotFound as `get_file_outline` does: what is not indexed is not read.
+    Raises FileNotFound, like `get_file_outline`, if the file is not indexed.
     """
     file = known_file(snapshot, request.path, state.workspace)
     first = min(request.line_start, max(1, file.line_count))

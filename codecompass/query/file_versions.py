@@ -1,5 +1,5 @@
-"""The two versions of a changed file as comparisons read them: lines and definitions. Made from what git and the worker
-processes say; pure.
+"""The two versions of a changed file as comparisons use them: lines and definitions. Built from what git and the worker
+processes return; pure.
 """
 
 from typing import Final
@@ -14,24 +14,27 @@ from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
 NOT_COMPARED: Final = frozenset(
     {"submodule", "symlink", "binary", "secret", "filtered", "too_large", "unreadable", "beyond_bound"}
 )
-"""Notes of files whose content is not looked into."""
+"""Notes of files whose content is not read."""
 
 
 class FileVersion(Struct, frozen=True, kw_only=True):
-    """A file on one side. `lines` are without their ends; `symbols` in source order, as the parser gives them. `has_symbols` is
-    false where no parser could read it: `reason` says why."""
+    """A file on one side."""
 
     path: str
     language: str = ""
     lines: tuple[str, ...] = ()
+    """Without line breaks."""
     symbols: tuple[Symbol, ...] = ()
+    """In source order, as parsed."""
     imports: tuple[Import, ...] = ()
     has_symbols: bool = False
+    """Whether a parser could read the file."""
     reason: str = ""
+    """Why it could not."""
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True):
-    """A file that differs, with what is known of its two versions; None for a side without it, or not read."""
+    """A file that differs, with its two versions; None for a side without it, or if it was not read."""
 
     change: FileChange
     old: FileVersion | None = None
@@ -39,26 +42,27 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
 
 
 class TreeDifference(Struct, frozen=True, kw_only=True):
-    """All changed files, by path. `is_indexed`: the head is what the index is of."""
+    """All changed files, by path."""
 
     changes: Changes
     files: tuple[ChangedFile, ...]
     is_indexed: bool
+    """Whether the index is of the head."""
 
     def at(self, path: str) -> ChangedFile | None:
-        """Returns the file that has this path on the side of the head."""
+        """Returns the file that has this path on the head's side, None if none has."""
         return next((file for file in self.files if file.change.path == path and file.change.status != "removed"), None)
 
 
 class ReadVersions(Struct, frozen=True):
-    """What the worker processes say about the files of one side; `killed` are paths whose parse ended one."""
+    """What the worker processes returned for the files of one side; `killed` are paths whose parsing ended a worker."""
 
     answers: tuple[Answer, ...] = ()
     killed: frozenset[str] = frozenset()
 
 
 def version_tasks(changes: Changes, *, is_old: bool) -> tuple[FileTask, ...]:
-    """Returns what the worker processes are to read of one side. A path that is not UTF-8 is not looked into."""
+    """Returns the tasks to read one side in worker processes. Paths that are not UTF-8 are left out."""
     tasks = {}
     for each in changes.files:
         path, blob = (each.old_path, each.old_blob) if is_old else (each.path, each.new_blob)
@@ -69,7 +73,7 @@ def version_tasks(changes: Changes, *, is_old: bool) -> tuple[FileTask, ...]:
 
 
 def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, is_indexed: bool) -> TreeDifference:
-    """Returns the difference with what the worker processes have read of both sides."""
+    """Returns the difference, with what the worker processes have read of both sides."""
     before, after = _Versions(changes, old), _Versions(changes, new)
     files = tuple(
         ChangedFile(change=each)
@@ -111,7 +115,7 @@ class _Versions:
 
 
 def text_lines(content: bytes) -> list[str]:
-    """Returns the lines of a content without their ends. Bytes that are not UTF-8 become U+FFFD."""
+    """Returns the lines of a content without their line breaks. Bytes that are not UTF-8 become U+FFFD."""
     lines = content.decode("utf-8-sig", "replace").split("\n")
     if lines and lines[-1] == "":
         lines.pop()

@@ -1,4 +1,4 @@
-"""Filters of a request: language names as people write them, path globs, symbol kinds; warnings where nothing passes."""
+"""Filters of a request: language names as people write them, path globs, symbol kinds; warnings if nothing passes."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 SHOWN_NAMES: Final = 12
-"""Names of a directory, and languages, that a warning lists."""
+"""Names in a directory, and languages, that a warning lists."""
 
 _OPPOSITE: Final = bytes([1, 0, *range(2, 256)])
 
@@ -52,7 +52,7 @@ _LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def languages_meant(names: str | None) -> tuple[str, ...]:
-    """Returns the index's names for languages as written, with commas between; none for None, which means all."""
+    """Returns the index's names of comma-separated languages as people write them; none for None, which means all."""
     if names is None:
         return ()
     written = (name.strip().lower() for name in well_formed(names).split(","))
@@ -60,7 +60,7 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
 
 
 def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> Filter:
-    """Returns what hits must satisfy. A path filter is matched with every path once.
+    """Returns the filter that hits must pass. A path filter is matched with every path once.
 
     Raises InvalidInput for a path filter that is too large or empty.
     """
@@ -77,7 +77,7 @@ def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> 
 
 
 def chosen_files(files: FileTable, path: str) -> bytearray:
-    """Returns for each file 1 if it passes a path filter, else 0. Raises as `index_filter` does."""
+    """Returns for each file 1 if it passes a path filter, else 0. Raises the same errors as `index_filter`."""
     written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
     if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
         # The name of an existing path means that path.
@@ -100,7 +100,7 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
 
 
 def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
-    """Returns for each of any paths whether it passes a path filter. Raises as `index_filter` does."""
+    """Returns for each of any paths whether it passes a path filter. Raises the same errors as `index_filter`."""
     written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
     globs = path_globs(path)
     try:
@@ -127,9 +127,9 @@ def _is_there(files: FileTable, path: str) -> bool:
 def filter_warnings(
     snapshot: Snapshot, where: Filter, language: str | None, path: str | None, kind: str | None
 ) -> tuple[str, ...]:
-    """Returns warnings for filters that nothing in this index can pass, with what there is instead.
+    """Returns warnings for filters that nothing in this index can pass, with what exists instead.
 
-    Reads the definitions if a kind is given, so it is for answers without a hit.
+    Reads the definitions if a kind is given, so it is meant for answers without a hit.
     """
     warnings = unknown_language(snapshot.facts, language)
     if path is not None and where.file_ids == ():
@@ -154,7 +154,7 @@ def _passing(kinds: frozenset[SymbolKind], known: Sequence[SymbolKind]) -> list[
 
 
 def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
-    """Returns a warning where no indexed file is of the requested languages."""
+    """Returns a warning if no indexed file is in any of the requested languages."""
     if name is None:
         return ()
     known = [language for language, _ in facts.files_by_language()]
@@ -200,14 +200,14 @@ def _shown(text: str | None) -> str:
 
 
 def symbol_kinds(kind: str | None) -> frozenset[SymbolKind] | None:
-    """Returns the kinds that a request's `kind`, one or several separated by commas, means; None for all."""
+    """Returns the symbol kinds meant by a request's `kind`, one or several separated by commas; None for all."""
     if kind is None:
         return None
     return frozenset().union(*(kinds_meant(word.strip()) for word in kind.split(",") if word.strip()))
 
 
 def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
-    """Returns whether a symbol is of one of `kinds`. A Rust function in an `impl` counts as a method too."""
+    """Whether a symbol is of one of `kinds`. A Rust function in an `impl` counts as a method too."""
     if kinds is None or row.kind in kinds:
         return True
     return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"

@@ -19,13 +19,13 @@ from codecompass.store.snapshot import Snapshot
 
 MAX_DEPTH: Final = 50
 MAX_BLOCKS: Final = 500
-"""Definitions with the name of a type that are read, to find its `impl` and extension blocks."""
+"""Definitions with the name of a type that are read to find its `impl` and extension blocks."""
 
 DIRECTORY_LIMIT: Final = 5000
 CHILDREN_BYTES: Final = len(',"children":[],')
 
 _METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
-"""Languages whose methods are written beside their type, not in it."""
+"""Languages whose methods are defined outside their type."""
 
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
@@ -38,7 +38,7 @@ def get_symbol_hierarchy(
 ) -> SymbolHierarchyReply | TypeHierarchyReply:
     """Returns the chain outwards, or the tree inwards; or the types that a type inherits from, or that inherit from it.
 
-    `impl` and extension blocks count as inside their type, and so do methods that are written outside it (Go, C++).
+    `impl` and extension blocks count as nested in their type, and so do methods defined outside it (Go, C++).
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
@@ -124,7 +124,7 @@ class _Tree:
 
 
 def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
-    """The `impl` and extension blocks of a type, and the methods that are written outside it, in its directory."""
+    """Returns the `impl` and extension blocks of a type, and methods defined outside it, in the same directory."""
     directory = row.path.rpartition("/")[0]
     blocks = [
         other

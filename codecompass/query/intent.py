@@ -1,5 +1,5 @@
-"""The intent of a query (a symbol name, a path, an error message, a question in words), and which of its words the index has: a
-search for made-up words must not return anything else.
+"""The intent of a query (a symbol name, a path, an error message, a question in words), and which of its words occur in the
+index: a search for made-up words must not return anything.
 """
 
 import re
@@ -66,7 +66,7 @@ def classify(query: str) -> QueryIntent:
 
 
 def unquoted(query: str) -> str:
-    """Returns the text inside quotes that enclose the whole query, else the query, without blanks around."""
+    """Returns the query without surrounding blanks and without quotes that enclose all of it."""
     text = query.strip()
     return text[1:-1].strip() if _is_quoted(text) else text
 
@@ -117,9 +117,9 @@ _FIELDS: Final = ("body", "parts", "path_words", "file_words", "name_words")
 
 
 def unknown_words(snapshot: Snapshot, query: str) -> tuple[str, ...]:
-    """Returns the words of a query where the index has none of them; nothing where it has one, or the query has none.
+    """Returns the words of a query if none of them occurs in the index; empty if one does, or the query has no words.
 
-    A name of several words is known if it occurs as it is written, or if more than half of its words occur.
+    A compound name counts as known if it occurs literally or if more than half of its words occur.
     """
     runs = list(dict.fromkeys(_RUN.findall(query[:MAX_QUERY_CHARACTERS])))[:MAX_QUERY_WORDS]
     words = [run for run in runs if run.lower() not in STOP_WORDS] or runs
@@ -127,7 +127,7 @@ def unknown_words(snapshot: Snapshot, query: str) -> tuple[str, ...]:
 
 
 def missing_names(snapshot: Snapshot, query: str) -> tuple[str, ...]:
-    """Returns the identifiers of a query that do not occur in the index; only words that are surely identifiers count."""
+    """Returns the identifiers of a query that do not occur in the index; only words that are certainly identifiers count."""
     parts = dict.fromkeys(part for name in identifiers(query) for part in name_parts(name) if part.isidentifier())
     names = [part for part in parts if part.isascii() and is_code_name(part)]
     return tuple(name for name in names if not _stands(snapshot, name) and not snapshot.facts.symbols_named(name, 1))
@@ -148,7 +148,7 @@ def _is_known(snapshot: Snapshot, word: str) -> bool:
 
 
 def _stands(snapshot: Snapshot, name: str) -> bool:
-    """Whether a name occurs in a text as it is written, ignoring case."""
+    """Whether a name occurs literally in a text, ignoring case."""
     if "_" in name:
         return snapshot.text.document_frequency("names", NAME_MARK + name.lower()) > 0
     return _has(snapshot, name.lower())

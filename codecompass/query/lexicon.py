@@ -1,8 +1,7 @@
-"""How programmers say things: which words of code go with a word of a question (`delete` with remove, drop, purge).
+"""Related words: which words of code go with a word of a question (`delete` with remove, drop, purge).
 
-The relations are in `lexicon.bin` beside this module, which `python -m bench.lexicon` trains on public repositories;
-`lexicon.md` says how, on which, and how good it is. Nothing here ranks: a related word is a guess at how the code says it.
-
+The relations are in `lexicon.bin` beside this module, trained on public repositories by `python -m bench.lexicon`;
+`lexicon.md` describes how, on which, and how good they are. Nothing here ranks: a related word is a guess at the code's wording.
 The file, integers little-endian:
 
     magic     8 bytes
@@ -14,7 +13,7 @@ The file, integers little-endian:
     degrees   a byte a relation, 1..255: strength * 255
     text      UTF-8, the words in the order of their stems
 
-A word is known by its stem and given as code writes it most often.
+Words are looked up by stem and returned in the form that is most frequent in code.
 """
 
 import struct
@@ -41,13 +40,13 @@ _NUMBER: Final = struct.Struct("<H")
 
 
 class DamagedLexicon(ValueError):
-    """The bytes are not those of a lexicon, or not all of them."""
+    """The bytes are not a lexicon, or not a complete one."""
 
 
 class RelatedWord(Struct, frozen=True):
-    """A lower-case word of code, and how strongly it goes with the word asked about, in (0, 1].
+    """A lower-case word of code, and how strongly it is related to the queried word, in (0, 1].
 
-    The strength compares how often code says it with how often code says the word itself, for the same words of people.
+    The strength compares how often code uses it with how often code uses the word itself, for the same words of people.
     """
 
     word: str
@@ -55,10 +54,10 @@ class RelatedWord(Struct, frozen=True):
 
 
 def related_words(word: str) -> tuple[RelatedWord, ...]:
-    """Returns the words of code that go with a word, the strongest first; empty for an unknown word.
+    """Returns the words of code related to a word, the strongest first; empty for an unknown word.
 
-    `word` is one lower-case word; words with the same stem have the same relations. None of the words that are returned has
-    this stem. The first call reads the file.
+    `word` is one lower-case word; words with the same stem have the same relations. No returned word has this stem. The first
+    call reads the file.
 
     Raises:
         DamagedLexicon: the file beside this module is damaged.
@@ -73,7 +72,7 @@ def _installed() -> "Lexicon":
 
 
 class Lexicon:
-    """The relations of one file. Keeps its bytes as they are; looks words up by bisection."""
+    """The relations of one file. Keeps its bytes undecoded and looks words up by bisection."""
 
     def __init__(self, data: bytes) -> None:
         """Checks the bytes. Raises DamagedLexicon."""
@@ -99,7 +98,7 @@ class Lexicon:
         return self._n_words
 
     def related(self, word: str) -> tuple[RelatedWord, ...]:
-        """Returns the relations of a word, see `related_words`."""
+        """Returns the same as `related_words`, from this lexicon."""
         number = self._number(stem(word).encode("utf-8", "surrogatepass"))
         if number is None:
             return ()

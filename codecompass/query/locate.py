@@ -1,4 +1,4 @@
-"""`locate_symbol`: where a name is defined, or with the kind `use` imported; what is at a line."""
+"""`locate_symbol`: where a name is defined, or with the kind `use` imported; the definition around a line."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -60,12 +60,12 @@ def locate_symbol(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> LocateSymbolReply:
-    """Returns the definitions that the name may mean, the most likely first; an empty answer is no error.
+    """Returns the definitions that the name may refer to, the most likely first; an empty answer is not an error.
 
-    The name may be a `symbol_id`, or a location (`src/x.py:120`). Similar names are marked as such; if there is nothing better,
-    there are few of them, and a warning. `is_expired` is called between the readings of the name.
+    The name may be a `symbol_id` or a location (`src/x.py:120`). Similar names are marked as such; if there is nothing better,
+    only a few are returned, with a warning. `is_expired` is called between the readings of the name.
 
-    Raises SymbolNotFound for a `symbol_id` that means nothing any more.
+    Raises SymbolNotFound for a `symbol_id` that no longer refers to anything.
     """
     limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
@@ -113,7 +113,7 @@ def _found(
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool],
 ) -> tuple[list[Hit], tuple[str, ...]]:
-    """All hits in order, and the warnings about them."""
+    """Returns all hits in order, and the warnings about them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
         warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
@@ -168,7 +168,7 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,
-        # The order is fixed already; the score only tells how sure each reading of the name is.
+        # The order is already final; the score only tells how certain each reading of the name is.
         score=20.0 * base / (1.0 + 0.05 * index),
         signals=Signals(
             exact=1.0 if named.reading == "exact" else 0.0,
@@ -181,14 +181,14 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
 
 
 def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
-    """Tests with all the words in their titles, which are not searched by words otherwise."""
+    """Returns the tests with all the words in their titles, which other readings do not search by words."""
     words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
     rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
     return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
-    """Imports of a name: its last part is what is imported, the parts before it belong to the module."""
+    """Returns the imports of a name: its last part is what is imported, the parts before it belong to the module."""
     parts = name_parts(well_formed(name))
     if not parts:
         return []

@@ -1,4 +1,4 @@
-"""Locations that a query names: `src/x.py:120`, `x.py:120-140`, `x.py#L120`, and files by path as logs print them
+"""Locations named by a query: `src/x.py:120`, `x.py:120-140`, `x.py#L120`, and files by path as logs print them
 (`auth/handler.rs`).
 """
 
@@ -30,7 +30,7 @@ MAX_ASKED: Final = 60
 SHOWN_CHARACTERS: Final = 240
 
 MAX_FILES: Final = 10
-"""Files with the requested end of path that are answered for."""
+"""Files whose paths end in the requested path that are shown."""
 
 _ASKED: Final = re.compile(
     r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
@@ -48,7 +48,7 @@ class AskedLines(Struct, frozen=True):
 
 
 def asked_lines(text: str) -> AskedLines | None:
-    """Returns the location that a text consists of, None where it is none."""
+    """Returns the location that the whole text names, None if it names none."""
     match = _ASKED.fullmatch(well_formed(text).strip())
     if match is None or len(match["path"]) > MAX_PATH_LENGTH or not any(mark in match["path"] for mark in "./\\"):
         return None
@@ -64,8 +64,8 @@ def places_of_lines(
     where: Filter = Filter(),  # noqa: B008 (frozen)
     kinds: frozenset[SymbolKind] | None = None,
 ) -> list[RankedPlace]:
-    """Returns the definitions around the lines in the files that are meant, product code first; the lines alone where no
-    definition is around them. If all files are shorter, their last line is returned.
+    """Returns the definitions around the lines in the matching files, product code first; the bare lines if no definition is
+    around them. If all files are shorter, their last line is returned.
 
     `root` is that of the workspace, for absolute paths.
     """
@@ -100,7 +100,7 @@ def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ..
 def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[SymbolKind] | None) -> SymbolRow | None:
     """Returns the innermost definition around all of the lines.
 
-    Inside a function that is the function; elsewhere it may be a constant or a field.
+    Inside a function it is the function; elsewhere it may be a constant or a field.
     """
     around = [row for row in rows if row.line_start <= first and row.line_end >= last and has_kind(row, kinds)]
 

@@ -1,6 +1,6 @@
-"""Answers by meaning: which requests ask for it, which places are near to a question, and how they join those found by words.
+"""Answers by meaning: which requests ask for them, which places are near to a question, and how they join those found by words.
 
-The ranking by words is made first and whole; without a vector it is the answer. Places near in meaning join it by their ranks
+The ranking by words is always made first; without a vector it is the answer. Places near in meaning are fused with it by rank
 (`semantic/fusion.py`), since a BM25 score and a cosine cannot be compared.
 """
 
@@ -31,7 +31,7 @@ from codecompass.store.text_queries import Filter
 from codecompass.store.vectors import NearPlace, VectorsMissing, VectorSpace, VectorsUnusable, vectors_for_reading
 
 NEAREST: Final = 100
-"""Texts that are compared further; of one file the best comes first."""
+"""Texts that are compared further; the best of each file comes first."""
 
 JOINED: Final = 30
 """Places near in meaning, and files of each ranking, that take part in the fusion: ranks further down say nothing."""
@@ -39,29 +39,29 @@ JOINED: Final = 30
 WEIGHT_OF_WORDS: Final = 1.0
 WEIGHT_OF_MEANING: Final = 0.5
 WEIGHT_WHERE_WORDS_FAIL: Final = 1.0
-"""Weights of the rankings. Half a weight for a ranking of unknown worth: a good model still moves a page, a bad one hardly does
-(measured, see ADR 0025)."""
+"""Weights of the rankings. Half a weight for a ranking of unknown quality: a good model still changes a page, a bad one hardly
+does (measured, see ADR 0025)."""
 
 LEAST_COVERED: Final = 0.3
 """Share of a question's worth that some chunk must have for the ranking by words to be trusted more."""
 
 MAX_QUESTION_CHARACTERS: Final = 2_000
-"""Of a question that are sent."""
+"""Characters of a question that are sent."""
 
 BELOW: Final = 0.99
-"""Factor from the score of one place to the next where there are more places than scores by words."""
+"""Factor from the score of one place to the next when there are more places than scores by words."""
 
 
 class QuestionMeaning(Struct, frozen=True, kw_only=True):
-    """The vector of a question and where to compare it, or why there is none."""
+    """The vector of a question and what to compare it with, or why there is none."""
 
     layout: ProjectLayout
     space: VectorSpace
     vector: bytes = b""
     least: float = 0.0
-    """Cosine below which a place is no answer."""
+    """Least cosine of an answer."""
     unavailable: str = ""
-    """The warning of an answer from words alone."""
+    """The warning of an answer from words alone, '' if there is a vector."""
 
 
 class _Near(Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Near(Struct, frozen=True):
 def question_of(request: Request) -> str:
     """Returns the question that a request asks in words, as it is sent; empty for every other request.
 
-    What is recognized as a name, a path, an error message, a handle or lines is found by what it says, and not sent.
+    Names, paths, error messages, handles and locations are found literally, and are not sent.
     """
     if not isinstance(request, SearchCode | GetCodeContext):
         return ""
@@ -92,9 +92,9 @@ def with_meaning(
     kinds: frozenset[SymbolKind] | None,
     found: Candidates,
 ) -> tuple[list[RankedPlace], tuple[str, ...]]:
-    """Returns the places, best first, with those near in meaning among them; and the warning where that was not possible.
+    """Returns the places, best first, with those near in meaning among them; and a warning if that was not possible.
 
-    Each place has a score of its rank: the scores of the ranking by words, in their order.
+    The scores are those of the ranking by words, in descending order, assigned by rank.
     """
     if meaning.unavailable:
         return ranked, (meaning.unavailable,)
@@ -117,7 +117,7 @@ def _near_places(
     kinds: frozenset[SymbolKind] | None,
     words: Candidates,
 ) -> list[RankedPlace]:
-    """The places near to the question, best first; the best of each file before any second one."""
+    """Returns the places near to the question, best first; the best of each file before any second one."""
     paths = _paths(snapshot, where)
     stored_kinds = None if kinds is None else kinds | ({"fn"} if "method" in kinds else set())
     with vectors_for_reading(meaning.layout, meaning.space) as vectors:
@@ -137,7 +137,7 @@ def _near_places(
 
 
 def _paths(snapshot: Snapshot, where: Filter) -> list[str] | None:
-    """The paths that pass a filter; None where all do."""
+    """Returns the paths that pass a filter; None if all do."""
     if where == Filter():
         return None
     files = snapshot.files()
@@ -150,7 +150,7 @@ def _paths(snapshot: Snapshot, where: Filter) -> list[str] | None:
 
 
 def _place(snapshot: Snapshot, near: NearPlace, kinds: frozenset[SymbolKind] | None) -> RankedPlace | None:
-    """The place in this snapshot; None where the file has other content in it, or the definition is not of `kinds`."""
+    """Returns the place in this snapshot; None if the file's content differs in it, or the definition is not of `kinds`."""
     row = snapshot.facts.file(near.path)
     if row is None or row.status != "indexed" or row.content_hash != near.content_hash:
         return None
@@ -180,9 +180,9 @@ def _place(snapshot: Snapshot, near: NearPlace, kinds: frozenset[SymbolKind] | N
 
 
 def _joined(ranked: Sequence[RankedPlace], near: Sequence[RankedPlace], weight: float) -> list[RankedPlace]:
-    """Both rankings as one: first the best place of each file, files by the fusion of their ranks, then all other places.
+    """Fuses both rankings: first the best place of each file, files by the fusion of their ranks, then all other places.
 
-    Files are fused, and not places: two rankings of places would fill a page with several places of a few files.
+    Files are fused rather than places: two rankings of places would fill a page with several places of a few files.
     """
     words, meanings = _first_places(ranked), _first_places(near)
     worth_of_words = {file_id: reciprocal(rank, WEIGHT_OF_WORDS) for rank, file_id in enumerate(words, 1)}
@@ -200,7 +200,7 @@ def _joined(ranked: Sequence[RankedPlace], near: Sequence[RankedPlace], weight: 
 
 
 def _first_places(places: Sequence[RankedPlace]) -> dict[int, RankedPlace]:
-    """The first place of each of the first files, in their order."""
+    """Returns the first place of each of the first JOINED files, in order."""
     first: dict[int, RankedPlace] = {}
     for place in places:
         if len(first) == JOINED:
@@ -210,7 +210,7 @@ def _first_places(places: Sequence[RankedPlace]) -> dict[int, RankedPlace]:
 
 
 def _both(place: RankedPlace, other: RankedPlace) -> RankedPlace:
-    """The place for a file that both rankings have. The other one's definition is named beside it, where it is another one."""
+    """Returns the place for a file that both rankings have, with the other one's definition in `also` if it differs."""
     if not _is_same(place, other):
         also = [row for row in (other.symbol, *place.also, *other.also) if row is not None and row != place.symbol]
         return msgspec.structs.replace(place, also=tuple(dict.fromkeys(also))[:MAX_ALSO])
@@ -221,7 +221,7 @@ def _both(place: RankedPlace, other: RankedPlace) -> RankedPlace:
 
 
 def _with_scores(places: Sequence[RankedPlace], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
-    """The places in their order with the scores of the ranking by words in theirs; where these end, with lower ones."""
+    """Assigns the places, in their order, the descending scores of the ranking by words, then ever lower ones."""
     scores = sorted((place.score for place in ranked), reverse=True) or [1.0]
     while len(scores) < len(places):
         scores.append(scores[-1] * BELOW)
@@ -229,7 +229,7 @@ def _with_scores(places: Sequence[RankedPlace], ranked: Sequence[RankedPlace]) -
 
 
 def _is_same(found: RankedPlace, near: RankedPlace) -> bool:
-    """Whether two places of a file would show the same: the same definition, or a chunk and what mostly lies in it."""
+    """Whether two places of a file would show the same: the same definition, or a chunk and what lies mostly in it."""
     if found.file.id != near.file.id or found.type == "import":
         return False
     if found.symbol is not None and near.symbol is not None:

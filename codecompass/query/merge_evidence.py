@@ -1,7 +1,7 @@
-"""What the hits of one workspace say of themselves, so that they can be compared with hits of others.
+"""Evidence about the hits of one workspace, by which they can be compared with hits of other workspaces.
 
-Scores of different collections are not comparable as they stand: each is relative to the best of its own, and a word that is
-rare in one is common in another. Comparable is which words of the question a hit has; how rare a word is over all workspaces
+Scores of different collections are not comparable: each is relative to the best of its own collection, and a word that is rare
+in one is common in another. Comparable is which words of the question a hit has; how rare a word is over all workspaces
 follows from how many texts of each have it.
 """
 
@@ -19,11 +19,11 @@ from codecompass.store.snapshot import Snapshot
 SAMPLED_CHUNKS: Final = 5
 
 READ_LINES: Final = 120
-"""Of each hit: longer ones are judged by their beginnings."""
+"""Lines read of each hit: longer ones are judged by their beginnings."""
 
 IN_NAME: Final = 0.5
 IN_PATH: Final = 0.5
-"""What a word adds that is in the name of the definition, and in the path, where one in the text has 1."""
+"""What a word adds if it is in the name of the definition, and in the path; one in the text adds 1."""
 
 
 def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> SearchEvidence:
@@ -38,7 +38,7 @@ def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> Sear
 
 
 def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
-    """Returns the same for the pieces of text with most of the query, without searching: a tenth of what that takes."""
+    """Returns the same evidence for the chunks with most of the query, at a tenth of the cost of a search."""
     words = _words(snapshot, query)
     wanted = WantedWords({word.text: word.weight for word in words})
     n_texts = n_chunks(snapshot)
@@ -53,8 +53,8 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
 
 
 def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Iterable[tuple[float, str]]) -> SearchEvidence:
-    """Returns the same of an index that is known by its numbers: how many of its `n_texts` have each word, and the scores and
-    texts of those with most of the query, best first."""
+    """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
+    texts with most of the query, best first."""
     words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
     wanted = WantedWords({word.text: word.weight for word in words})
     return SearchEvidence(

@@ -1,12 +1,12 @@
-"""One page from the answers of several workspaces. Pure: the rules by which their hits are put in one order.
+"""Merges the answers of several workspaces into one page. Pure: the rules that put their hits into one order.
 
 Search by words: value = score * known * sqrt(best * own), where `score` is that of the hit in its workspace, `own` how much of
 the question it has, `best` the most that one of the first hits of its workspace has, `known` how much of the question occurs in
 that workspace at all; each a share of the question's worth, with words weighed by how rare they are over all workspaces
 together. Measured over 32 repositories asked at once (`bench.quality.across`).
 
-Names: how well the name fits, then the place in its workspace. A literal, a pattern, a list of files: from each workspace
-in turns, because none of their hits is better than another.
+Names: how well the name matches, then the rank in its workspace. Literals, patterns and lists of files: alternating between
+workspaces, because none of their hits is better than another.
 """
 
 import math
@@ -23,32 +23,32 @@ from codecompass.query.exact_names import NameMatch
 from codecompass.query.retrieval import inverse_frequency
 
 NAME_MATCHES: Final = get_args(NameMatch)
-"""How a name fits, the best first."""
+"""How a name matches, the best first."""
 
 FIRST_HITS: Final = 5
-"""Hits of a workspace of which the one with most of the question says how much of it the workspace has."""
+"""First hits of a workspace; the one with most of the question says how much of it the workspace has."""
 
 LEAST_PROSPECT: Final = 0.7
-"""What a workspace must promise to be searched, as a share of what the best promises. Four searches of 32 repositories become 2.1
-on average, and of 333 messages as many find their commit (`bench.quality.across`); from .85 on fewer do."""
+"""Least promise of a workspace to be searched, as a share of the best one's. Four searches of 32 repositories become 2.1 on
+average, and of 333 messages as many find their commit (`bench.quality.across`); from .85 on fewer do."""
 
 
 class Part(Struct, frozen=True):
-    """What one workspace answered: the label that names it to people, and its reply."""
+    """The answer of one workspace: the label that names it to people, and its reply."""
 
     label: str
     reply: SearchCodeReply | LocateSymbolReply
 
 
 class MergedResults(Struct, frozen=True):
-    """Results of several workspaces in one order, each with the label of its own, and why each stands there."""
+    """Results of several workspaces in one order, each with the label of its workspace, and their ranking reasons."""
 
     results: tuple[Result, ...]
     reasons: tuple[RankingReason, ...]
 
 
 class _Valued(Struct, frozen=True):
-    """A result by its place in the reply of a part."""
+    """A result, identified by its index in the reply of a part, and its value for the order."""
 
     value: tuple[float, ...]
     part: Part
@@ -72,8 +72,7 @@ def merged_results(parts: Sequence[Part], limit: int) -> MergedResults:
 
 
 def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedResults:
-    """Returns the first `limit` results of two pages of which nothing is known that would compare them: in turns, each in its own
-    order."""
+    """Returns the first `limit` results of two pages that cannot be compared: alternating, each in its own order."""
     pages = [[(page, index) for index in range(len(page.results))] for page in (first, second)]
     chosen = [each for pair in zip_longest(*pages) for each in pair if each is not None][:limit]
     reasons = [
@@ -101,7 +100,7 @@ def _values(part: Part, worth: Mapping[str, float]) -> Iterator[_Valued]:
 
 
 def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
-    """Returns what each word of the question is worth over all workspaces: its inverse document frequency times its weight."""
+    """Returns the worth of each word of the question over all workspaces: its inverse document frequency times its weight."""
     n_texts = sum(each.n_texts for each in evidence)
     frequencies: dict[str, int] = {}
     weights: dict[str, float] = {}
@@ -113,9 +112,9 @@ def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
 
 
 def most_promising(evidence: Sequence[SearchEvidence], count: int) -> list[int]:
-    """Returns which `count` of the workspaces have most of the question, by the numbers of their evidence, the best first: those
-    to search. Fewer where the others have less than LEAST_PROSPECT of what the best one has. The measure is that of a search
-    without the scores: known * best."""
+    """Returns the up to `count` workspaces with most of the question, as indexes of their evidence, best first: those to search.
+    Fewer if the others have less than LEAST_PROSPECT of what the best one has. The measure is that of a search without the
+    scores: known * best."""
     worth = _worth(evidence)
     prospects = []
     for number, each in enumerate(evidence):
@@ -127,7 +126,7 @@ def most_promising(evidence: Sequence[SearchEvidence], count: int) -> list[int]:
 
 
 def _shares(evidence: SearchEvidence, worth: Mapping[str, float]) -> tuple[float, Sequence[float]]:
-    """Returns how much of the question a workspace knows, and how much each of its hits has."""
+    """Returns how much of the question occurs in a workspace, and how much each of its hits has."""
     own_worth = [worth[word.text] for word in evidence.words]
     total = sum(own_worth) or 1.0
     known = sum(each for each, word in zip(own_worth, evidence.words, strict=True) if word.frequency) / total

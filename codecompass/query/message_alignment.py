@@ -1,7 +1,7 @@
 """Aligns a message with source text: finds the words that both have in the same order, with gaps where values are filled in.
 
-A gap costs little where the source has a hole: a placeholder of any language, or the end of a string literal after which
-something is appended. Elsewhere each word that only one of the two has makes it less likely that the message comes from there.
+A gap costs little where the source has a hole: a placeholder of any language, or the end of a string literal to which something
+is appended. Elsewhere each word that only one of the two has makes it less likely that the message comes from there.
 """
 
 import re
@@ -15,15 +15,15 @@ from msgspec import Struct
 from codecompass.query.message_parsing import HOLE, Piece, SourceText, flat
 
 MAX_GAP: Final = 30
-"""Words of source, or of the message, that a gap may have."""
+"""Words of source, or of the message, in one gap."""
 
 OTHER_CASE: Final = 0.5
-"""Value of a literal match that ignores case, compared with one that does not."""
+"""Value of a literal match that ignores case, compared with an exact one."""
 
 MAX_REPEATED: Final = 6
 MAX_PAIRS: Final = 800
-"""Positions of one word in a message, and pairs of equal words of a message and a text, that are compared: words that are
-repeated everywhere would take long, and say little."""
+"""Positions of one word in a message, and pairs of equal words of a message and a text, that are compared: words repeated
+everywhere would take long and say little."""
 
 MAX_FOUND: Final = 3
 """Alignments of one text."""
@@ -52,12 +52,12 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 class Wanted(Struct, frozen=True):
-    """A message as it is compared."""
+    """A message, prepared for alignment."""
 
     places: Mapping[str, Sequence[int]]
     """The positions of each word."""
     worth: Sequence[float]
-    """Of the word at each position."""
+    """The worth of the word at each position."""
     total: float
     """The worth of the whole message."""
     unit: float
@@ -74,7 +74,7 @@ class Alignment(Struct, frozen=True, kw_only=True):
     focus: int
     """The line with most of the message."""
     words: int
-    """Words that match."""
+    """The number of words that match."""
     worth: float
     """Their worth."""
     share: float
@@ -82,17 +82,17 @@ class Alignment(Struct, frozen=True, kw_only=True):
     fit: float
     """The share of the words of message and literal together that are in both; words in holes do not count."""
     punctuation: float
-    """The share of the words with the same punctuation before them as in the message."""
+    """The share of the words preceded by the same punctuation as in the message."""
     exact: float
-    """1 where the text contains the whole message literally, except for blanks and escapes; less where case differs."""
+    """1 if the text contains the whole message literally, except for blanks and escapes; less if case differs."""
 
     @property
     def score(self) -> float:
-        """The value by which alignments are ordered."""
+        """The value by which alignments are sorted."""
         return self.share + 0.25 * self.fit + 0.05 * self.punctuation + self.exact
 
     def moved(self, lines: int) -> "Alignment":
-        """Returns the alignment with line numbers that count from `lines` lines further up."""
+        """Returns the alignment with `lines` added to its line numbers."""
         return msgspec.structs.replace(
             self, line_start=self.line_start + lines, line_end=self.line_end + lines, focus=self.focus + lines
         )
@@ -108,7 +108,7 @@ class _Pair(Struct, gc=False):
 
 
 class _Gap(Struct, frozen=True, gc=False):
-    """What the source has between two words of a message: how many other words, and whether there is a hole."""
+    """What is between two words of the source: how many other words, and whether there is a hole."""
 
     words: int
     is_hole: bool
@@ -148,7 +148,7 @@ def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
 
 
 def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
-    """Whether words of that worth are close enough together. Cheap, and rules out most texts."""
+    """Whether words worth at least `least` are close enough together. Cheap, and rules out most texts."""
     reach = 2 * len(wanted.pieces) + MAX_GAP
     inside: dict[int, int] = {}
     total = 0.0
@@ -169,7 +169,7 @@ def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
 
 
 def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
-    """Gives each pair the best chain that ends with it."""
+    """Sets for each pair the best chain that ends with it."""
     start = 0
     gaps: dict[tuple[int, int], _Gap] = {}
     for index, pair in enumerate(pairs):
@@ -218,7 +218,7 @@ def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
 
 
 def _trimmed(wanted: Wanted, source: SourceText, chain: list[_Pair]) -> list[_Pair]:
-    """The chain without ends that are behind a gap with more words than they have: these are coincidence."""
+    """Returns the chain without ends beyond a gap with more words than they have: those are coincidence."""
     unexplained = [_unexplained(wanted, source, one, other) for one, other in pairwise(chain)]
     first, last = 0, len(chain)
     for number, words in enumerate(unexplained, 1):
@@ -263,7 +263,7 @@ def _exact(message: str, text: str) -> float:
 
 
 def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> float:
-    """The share of the words with the same punctuation before them as in the message."""
+    """Returns the share of the words preceded by the same punctuation as in the message."""
     same = 0
     for number, pair in enumerate(chain):
         before = source.raw[2 * pair.at]
@@ -278,7 +278,7 @@ def _is_next(one: _Pair, other: _Pair) -> bool:
 
 
 def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -> int:
-    """Words of either text between two words of a chain, except for values in holes and code between two literals."""
+    """Returns how many words either text has between two words of a chain, without values in holes and code between literals."""
     if _is_next(one, other):
         return 0
     gap = _gap(source, one.at, other.at)
@@ -286,7 +286,7 @@ def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -
 
 
 def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
-    """Words of the literal that the message lacks, and words of the message before and after it that are no values."""
+    """Returns how many words the literal has beyond the message, and the message around the chain that are not values."""
     before = source.before(chain[0].at, MAX_GAP)[-_MAX_BESIDE:]
     after = source.after(chain[-1].at, MAX_GAP)[:_MAX_BESIDE]
     start = max([before.rfind("\n") + 1, *(found.end() for found in _QUOTE.finditer(before))])
@@ -295,7 +295,7 @@ def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pai
     left, right = before[start:], after[:end]
     count = len(_WORD.findall(left)) + len(_WORD.findall(right))
     first, last = chain[0].word, chain[-1].word
-    # A value in quotes of its own: the quote before it does not end the literal.
+    # A quoted value: the quote before it does not end the literal.
     begins_in_hole = HOLE in before[max(0, start - 2) :] or _GLUE_BEFORE.search(before[: max(0, start - 1)])
     if not (begins_in_hole or _NEW_PART.search(wanted.pieces[first].before)):
         count += _core_words(wanted, 0, first)

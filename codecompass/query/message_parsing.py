@@ -1,8 +1,8 @@
-"""Splits a pasted message and source text into words in the same way, so that they can be aligned; separates a message from
-what a terminal, a logger or a runtime put around it.
+"""Splits pasted messages and source text into words in the same way, so that they can be aligned, and separates a message from
+what a terminal, a logger or a runtime added to it.
 
 Words are smaller than the tokens of the index: they end where case changes and between letters and digits, and each Chinese,
-Japanese or Korean character is one. So `${name}Controller` keeps a known word beside the value.
+Japanese or Korean character is one. So in `${name}Controller` a known word remains beside the value.
 """
 
 import re
@@ -31,7 +31,7 @@ _ANY_PIECE: Final = re.compile(
 )
 
 HOLE: Final = "\x1a"
-"""Replaces a placeholder: no source has this character."""
+"""Replaces a placeholder: this character occurs in no source."""
 
 _PLACEHOLDER: Final = re.compile(
     r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
@@ -97,7 +97,7 @@ _FRAME: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 MAX_AROUND: Final = 300
-"""Characters of one prefix or suffix of a message: bounds the cost of reading unusual text."""
+"""Characters of one prefix or suffix of a message: bounds the cost of unusual text."""
 
 _MAX_PREFIXES: Final = 16
 
@@ -105,32 +105,38 @@ _QUOTES: Final = "\"'`“”‘’«»"
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """A word of a pasted text: in lower case, what is before it, and the index token that it is one of `parts` words of.
-    `is_core` is False for words around the message."""
+    """A word of a pasted text."""
 
     text: str
+    """In lower case."""
     before: str
+    """The text between the previous word and this one."""
     token: str
+    """The index token that contains the word."""
     parts: int
+    """The number of words in that token."""
     is_core: bool
+    """Whether the word belongs to the message and not to what was added around it."""
 
 
 class Message(Struct, frozen=True):
-    """A pasted text: all its words in order, and the message alone with single blanks.
-
-    `word_count` counts as people do: a name is one word, and so are two Chinese characters."""
+    """A pasted text."""
 
     pieces: tuple[Piece, ...]
+    """All its words, in order."""
     core: str
+    """The message alone, with single blanks."""
     word_count: int
+    """Words as people count them: a name is one word, and so are two Chinese characters."""
 
 
 class SourceText(Struct, frozen=True):
-    """Source text with its escapes replaced: its words in lower case, and `raw`, which alternates between separators and
-    words, beginning and ending with a separator. Each placeholder is one `HOLE`."""
+    """Source text with its escapes replaced."""
 
     words: list[str]
+    """In lower case."""
     raw: list[str]
+    """Alternates between separators and words, beginning and ending with a separator. Each placeholder is one `HOLE`."""
     lines: list[str]
 
     def gap(self, first: int, last: int) -> str:
@@ -147,7 +153,7 @@ class SourceText(Struct, frozen=True):
 
 
 def read_message(text: str) -> Message:
-    """Returns the words of a pasted text. What surrounds the message is kept, because it may be part of it after all."""
+    """Returns the words of a pasted text, including those around the message, which may be part of it after all."""
     pieces: list[Piece] = []
     core = []
     for line in _ANSI.sub("", text[:MAX_CHARACTERS]).splitlines():
@@ -166,7 +172,7 @@ def read_message(text: str) -> Message:
 
 
 def read_source(text: str) -> SourceText:
-    """Returns the words of source text, with escapes read as the compiler reads them. Line breaks are kept."""
+    """Returns the words of source text, with escapes replaced as a compiler does. Line breaks are kept."""
     text = unescaped(text)
     pattern = _ASCII_PIECE
     if not text.isascii():
@@ -186,12 +192,12 @@ def unescaped(text: str) -> str:
 
 
 def flat(text: str) -> str:
-    """Returns the text with single blanks in place of all blanks and line breaks."""
+    """Returns the text with each run of blanks and line breaks replaced by a single blank."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def sub_tokens(token: str) -> list[str]:
-    """Returns the runs of letters and of digits in a token: the index may have these where a value stands beside a word."""
+    """Returns the runs of letters and of digits in a token: the index may have these where a value is adjacent to a word."""
     return re.findall(r"[^\W\d_]+|\d+", token)
 
 
@@ -212,7 +218,7 @@ def _pieces(text: str, *, is_core: bool) -> list[Piece]:
 
 
 def _core_of(line: str) -> tuple[int, int]:
-    """Where in a line the message begins and ends."""
+    """Returns where in a line the message begins and ends."""
     if len(line) <= MAX_AROUND and _FRAME.match(line):
         return len(line), len(line)
     first, last = 0, len(line.rstrip())

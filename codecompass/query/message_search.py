@@ -1,6 +1,6 @@
-"""Finds where in the source a pasted message comes from, as a whole or as a template.
+"""Finds where in the source a pasted message comes from, literally or as a template.
 
-Done for every intent, because a message seldom looks like one. Candidates are the chunks with the largest worth of the
+Done for every intent, because many messages do not look like one. Candidates are the chunks with the largest worth of the
 message's words (rare words are worth more); the most promising are then aligned with the message.
 """
 
@@ -28,29 +28,29 @@ from codecompass.store.snapshot import ChunkHit, Snapshot
 from codecompass.store.text_queries import Filter
 
 MIN_WORDS: Final = 3
-"""Words of a message, and words in a row that are no coincidence."""
+"""Least words of a message, and least words in a row that are not a coincidence."""
 
 CANDIDATES: Final = 500
 LOOKED_AT: Final = 80
 COMPARED: Final = 20
 COMPARED_EXACT: Final = 12
-"""Chunks that are ranked by their words, that are read, and that are aligned with the message: fewer where they contain it
-unchanged."""
+"""Chunks that are ranked by their words, that are read, and that are aligned with the message: fewer if they contain it
+literally."""
 
 LEAST_SHARE: Final = 0.4
-"""Share of the message's worth that a candidate must have."""
+"""Least share of the message's worth in a candidate."""
 
 HALF_SHOWN: Final = 0.7
 """Part of that share that one chunk must have in order: the rest may be in the next chunk."""
 
 ALL_OF_IT: Final = 0.999
-"""Share from which a chunk has all words: their worth is summed in single precision."""
+"""Share from which on a chunk has all words: their worth is summed in single precision."""
 
 LINES_AROUND: Final = 4
 """Lines of a chunk before and after adjacent words that are compared."""
 
 VALUE_WORDS: Final = 3
-"""Words that a value may have between two words of the message, for a text to be worth comparing."""
+"""Words that a value between two words of the message may have for a text to be worth comparing."""
 
 PLACEHOLDER_BRIEFLY: Final = r"(?:[$#%]?\{[^{}\n]*\}|%[\w$.]+|\$\w+|\\\([^\n]*\)|[\"'`][^\"'`\n]*[\"'`])"
 
@@ -61,18 +61,18 @@ SURE_FIT: Final = 0.85
 SURE_SHARE: Final = 0.35
 SURE_WORDS: Final = 4
 SURE_WORTH: Final = 0.5
-"""From these values on, a place that does not contain the message literally is surely its origin."""
+"""Least values for a place that does not contain the message literally to be certainly its origin."""
 
 ROLE_WEIGHT: Final = 0.05
-"""Difference between product code and a test, of scores around 1."""
+"""Penalty for a test compared with product code, on scores around 1."""
 
 MAX_SHOWN: Final = 3
 SAME_SCORE: Final = 0.25
-"""Places of messages that are shown, and by how much their scores may be below the best."""
+"""Places of messages that are shown, and how far their scores may be below the best."""
 
 LINES_BEFORE: Final = 8
 LINES_AFTER: Final = 12
-"""Lines shown around the message where its definition is long."""
+"""Lines shown around the message if its definition is long."""
 
 EDGE_LINES: Final = 3
 NEIGHBOUR_LINES: Final = 6
@@ -83,7 +83,7 @@ SURROUNDING_WORTH: Final = 0.3
 """Worth of a word around the message, compared with one in it, for finding candidates."""
 
 UNKNOWN_WORTH: Final = 0.125
-"""Worth of a word that no text has as a token but may have inside one, in units of the worth of a word that one text has."""
+"""Worth of a word that is not a token in any text but may be part of one, in units of the worth of a word that one text has."""
 
 
 class FoundMessage(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
     """How much of the message's worth it contains, 0..1."""
     score: float
     is_sure: bool
-    """Whether it is no coincidence."""
+    """Whether it is certainly not a coincidence."""
     is_exact: bool
     """Whether it contains the message literally."""
 
@@ -111,7 +111,7 @@ def find_messages(
     where: Filter,
     is_expired: Callable[[], bool] = no_deadline,
 ) -> list[FoundMessage]:
-    """Returns where `text` is in the source, best first; nothing for a name, for few words, or when the time is up.
+    """Returns where `text` occurs in the source, best first; empty for a name, for few words, or if the time is up.
 
     `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
     """
@@ -124,7 +124,7 @@ def find_messages(
     if wanted.total <= 0.0:
         return []
     most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
-    # A template with fewer words is never sure.
+    # A template with fewer words is never certain.
     may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
     least = LEAST_SHARE if may_be_template else ALL_OF_IT
     chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
@@ -160,7 +160,7 @@ def find_messages(
 
 
 def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
-    """The numbers of the chunks to read. Of equals, product code comes first."""
+    """Returns the numbers of the chunks to read, best first; among equals, product code comes first."""
     if len(hits) <= LOOKED_AT:
         return range(len(hits))
     scores = [round(hit.score, 3) for hit in hits]
@@ -171,19 +171,21 @@ def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
 
 
 class _Part(Struct, frozen=True):
-    """The lines of a chunk that are worth comparing, how many different pairs of adjacent words of the message they have, and
-    whether they have all its words in a row."""
+    """The lines of a chunk that are worth comparing."""
 
     hit: ChunkHit
     lines_before: int
+    """Lines of the chunk before them."""
     text: str
     pairs: int
+    """How many different pairs of adjacent words of the message they have."""
     is_exact: bool
+    """Whether they have all words of the message in a row."""
 
 
 def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> Callable[[ChunkHit, str, bool], _Part | None]:
-    """Returns a function from a chunk to its lines around words that are adjacent in the message too, or that have a placeholder
-    between them; it returns None for a chunk without such words.
+    """Returns a function that finds the lines of a chunk around words that are adjacent in the message too, or separated by a
+    placeholder; it returns None for a chunk without such words.
 
     It takes a few microseconds per chunk; the comparison takes 300.
     """
@@ -193,7 +195,7 @@ def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> C
             tokens.append(piece.token if piece.is_core and piece.token in worth else "")
     pairs = [(one, other) for one, other in dict.fromkeys(pairwise(tokens)) if one and other]
     telling = [pair for pair in pairs if worth[pair[0]] + worth[pair[1]] >= TELLING_WORTH * unit] or pairs
-    # The escape of a line break adds its letter to the word behind it.
+    # The escape of a line break adds its letter to the next word.
     patterns = [rf"{one}[\W_]+n?{other}" for one, other in telling]
     for number, token in enumerate(tokens):
         later = "|".join(dict.fromkeys(filter(None, tokens[number + 2 : number + 2 + VALUE_WORDS])))
@@ -224,7 +226,7 @@ def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> C
 
 
 def _compiled(pattern: str) -> "re2._Regexp":
-    """The pattern, ignoring case."""
+    """Compiles a pattern that ignores case."""
     options = re2.Options()
     options.case_sensitive = False
     options.never_capture = True
@@ -237,7 +239,7 @@ def _is_product_code(snapshot: Snapshot, file_id: int) -> bool:
 
 
 def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, float]:
-    """The inverse document frequency of each token of the message that is in the index."""
+    """Returns the inverse document frequency of each token of the message that is in the index."""
     worth = {}
     for token in dict.fromkeys(piece.token for piece in message.pieces):
         frequency = snapshot.text.document_frequency("body", token)
@@ -247,7 +249,7 @@ def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, 
 
 
 def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
-    """Divides the worth of a token among its words. A token that is not in the index must be a value, and is not required."""
+    """Divides the worth of each token among its words. A token that is not in the index must be a value, and is not required."""
     unit = inverse_frequency(1, total)
     places: dict[str, list[int]] = {}
     worths = []
@@ -262,7 +264,7 @@ def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
 
 
 def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total: int) -> dict[str, float]:
-    """The worth of the tokens that candidates are found by: those of the message, and parts of tokens that no chunk has."""
+    """Returns the worth of the tokens by which candidates are found: those of the message, and parts of tokens in no chunk."""
     sought: dict[str, float] = {}
     for piece in message.pieces:
         if piece.token in worth:
@@ -276,7 +278,7 @@ def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total
 
 
 def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]) -> list[tuple[ChunkHit, Alignment]]:
-    """The same list, with those compared again that may continue in a neighbouring chunk."""
+    """Returns the same list, with those compared again that may continue in a neighbouring chunk."""
     result = []
     for number, (hit, alignment) in enumerate(found):
         last = hit.line_end - hit.line_start
@@ -319,8 +321,8 @@ def _ranked(
 
 
 def _is_origin(path: str, message: Message, alignment: Alignment) -> bool:
-    """Whether a file can be the origin of a message: not a change log, which quotes; not prose with a template, which it has not;
-    not a test or document where the message is only a few key words."""
+    """Whether a file can be the origin of a message: not a change log, which only quotes; not prose unless it has the message
+    literally; not a test or document if the message is only a few key words."""
     role = role_of(path)
     if is_history(path) or (role.is_prose and alignment.exact == 0.0):
         return False
@@ -335,7 +337,7 @@ def _is_sentence(message: Message) -> bool:
 
 
 def is_sure(alignment: Alignment, unit: float) -> bool:
-    """Returns whether an alignment is no coincidence: the whole message, or nearly all of a template."""
+    """Whether an alignment is certainly not a coincidence: the whole message, or nearly all of a template."""
     if alignment.words < MIN_WORDS:
         return False
     return alignment.exact > 0.0 or (
@@ -349,7 +351,7 @@ def is_sure(alignment: Alignment, unit: float) -> bool:
 def message_places(
     snapshot: Snapshot, found: Sequence[FoundMessage], kinds: frozenset[SymbolKind] | None, above: float
 ) -> list[RankedPlace]:
-    """Returns the places that are surely the origin of a message, with scores above `above`: the definition around the line
+    """Returns the places that are certainly the origin of a message, with scores over `above`: the definition around the line
     if it is short, else the lines around it."""
     sure = [item for item in found if item.is_sure]
     shown: list[RankedPlace] = []

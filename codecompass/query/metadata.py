@@ -1,4 +1,4 @@
-"""The `metadata` of an answer: the state passed in, the snapshot, what the query adds, and the files changed since."""
+"""The `metadata` of an answer: the given state, the snapshot, additions of the query; marks files that changed since."""
 
 from collections.abc import Collection, Sequence
 from typing import Final, TypeVar
@@ -73,13 +73,13 @@ NAMED_FILES: Final = 5
 CHANGED_SOMEWHERE: Final = (
     "files have changed since the index was built, and are not in this answer yet. Call again, or read what you have just written"
 )
-"""The warning where it is unknown which files."""
+"""The warning if it is unknown which files changed."""
 
 HEAD_HAS_MOVED: Final = "another branch or commit has been checked out since the index was built. Call again to be told its name"
 
 
 def stale_warning(paths: Sequence[str]) -> str:
-    """Returns the warning of an answer that does not hold the newest content of `paths` (sorted, at least one)."""
+    """Returns the warning of an answer that lacks the newest content of `paths` (sorted, at least one)."""
     named = ", ".join(paths[:NAMED_FILES])
     more = f", and {len(paths) - NAMED_FILES:,} more" if len(paths) > NAMED_FILES else ""
     one = len(paths) == 1
@@ -97,7 +97,7 @@ def cannot_update(error: CodeCompassError) -> str:
 
 
 def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:
-    """Returns the reply with the hits in `changed` files marked. To stay within `max_tokens` it loses items."""
+    """Returns the reply with the hits in `changed` files marked. Items are dropped to stay within `max_tokens`."""
     match reply:
         case SearchCodeReply() | LocateSymbolReply():
             return msgspec.structs.replace(reply, results=_marked(reply.results, changed))
@@ -129,7 +129,7 @@ def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: 
         marked = msgspec.structs.replace(item, stale=True)
         cost = item_tokens(marked) - item_tokens(item)
         if max_tokens is not None and tokens + cost > max_tokens:
-            # The item that is left out had been counted, so there is room again.
+            # Its tokens are free again.
             tokens -= item_tokens(item)
             continue
         tokens += cost

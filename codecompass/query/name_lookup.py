@@ -40,7 +40,7 @@ TWO_ERRORS_FROM: Final = 6
 """Length from which two typing errors are accepted instead of one."""
 
 MIN_SHARED_WORDS: Final = 0.6
-"""Share of the requested words that a similar name must have; half is enough where it has no other words."""
+"""Least share of the requested words in a similar name; half is enough if it has no other words."""
 
 _NAME_WORDS: Final = (FieldBoost("name_words", 1.0),)
 
@@ -48,8 +48,8 @@ _NAME_WORDS: Final = (FieldBoost("name_words", 1.0),)
 def by_scope(
     snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None
 ) -> tuple[list[SymbolRow], list[SymbolRow]]:
-    """Returns the definitions with the name of the last of several `parts`: those whose scope or path shares words with the
-    other parts, most shared words first, and all others."""
+    """Returns the definitions named like the last of several `parts`: those whose scope or path shares words with the other
+    parts, most shared words first, and all others."""
     if len(parts) < 2:
         return [], []
     rows = ordered(allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds))
@@ -63,7 +63,7 @@ def by_parts(
     snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None
 ) -> tuple[list[SymbolRow], list[SymbolRow]]:
     """Returns the definitions whose name has the words of `name` and no others, in any order, notation and number; and those
-    that have all of them in their name or scope, the fewest other words first."""
+    with all of them in their name or scope, the fewest other words first."""
     words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
     if not words:
         return [], []
@@ -83,7 +83,7 @@ def by_parts(
 
 
 def fuzzily(snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
-    """Returns the definitions that are one or two typing errors away from the last part, or begin with it."""
+    """Returns the definitions whose names are one or two typing errors away from the last part, or begin with it."""
     bare = (parts or ("",))[-1].lower()
     if not MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH or not query_words(bare):
         return []
@@ -95,7 +95,7 @@ def fuzzily(snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: froz
 
 
 def by_similar_words(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
-    """Returns the definitions that have most words of `name`, as where the name has a word too many."""
+    """Returns the definitions with most words of `name`, for names with a word too many."""
     words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
     if len(words) < 2:
         return []
@@ -112,14 +112,14 @@ def by_similar_words(snapshot: Snapshot, name: str, where: Filter, kinds: frozen
 
 
 def _variants(words: list[str]) -> list[list[str]]:
-    """The words as they are, and with the last, or all, of them in singular or plural."""
+    """Returns the words unchanged, and with the last one or all in the other grammatical number."""
     other = [_other_number(word) for word in words]
     variants = [words, [*words[:-1], other[-1]], other]
     return [list(variant) for variant in dict.fromkeys(map(tuple, variants))]
 
 
 def _other_number(word: str) -> str:
-    """The singular of what looks like a plural, else the plural."""
+    """Returns the singular of a word that looks like a plural, else the plural."""
     if len(word) < MIN_FUZZY_LENGTH:
         return word
     if word.endswith("ies"):
@@ -134,7 +134,7 @@ def _other_number(word: str) -> str:
 
 
 def edit_distance(left: str, right: str, cap: int) -> int:
-    """Returns how many single-character edits (a swap of neighbours counts as one) lie between two words, at most `cap`."""
+    """Returns the number of single-character edits (a swap of neighbours counts as one) between two words, at most `cap`."""
     if abs(len(left) - len(right)) >= cap:
         return cap
     before: list[int] = []
@@ -176,7 +176,7 @@ NAME_MATCH: Final[dict[Reading, NameMatch]] = {
     "fuzzy": "similar",
     "similar": "similar",
 }
-"""How an answer describes each reading: as written, except for case, the same words, or similar."""
+"""How an answer describes each reading: exact, except for case, the same words, or similar."""
 
 
 def find_named(
@@ -186,9 +186,9 @@ def find_named(
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool] = no_deadline,
 ) -> list[NamedDefinition]:
-    """Returns the definitions that `text` may mean, the most likely first. Empty where nothing resembles it.
+    """Returns the definitions that `text` may refer to, the most likely first. Empty if nothing resembles it.
 
-    `is_expired` is called before each looser reading; when it returns True, no further one is tried.
+    `is_expired` is called before each looser reading; once it returns True, no further one is tried.
     """
     text = well_formed(text).strip()
     found = exactly(snapshot, text, where, kinds)
@@ -209,7 +209,7 @@ def find_named(
 
 
 def _like_the_signature(found: list[NamedDefinition], text: str) -> list[NamedDefinition]:
-    """The definitions of one name, those first whose signature shares most words with `text`."""
+    """Sorts the definitions of one name by how many words their signature shares with `text`, most first."""
     wanted = word_bag(text)
 
     def likeness(named: NamedDefinition) -> float:
@@ -254,12 +254,12 @@ SIMILAR_NAMES: Final = 5
 
 
 def resolve_symbol(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
-    """Returns the definition that `name` means in `path` (a whole path or its end), anywhere where that is None.
+    """Returns the definition that `name` refers to in `path` (a whole path or its end), or anywhere if that is None.
 
-    A `symbol_id` means its definition, whatever `path` is. If no definition has the name, similar names are looked for until
-    `is_expired`, for the error.
+    A `symbol_id` refers to its definition, whatever `path` is. If no definition has the name, similar names are searched for
+    until `is_expired`, for the error.
 
-    Raises SymbolNotFound, or AmbiguousSymbol where definitions in several files have the name.
+    Raises SymbolNotFound, or AmbiguousSymbol if definitions in several files have the name.
     """
     rows = find_exactly(snapshot, name)
     if not rows and is_handle(name):

@@ -1,6 +1,6 @@
-"""Definitions that a query names instead of describing them: by frames of a stack trace, by a signature, by a misspelt name.
+"""Definitions that a query names rather than describes: by frames of a stack trace, by a signature, by a misspelt name.
 
-Sure ones rank above what is found by words; definitions with merely similar names rank below the best of that.
+Certain ones rank above all places found by words; definitions with merely similar names rank below the best of these.
 """
 
 import re
@@ -20,10 +20,10 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 MAX_DEFINITIONS: Final = 5
-"""Definitions of a name that come first; the rest of the page is for code that mentions them."""
+"""Definitions of a name that are ranked first; the rest of the page is for code that mentions them."""
 
 LOOKED_AT: Final = 10
-"""Places whose text is searched for a name without a definition."""
+"""Places whose text is searched for a name that has no definition."""
 
 _GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "words", "scope", "fuzzy"})
 _WEAK_GUESSES: Final[frozenset[Reading]] = frozenset({"parts", "similar"})
@@ -34,7 +34,7 @@ _NONE: Final[frozenset[Reading]] = frozenset()
 def named_definitions(
     snapshot: Snapshot, query: str, intent: QueryIntent, ranked: Sequence[RankedPlace], where: Filter
 ) -> list[RankedPlace]:
-    """Returns the places that `query` names, with scores that put them in their order among `ranked`; mostly none."""
+    """Returns the places that `query` names, with scores that rank them among `ranked`; mostly none."""
     above = ranked[0].score if ranked else 0.0
     framed = [place for place in locate_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
     if framed:
@@ -53,7 +53,7 @@ def named_definitions(
 
 
 def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
-    """The definitions between the first place and the second."""
+    """Returns the definitions with scores between those of the first and the second place."""
     best = ranked[0].score if ranked else 1.0
     second = ranked[1].score if len(ranked) > 1 else best / 2
     step = (best - second) / (MAX_DEFINITIONS + 1)
@@ -61,7 +61,7 @@ def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -
 
 
 def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> bool:
-    """Whether a definition has the name, or the best places contain it as it is written: then no similar name is meant."""
+    """Whether a definition has this name, or the best places contain it literally: then no similar name is meant."""
     if any(place.signals.exact or place.signals.qualified for place in ranked):
         return True
     bare = re.compile(rf"(?<!\w){re.escape((name_parts(name) or (name,))[-1])}(?!\w)")
@@ -91,7 +91,7 @@ def _frame(found: FrameLocation, score: float) -> RankedPlace:
 
 
 def definition_place(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
-    """Returns a definition as a place with this score; `line` is the line in it that the query names, 0 for none."""
+    """Returns a definition as a place with this score; `line` is the line in it that the query names, 0 if none."""
     return RankedPlace(
         file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
         type="symbol",

@@ -28,13 +28,13 @@ ALIKE: Final = 0.6
 """Least similarity (0..1) of two file names of which one may be a misspelling."""
 
 MAX_NAME: Final = 255
-"""The most characters of a file name; what a caller sends can be longer."""
+"""Longest possible file name; callers can send longer ones."""
 
 LEAST_NODE_BYTES: Final = 50
 """No node is shorter than `{"kind":"fn","name":"f","line_start":1,"line_end":1}`."""
 
 METADATA_BYTES: Final = 1000
-"""An upper bound of what an answer takes besides its nodes."""
+"""An upper bound for the part of an answer that is not nodes."""
 
 
 def get_file_outline(
@@ -68,9 +68,9 @@ def get_file_outline(
 
 
 def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
-    """Returns the indexed file that a path means: relative, `./`, with backslashes, or absolute within the workspace.
+    """Returns the indexed file that a path refers to: relative, `./`, with backslashes, or absolute within the workspace.
 
-    Raises FileNotFound as `get_file_outline` does.
+    Raises the same errors as `get_file_outline`.
     """
     relative = well_formed(path).strip().replace("\\", "/")
     if workspace and relative.startswith(workspace.rstrip("/") + "/"):
@@ -94,7 +94,7 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
 def similar_paths(snapshot: Snapshot, path: str) -> list[str]:
     """Returns a few indexed paths that may have been meant.
 
-    The same name elsewhere comes first, then names that are written alike in the same directory, then the words of the path.
+    First the same name elsewhere, then names with similar spelling in the same directory, then the words of the path.
     """
     directory, _, name = path.rstrip("/").rpartition("/")
     found = snapshot.facts.paths_ending(name, SIMILAR_PATHS) if name else []
@@ -149,7 +149,7 @@ def _with_inner(symbols: Sequence[SymbolRow], imports: Sequence[ImportRow]) -> I
 
 
 def _fitting(nodes: tuple[OutlineNode, ...], limit: int, max_bytes: int) -> tuple[OutlineNode, ...]:
-    """The tree down to the deepest level within both limits; if even the top level is too large, its beginning."""
+    """Returns the tree down to the deepest level within both limits; if even the top level is too large, its beginning."""
     # The number of nodes rules out most depths of a large tree before any is built.
     fitting = min(limit, max_bytes // LEAST_NODE_BYTES)
     for depth in range(sum(1 for n_nodes in _counts(nodes) if n_nodes <= fitting), 0, -1):
@@ -176,7 +176,7 @@ def _pruned(nodes: Iterable[OutlineNode], depth: int) -> tuple[OutlineNode, ...]
 
 
 def _counts(nodes: Sequence[OutlineNode]) -> Iterator[int]:
-    """Yields how many nodes there are down to each depth, the first one first."""
+    """Yields the number of nodes down to each depth, starting with the first level."""
     n_nodes = 0
     level = list(nodes)
     while level:
@@ -194,7 +194,7 @@ _NAMED_FROM: Final = frozenset({"javascript", "typescript", "tsx"})
 
 
 def import_name(row: ImportRow, language: str) -> str:
-    """Returns the name of one import, with its alias where it has one."""
+    """Returns the name of one import, with its alias if it has one."""
     alias = f" as {row.alias}" if row.alias and row.alias != row.name else ""
     if language in _NAMED_FROM:
         return _from_form(row, alias)

@@ -1,4 +1,4 @@
-"""By which names other repositories import what a workspace defines: a Python package, a Go package, an npm package, a crate."""
+"""The names by which other repositories import the definitions of a workspace: Python, Go and npm packages, crates."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,13 +13,12 @@ from codecompass.store.snapshot import Snapshot
 
 
 def separator(family: str) -> str:
-    """Returns what stands in an import between a package and what is in it."""
+    """Returns the separator between a package and its contents in an import."""
     return _SEPARATORS[family]
 
 
 def imported_symbol(snapshot: Snapshot, symbol: SymbolRow) -> ImportedSymbol | None:
-    """Returns how others import a definition; None in a language whose packages have no names here, and for one outside of all
-    packages."""
+    """Returns how others import a definition; None if the language's packages have no names here, or no package contains it."""
     family = LEXES[symbol.language].family if symbol.language in LEXES else ""
     names_of = _PACKAGES.get(family)
     if names_of is None:
@@ -75,7 +74,7 @@ def _nearest(snapshot: Snapshot, ecosystem: str, path: str) -> PackageRow | None
 
 
 def _directory(row: PackageRow) -> str:
-    """The directory of a manifest, with `/` at its end; '' for the root."""
+    """Returns the directory of a manifest, with a trailing `/`; '' for the root."""
     directory = row.path.rpartition("/")[0]
     return directory + "/" if directory else ""
 
@@ -87,9 +86,9 @@ _PACKAGES: Final[Mapping[str, Callable[[Snapshot, SymbolRow], _Names]]] = {
     "rust": _cargo,
 }
 _MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", "cargo": "Cargo.toml"}
-"""The files that name packages; others only say where modules are looked for."""
+"""The files that name packages; other configuration files only say where modules are found."""
 
 _SEPARATORS: Final[Mapping[str, str]] = {"python": ".", "go": "/", "ecmascript": "/", "rust": "::"}
 
 FAMILIES: Final = frozenset(_SEPARATORS)
-"""Languages whose packages have names here, by family."""
+"""Language families whose packages have names here."""

@@ -1,7 +1,7 @@
-"""Uses of a definition of another repository, in files that import the package it is in.
+"""Uses of a definition of another repository, in files that import its package.
 
-exact      its name is imported from its package, or it is used behind the name of a package or module that is imported
-likely     its name is imported from another package of the same repository, which may pass it on, or with all names
+exact      its name is imported from its package, or it is used after the name of an imported package or module
+likely     its name, or every name, is imported from another package of the same repository, which may re-export it
 possible   a member of that name, in a file that imports the package
 """
 
@@ -23,7 +23,7 @@ from codecompass.store.rows import ImportRow
 from codecompass.store.snapshot import Snapshot
 
 _LANGUAGES: Final = {"python": "python", "go": "go", "ecmascript": "typescript", "rust": "rust"}
-"""A language of each family: uses are found by family."""
+"""One language of each family: uses are looked up by family."""
 
 
 def find_package_references(
@@ -41,7 +41,7 @@ def find_package_references(
 
 
 def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Callable[[], bool] = no_deadline) -> FoundUses:
-    """Returns the uses of a definition that another repository has; product code before tests, by path and line."""
+    """Returns the uses of another repository's definition; product code before tests, by path and line."""
     uses = Uses(snapshot, is_expired)
     found: list[FoundUse] = []
     n_elsewhere, is_cut = 0, False
@@ -80,7 +80,7 @@ def _leads_to(symbol: ImportedSymbol, row: ImportRow) -> Confidence | None:
     if row.target:
         return None
     if symbol.family == "go":
-        return "exact" if row.spec in symbol.own else None  # a directory below it is a package of its own
+        return "exact" if row.spec in symbol.own else None  # each directory below it is another package
     between = separator(symbol.family)
     if any(_is_in(row.spec, package, between) for package in symbol.own):
         return "exact"
@@ -92,13 +92,16 @@ def _is_in(spec: str, package: str, between: str) -> bool:
 
 
 class _Imported(Struct, frozen=True):
-    """What a file has of the packages of a symbol, each with how surely: the symbol by its local names, the lines that import
-    it, other modules and names by their local ones, and whether it imports all names."""
+    """What a file imports from the packages of a symbol, each with its confidence."""
 
     names: dict[str, Confidence]
+    """The local names of the symbol."""
     lines: dict[int, Confidence]
+    """The lines that import it."""
     modules: dict[str, Confidence]
+    """The local names of other modules and definitions."""
     everything: Confidence | None
+    """Set if it imports all names."""
 
 
 def _imported(symbol: ImportedSymbol, file: FileNames) -> _Imported:
@@ -124,7 +127,7 @@ def _imported(symbol: ImportedSymbol, file: FileNames) -> _Imported:
 
 
 def _certainty(symbol: ImportedSymbol, use: Use, imported: _Imported, file: FileNames) -> Confidence | None:
-    """Returns how surely a use of the symbol's name means it, None where it means something else."""
+    """Returns the confidence that a use of the symbol's name refers to it, None if it refers to something else."""
     if use.line in imported.lines:
         return imported.lines[use.line]
     if not use.receiver:

@@ -2,7 +2,7 @@
 
 As in `.gitignore`, a glob without a slash inside matches a name at any depth, `**` crosses directories, a directory means
 everything in it. `{a,b/{c,d}}` are alternatives and may be nested. Square brackets match one of the characters in them, or
-themselves, because frameworks use directories like `[id]` for routes.
+themselves literally, because frameworks use directories like `[id]` for routes.
 
 Globs become RE2 expressions, which match in linear time. The number of `**` is bounded, because RE2's automaton has a state for
 each set of positions that they may have reached.
@@ -119,7 +119,7 @@ def expression_of(glob: str, *, is_whole: bool = False) -> str:
 
 
 def expressions_of(globs: Sequence[str]) -> tuple[str, ...]:
-    """Returns RE2 expressions of the paths that any of the globs matches: a single one if that is not slow."""
+    """Returns RE2 expressions of the paths that any of the globs matches: a single one unless that would be slow."""
     found = tuple(map(expression_of, globs))
     n_crossings = sum(glob.count("**") + 1 for glob in globs)
     return ("|".join(f"(?:{one})" for one in found),) if found and n_crossings <= MAX_CROSSINGS else found
@@ -144,7 +144,7 @@ def literal_start(glob: str) -> tuple[str, ...]:
 
 
 def _plain(glob: str) -> str:
-    """The glob with `/` for `\\`, without `./` before it, repeated `**` as one."""
+    """Returns the glob with `/` for `\\`, without a leading `./`, repeated `**` as one."""
     bare = well_formed(glob).strip().replace("\\", "/").removeprefix("./")
     return _STARS.sub("**", bare)
 
@@ -216,7 +216,7 @@ def _class(token: str) -> str:
     members = inner[1:] if is_negated else inner
     plain = (character.isalnum() or character == "-" for character in members)
     written = "".join(one if is_plain else f"\\x{{{ord(one):x}}}" for one, is_plain in zip(members, plain, strict=True))
-    # A reversed range (`[z-a]`) is no class, and neither is a range without a beginning.
+    # A reversed range (`[z-a]`) is not a class, nor is a range without a beginning.
     try:
         re2.compile(f"[{written}]", options=_QUIET)
     except re2.error:

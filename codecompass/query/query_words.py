@@ -1,7 +1,7 @@
 """The words of a query, and how well words of names, paths and lines match them.
 
-A query becomes the tokens that the index makes of a text (`schema.index_tokens`), and the words inside camelCase identifiers,
-which the index has in separate fields. Nothing here reads the index.
+A query is split into the tokens that the index makes of a text (`schema.index_tokens`), and into the words inside camelCase
+identifiers, which the index has in separate fields. Nothing here reads the index.
 """
 
 import re
@@ -16,12 +16,12 @@ from codecompass.protocol.decode import well_formed
 from codecompass.store.schema import index_tokens
 
 MAX_QUERY_WORDS: Final = 40
-"""The first words of a long text (a pasted stack trace, a file) that are used."""
+"""Words that are used of a long text (a pasted stack trace, a file): the first ones."""
 
 MAX_QUERY_CHARACTERS: Final = 20_000
 
 PART_WEIGHT: Final = 0.4
-"""Weight of a word inside an identifier of the query; a word as written has 1."""
+"""Weight of a word inside an identifier of the query; a whole token has 1."""
 
 
 STOP_WORDS: Final = word_set(
@@ -55,11 +55,11 @@ WORDS_OF_CHANGE: Final[Mapping[str, float]] = {
     ),
 }
 """Weights of words that say what is done to code rather than what the code is. In 1,373 commits of 48 repositories those of the
-first group were in 1 % of the functions that the commits changed, those of the second in as many of these as of others around
-them (measured 2026-11-23)."""
+first group occurred in 1 % of the functions that the commits changed, those of the second group as often in these as in others
+around them (measured 2026-11-23)."""
 
 LONG_SENTENCE: Final = 4
-"""Words besides stop words from which a sentence is long."""
+"""Number of words, not counting stop words, beyond which a sentence is long."""
 
 _RUN: Final = re.compile(r"[^\W_]+")
 _PART: Final = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[^\W_]")
@@ -90,7 +90,7 @@ _ENDINGS: Final = (
 _MIN_INFLECTED: Final = 4
 
 KNOWN_STEMS: Final = 8_192
-"""Words whose stems are kept, the latest: files have the same words again and again."""
+"""Stems cached, the most recently used: files repeat the same words."""
 
 _MIN_STEM: Final = 4
 _SHORTEST_STEM: Final = 3
@@ -102,14 +102,14 @@ SAME_START: Final = 0.6
 
 
 class QueryWord(Struct, frozen=True):
-    """A lower-case word as the index has it, and its weight in the query (0..1)."""
+    """A lower-case word as it is indexed, and its weight in the query (0..1)."""
 
     text: str
     weight: float
 
 
 def query_words(query: str) -> tuple[QueryWord, ...]:
-    """Returns the distinct words of a query in order, without stop words where anything else is left."""
+    """Returns the distinct words of a query in order, without stop words unless it has no others."""
     text = well_formed(query[:MAX_QUERY_CHARACTERS])
     weights = dict.fromkeys(index_tokens(text), 1.0)
     for run in _RUN.findall(text):
@@ -143,9 +143,9 @@ def inflections(word: str) -> tuple[str, ...]:
 
 
 def identifiers(query: str) -> tuple[str, ...]:
-    """Returns what in a query could be the name of a symbol, qualified ones whole, in order and once each.
+    """Returns the possible symbol names in a query, qualified ones whole, in order, without duplicates.
 
-    A word that is a stop word does not count, unless the query is that one word.
+    Stop words do not count, unless the query consists of nothing else.
     """
     found = dict.fromkeys(_IDENTIFIER.findall(well_formed(query[:MAX_QUERY_CHARACTERS])))
     names = [name for name in found if name.lower() not in STOP_WORDS] or list(found)
@@ -159,7 +159,7 @@ def name_parts(name: str) -> tuple[str, ...]:
 
 
 def _without_arguments(part: str) -> str:
-    """The part of a name without the arguments, of a type or a call, at its end."""
+    """Returns the part of a name without trailing arguments of a type or a call."""
     if not part.endswith((">", "]", ")")):
         return part
     found = _ARGUMENTS.search(part, part.rfind("\n") + 1)
@@ -167,7 +167,7 @@ def _without_arguments(part: str) -> str:
 
 
 def is_code_name(name: str) -> bool:
-    """Returns whether a word looks like an identifier rather than a word of prose: inner case, `_`, `$`, a separator."""
+    """Whether a word looks like an identifier rather than a word of prose: inner upper case, `_`, `$`, a digit, a separator."""
     return (
         any(mark in name for mark in "_$")
         or _SEPARATOR.search(name) is not None
@@ -180,29 +180,29 @@ _COMPOUND: Final = re.compile(r"[^\W_]+(?:[-_.:]+[^\W_]+)+|[^\W\d_]*[a-z0-9][A-Z
 
 
 def compound_words(query: str) -> tuple[str, ...]:
-    """Returns the words of a query that are made of several (`--retry-all`, `MAX_SIZE`, `retryDelay`), as written, once each."""
+    """Returns the compound words of a query (`--retry-all`, `MAX_SIZE`, `retryDelay`) literally, without duplicates."""
     return tuple(dict.fromkeys(_COMPOUND.findall(query)))
 
 
 def word_bag(text: str) -> frozenset[str]:
-    """Returns the lower-case words of a text, those inside its identifiers."""
+    """Returns the lower-case words of a text, including those inside its identifiers."""
     return frozenset(split_identifier(text))
 
 
 def same_word(one: str, other: str) -> bool:
-    """Returns whether two lower-case words have the same stem."""
+    """Whether two lower-case words have the same stem."""
     return one == other or stem(one) == stem(other)
 
 
 def could_name(parts: Sequence[str], name_count: int) -> bool:
-    """Returns whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even if a symbol
-    has that name."""
+    """Whether a word among `name_count` in a query names a symbol: a plain word of a sentence does not, even if a symbol has
+    that name."""
     return name_count == 1 or len(parts) > 1 or is_code_name(parts[-1]) or parts[-1][:1].isupper()
 
 
 @lru_cache(maxsize=KNOWN_STEMS)
 def stem(word: str) -> str:
-    """Returns what `route`, `router`, `routes` and `routing` share. Crude, but the same on both sides of a comparison."""
+    """Returns the common stem of `route`, `router`, `routes` and `routing`. Crude, but the same on both sides of a comparison."""
     for _ in range(2):
         for suffix in _SUFFIXES:
             if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM - (len(suffix) == 1):
@@ -216,7 +216,7 @@ def stem(word: str) -> str:
 
 
 class Coverage(Struct, frozen=True):
-    """How a name overlaps with the query, 0..1 each: `precision` of its words are wanted, `recall` of the query is in it."""
+    """The overlap of a name with the query, 0..1 each: `precision` of its words are wanted, `recall` of the query is in it."""
 
     precision: float
     recall: float
@@ -227,10 +227,10 @@ NO_MATCHES: Final[Mapping[int, float]] = {}
 
 
 class WantedWords:
-    """The words of one query with their worth, and others that stand for them. Caches comparisons."""
+    """The words of one query with their worth, and related words that stand for them. Caches comparisons."""
 
     def __init__(self, worth: Mapping[str, float], related: Mapping[str, Sequence[tuple[int, float]]] = NONE_RELATED) -> None:
-        """`related` are words that stand for words of the query: each with their numbers and how well it matches them."""
+        """`related` maps words that stand for words of the query to the numbers of these, with how well it matches each."""
         self.related = related
         self._related: dict[str, list[tuple[int, float]]] = {}
         for word, matches in related.items():
@@ -240,8 +240,8 @@ class WantedWords:
         self._total = sum(self._worth) or 1.0
         self._exact = {word: index for index, word in enumerate(self._words)}
         self._starts = {word[:_SHORTEST_STEM] for word in (*self._words, *related)}
-        # Whatever matches a word shares its stem, or four letters with it. In one order, so that sums come out the same; and
-        # none begins with another, so that no place is found twice.
+        # Whatever matches a word shares its stem, or four letters with it. Sorted, so that sums do not vary; and none begins with
+        # another, so that no occurrence is found twice.
         beginnings = sorted({word[: min(_MIN_PREFIX, len(stem(word)))] for word in (*self._words, *related)})
         self._beginnings = tuple(
             each for each in beginnings if not any(each != other and each.startswith(other) for other in beginnings)
@@ -258,8 +258,8 @@ class WantedWords:
         return word in self._exact
 
     def coverage(self, words: Iterable[tuple[str, float]], others: Mapping[int, float] = NO_MATCHES) -> Coverage:
-        """Compares (word, weight) pairs with the query; a word of lower weight counts less for recall, for which words count too
-        that were matched before (`others`)."""
+        """Compares (word, weight) pairs with the query. A word of lower weight counts less for recall; words matched before
+        (`others`) count for recall as well."""
         best = dict(others)
         wanted = total = 0.0
         known = self._known
@@ -279,7 +279,7 @@ class WantedWords:
         return Coverage(wanted / total if total else 0.0, self._recall(best))
 
     def matches(self, words: Iterable[str], weight: float) -> dict[int, float]:
-        """Returns the words of the query that are among `words`, by their number, with how well they match times `weight`."""
+        """Returns the words of the query that are among `words`, by number, with how well they match times `weight`."""
         best: dict[int, float] = {}
         for word in words:
             for index, match in self._compare(word):
@@ -287,7 +287,7 @@ class WantedWords:
         return best
 
     def recall(self, line: str) -> float:
-        """Returns how much of the query's worth is in a line of text, 0..1, words inside its identifiers included."""
+        """Returns how much of the query's worth is in a line of text, 0..1, including words inside identifiers."""
         best: dict[int, float] = {}
         runs = self._runs
         for run in _RUN.findall(line):
@@ -300,8 +300,8 @@ class WantedWords:
         return self._recall(best)
 
     def places_in(self, text: str) -> Iterator[tuple[int, tuple[tuple[int, float], ...]]]:
-        """Gives where words of the query are in a text, those inside identifiers included, each once and in no order: the number
-        of a line, from 0, and each word by its number with how well it matches (SAME_START .. SAME_WORD)."""
+        """Yields where words of the query occur in a text, including those inside identifiers, each once and in no order: the
+        line number, from 0, and each word by number with how well it matches (SAME_START .. SAME_WORD)."""
         lower = text.lower()
         if len(lower) != len(text):  # a few letters have lower-case forms of two characters
             lower = "".join(letter.lower()[:1] for letter in text)
@@ -313,7 +313,7 @@ class WantedWords:
                 before = text[at - 1] if at else " "
                 begins_run = not before.isalnum()
                 if begins_run or _begins_part(text, at, before):
-                    # What begins with a letter or a digit is a run.
+                    # Everything that begins with a letter or a digit is a run.
                     run = _RUN.match(text, at)[0]  # type: ignore[index]
                     matches = known.get((run, begins_run))
                     if matches is None:
@@ -325,7 +325,7 @@ class WantedWords:
                 at = lower.find(start, at + 1)
 
     def _matches_of(self, run: str, *, begins_run: bool) -> tuple[tuple[int, float], ...]:
-        """What matches the first word inside a run, and the run itself where it is a whole one."""
+        """Returns the matches of the first word inside a run, and with `begins_run` also of the whole run."""
         part = _PART.match(run)
         words = {part[0].lower() if part is not None else ""}
         if begins_run:
@@ -338,16 +338,16 @@ class WantedWords:
 
     @property
     def words(self) -> Sequence[str]:
-        """The words of the query, by their number."""
+        """The words of the query, by number."""
         return self._words
 
     @property
     def worth(self) -> Sequence[float]:
-        """What each word is worth, by its number."""
+        """The worth of each word, by number."""
         return self._worth
 
     def numbers_of(self, name: str) -> Mapping[int, float]:
-        """Returns the words of the query in a name, by their number, with how well they match."""
+        """Returns the words of the query in a name, by number, with how well they match."""
         known = self._names.get(name)
         if known is None:
             best: dict[int, float] = {}
@@ -391,7 +391,7 @@ class WantedWords:
 
 
 def _begins_part(text: str, at: int, before: str) -> bool:
-    """Whether a word begins inside an identifier: `S` of `fooServer` and of `HTTPServer`, a letter behind a digit."""
+    """Whether a word begins inside an identifier: `S` of `fooServer` and of `HTTPServer`, a digit, a letter after a digit."""
     letter = text[at]
     if letter.isupper():
         return not before.isupper() or text[at + 1 : at + 2].islower()

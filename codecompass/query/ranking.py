@@ -1,8 +1,8 @@
 """Scores candidates: file by file from features of 0..1, then the places inside each file.
 
 A file's score is the weighted sum of: its best chunk's BM25 over the best of all, the mass of its chunks, how much of the
-query its path and its stem say, its best definition by name, an exact name. What is not product code is scaled down. The
-best place of a file carries the file's score, each further one a fraction, so that a page shows several files.
+query its path and its stem have, its best definition by name, an exact name. Files that are not product code are scaled down.
+The best place of a file has the file's score, each further one a fraction, so that a page shows several files.
 """
 
 import math
@@ -27,7 +27,7 @@ SPREAD_DECAY: Final = 0.85
 
 DIRECTORY_WEIGHT: Final = 0.5
 ABOVE_WEIGHT: Final = 0.25
-"""Weight of a word of the directory, and of directories above it, where a word of the file's stem has 1."""
+"""Weights of a word of the directory, and of directories above it; a word of the file's stem has 1."""
 
 SECOND_PLACE: Final = 0.4
 FURTHER_PLACES: Final = 0.4
@@ -35,13 +35,13 @@ FURTHER_PLACES: Final = 0.4
 
 MAX_PLACES_PER_FILE: Final = 6
 MAX_SCORED: Final = 150
-"""Files that are scored. More of them change no page, and each costs 20 microseconds."""
+"""Files that are scored. More would change no page, and each costs 20 microseconds."""
 
 EXACT_NAME: Final = 10.0
-"""What a definition with exactly a name of the query has beside BM25 scores of 0..1: its file is always scored."""
+"""The value of an exact name of the query beside BM25 scores of 0..1: a file that defines one is always scored."""
 
 LEADING_DEFINITION: Final = 0.3
-"""The score of a definition from which it, and not the best chunk, is a file's first place."""
+"""The score of a definition above which it, and not the best chunk, is a file's first place."""
 
 KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "class": 1.0,
@@ -150,8 +150,8 @@ def rank(
 ) -> list[RankedPlace]:
     """Returns the places of the candidates, best first; ties by path and line.
 
-    `kinds` leaves only such definitions; `phrases` says how much of a message some chunks hold word for word. Of more than
-    MAX_SCORED candidates only those with the best BM25 scores are scored.
+    With `kinds` only definitions of these kinds; `phrases` says how much of a message some chunks contain literally. If there
+    are more than MAX_SCORED candidates, only the most promising are scored.
     """
     best_bm25 = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0) or 1.0
     texts = [_file_text(file, best_bm25, found, weights, phrases) for file in found.files]
@@ -170,7 +170,7 @@ def rank(
 def _promising(
     files: Sequence[FileCandidate], texts: Sequence[_FileText], best: _FileText, weights: Weights
 ) -> list[tuple[FileCandidate, _FileText]]:
-    """The files with the best prospects, by what is known of them before their paths and names are compared, in their order."""
+    """Returns the files with the best prospects before their paths and names are compared, in their order."""
     both = list(zip(files, texts, strict=True))
     if len(both) <= MAX_SCORED:
         return both
@@ -190,7 +190,7 @@ def _promising(
 
 
 def with_importers(places: list[RankedPlace], counts: Mapping[str, int], weight: float) -> list[RankedPlace]:
-    """Returns the places in their order after files that others import are scaled up, by a factor of up to 1 + `weight`."""
+    """Returns the places sorted, those in files that others import scaled up by a factor of up to 1 + `weight`."""
     scaled = []
     for place in places:
         count = min(counts.get(place.file.path, 0), MAX_IMPORTERS)
@@ -205,9 +205,9 @@ def _in_order(places: list[RankedPlace]) -> list[RankedPlace]:
 
 
 def role_scale(path: str, role: PathRole, found: Candidates) -> float:
-    """Returns the factor for files that are not product code, or have what the query asks for.
+    """Returns the factor for files that are not product code, or have a role that the query asks for.
 
-    It is milder, but not 1, where the query has a word for that kind of file: the source of a test runner is about tests too.
+    It is milder, but not 1, if the query has a word for that kind of file: the source of a test runner is about tests too.
     """
     asked = found.asked.file_factor(path, role) if found.asked.roles else None
     if asked is not None:
@@ -234,7 +234,7 @@ def role_scale(path: str, role: PathRole, found: Candidates) -> float:
 def _file_text(
     candidate: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkKey, float]
 ) -> _FileText:
-    """The chunks of a file by their value, best first."""
+    """Values the chunks of a file, best first."""
     valued = []
     for chunk in candidate.chunks:
         place = (chunk.file_id, chunk.line_start)
@@ -270,7 +270,7 @@ def _definition_score(definition: _Definition, weights: Weights) -> float:
 
 
 def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Weights) -> tuple[_Definition, ...]:
-    """The definitions of a file, the best by name first."""
+    """Returns the definitions of a file, the best by name first."""
     scored = []
     for named in symbols:
         own = split_identifier(named.row.name)
@@ -284,7 +284,7 @@ def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Wei
 
 
 def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[float, float]:
-    """Whether the query names a symbol (by its name, by its qualified name): 0 or 1 each."""
+    """Returns whether the query names a symbol (by its name, by its qualified name): 0 or 1 each."""
     exact = qualified = 0.0
     parts: tuple[str, ...] | None = None
     for name in names:
@@ -300,7 +300,7 @@ def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[flo
 
 
 def _places(file: IndexedFile, scored: _FileScore, weights: Weights, kinds: frozenset[SymbolKind] | None) -> list[RankedPlace]:
-    """The places of a file, best first: a chunk with the requested message, the leading definitions, the other chunks."""
+    """Returns the places of a file, best first: a chunk with the requested message, the leading definitions, other chunks."""
     definitions = [item for item in scored.definitions if has_kind(item.named.row, kinds)]
     leading = [item for item in definitions if item.exact or item.qualified]
     if not leading and definitions and weights.definition * definitions[0].value > LEADING_DEFINITION:

@@ -1,6 +1,6 @@
-"""What expressions are: instances, classes, modules or something outside, by what the text says about their types.
+"""Infers what expressions are: instances, classes, modules or something outside the repository, from written types.
 
-Receivers come as `languages.expressions` writes them.
+Receivers have the form that `languages.expressions` gives them.
 """
 
 import re
@@ -28,17 +28,17 @@ from codecompass.query.written_types import base_names, declared_type, implement
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
-"""Of supertypes, and of types that are written as other types."""
+"""Depth of supertypes, and of types that are written as other types."""
 
 MAX_TYPES: Final = 200
-"""Supertypes of one type that are looked at."""
+"""Supertypes of one type that are followed."""
 
 MAX_MEANINGS: Final = 4
-"""Definitions of one name whose types are looked at."""
+"""Definitions of one name whose types are followed."""
 
 
 class Module(Struct, frozen=True):
-    """A file, or a directory with `/` at its end, as what stands before a name."""
+    """A file, or a directory with a trailing `/`, as the receiver of a name."""
 
     target: str
 
@@ -49,11 +49,11 @@ class Outside(Struct, frozen=True):
 
 OUTSIDE: Final = Outside()
 Thing = SymbolRow | Module | Outside
-"""What an expression can be: an instance or the class itself (a class-like symbol), a module, something else."""
+"""What an expression can be: an instance or the class itself (a class-like symbol), a module, something outside."""
 
 
 class BareNames(Protocol):
-    """Says which definitions a name with nothing before it means, none where that is not certain enough."""
+    """Returns the definitions that an unqualified name refers to; none if that is not certain enough."""
 
     def __call__(
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
@@ -61,7 +61,7 @@ class BareNames(Protocol):
 
 
 class ReceiverTypes:
-    """The types of expressions, for one question. Not thread-safe."""
+    """Infers the types of expressions, for one question. Not thread-safe."""
 
     def __init__(self, definitions: Definitions, alone: BareNames) -> None:
         self._definitions = definitions
@@ -71,12 +71,12 @@ class ReceiverTypes:
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
-        """Returns what a receiver is; None where nothing says it."""
+        """Returns what a receiver is; None if nothing says it."""
         key = (file.file_id, around[-1].id if around else 0, expression)
         if key in self._types:
             return self._types[key]
         if self._depth >= MAX_DEPTH:
-            return None  # variables that are set from variables that are set from variables
+            return None  # a long chain of variables assigned from each other
         self._types[key] = None  # against cycles
         self._depth += 1
         try:
@@ -87,7 +87,7 @@ class ReceiverTypes:
         return found
 
     def supertypes(self, type_: SymbolRow) -> tuple[Thing, ...]:
-        """Returns what a type inherits from directly, as its head says it."""
+        """Returns the direct supertypes of a type, from its head."""
         known = self._supertypes.get(type_.id)
         if known is not None:
             return known
@@ -110,7 +110,7 @@ class ReceiverTypes:
         return found_all
 
     def members(self, type_: SymbolRow, name: str, depth: int = 0, seen: set[int] | None = None) -> list[SymbolRow]:
-        """Returns the members of a type with this name, its own or those that it inherits."""
+        """Returns the members of a type with this name, its own, else inherited ones."""
         seen = set() if seen is None else seen
         if type_.id in seen or depth > MAX_DEPTH:
             return []
@@ -130,7 +130,7 @@ class ReceiverTypes:
         return []
 
     def is_open(self, type_: SymbolRow) -> bool:
-        """Whether a type can have members that are not known: it inherits from something outside, or is no class."""
+        """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
         seen: set[int] = set()
         pending = [type_]
         while pending and len(seen) < MAX_TYPES:
@@ -147,7 +147,7 @@ class ReceiverTypes:
         return bool(pending)
 
     def around(self, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
-        """Returns the types that enclose a line, outermost first; for a method outside of its type, that type."""
+        """Returns the types that enclose a line, outermost first; for a method outside its type, that type."""
         types = [row for row in around if row.kind in CLASS_LIKE]
         if not types and around:
             for row in around:
@@ -164,19 +164,19 @@ class ReceiverTypes:
         return self.around(file, enclosing(file, member.line_start))[-1:]
 
     def implementing(self, impl: SymbolRow) -> SymbolRow | None:
-        """Returns the type that an `impl` is for, None where it is not in the repository."""
+        """Returns the type that an `impl` is for, None if it is not in the repository."""
         file = self._definitions.names_of(impl.file_id, impl.path, impl.language)
         found = [
             thing
             for thing in self._type(implementing_type(impl) if impl.language == "rust" else impl.name, file, ())
             if _is_type(thing)
         ]
-        # The type may be one that a macro defines, or that modules pass on in ways that are not followed.
+        # The type may be defined by a macro, or re-exported in ways that are not followed.
         named = [row for row in self._definitions.family(impl.name, file) if _is_type(row)]
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
 
     def method_names(self, type_: SymbolRow) -> frozenset[str]:
-        """Returns the names of the methods that a type of Go has, those of what it embeds included."""
+        """Returns the names of the methods of a Go type, including those of embedded types."""
         names: set[str] = set()
         seen: set[int] = set()
         pending = [type_]
@@ -233,7 +233,7 @@ class ReceiverTypes:
         self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
     ) -> tuple[list[Thing], list[str]]:
         for row in () if is_type else reversed(around):
-            # What a constructor keeps in a field is often one of its parameters.
+            # A constructor often assigns one of its parameters to a field.
             type_ = dict(parameters(row.signature, row.name, file.lexis)).get(first) if row.kind in FUNCTION_LIKE else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
@@ -260,7 +260,7 @@ class ReceiverTypes:
         return [], rest
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
-        """Returns what a name stands for that means these definitions, or what comes of calling it."""
+        """Returns what a name with these definitions stands for, or what calling it returns."""
         things: list[Thing] = []
         for row in symbols[:MAX_MEANINGS]:
             if row.kind in CLASS_LIKE or row.kind == "module":
@@ -307,10 +307,10 @@ class ReceiverTypes:
         return _unique_things(things)
 
     def _written(self, type_: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
-        """Returns what a written type means: of `Optional[Session]` the Session."""
+        """Returns what a written type stands for: the Session of `Optional[Session]`."""
         things: list[Thing] = []
         if self._depth >= MAX_DEPTH:
-            return things  # an alias of an alias of itself
+            return things  # an alias that leads back to itself
         self._depth += 1
         try:
             for name in type_names(type_):
@@ -323,7 +323,7 @@ class ReceiverTypes:
         return _unique_things(things)
 
     def _type(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
-        """Returns the type of a name, which may be qualified; [OUTSIDE] for one that is not in the repository, [] if unknown."""
+        """Returns the type of a possibly qualified name; [OUTSIDE] for one that is not in the repository, [] if unknown."""
         parts = [part for part in SEPARATORS.split(name) if part]
         if not parts:
             return []
@@ -393,7 +393,7 @@ def _is_embedded(row: SymbolRow) -> bool:
 
 
 def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
-    """Whether a type is a parameter of what encloses it: then it can be anything."""
+    """Whether a type is a parameter of an enclosing definition, so that it can be anything."""
     if len(name) == 1:
         return True
     pattern = re.compile(rf"[<\[][^()]*\b{re.escape(name)}\b")

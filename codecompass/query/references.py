@@ -1,4 +1,4 @@
-"""`find_references`: where a definition is used, how sure that is, and what each use does."""
+"""`find_references`: where a definition is used, how certain that is, and what each use does."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ from codecompass.store.snapshot import Snapshot
 CONFIDENCES: Final[tuple[Confidence, ...]] = ("exact", "likely", "possible")
 
 MAX_LINE_CHARACTERS: Final = 240
-"""Of a line of code in an answer; a longer one is cut around the name."""
+"""Limit for a line of code in an answer; a longer one is cut around the name."""
 
 FILES_BETWEEN_CHECKS: Final = 20
 
@@ -52,23 +52,22 @@ class FoundUse(Struct, frozen=True):
     role: ReferenceRole
     confidence: Confidence
     enclosing: SymbolRow | None
+    """The innermost function or test around the use, else the innermost definition."""
     is_test: bool
 
 
 class FoundUses(Struct, frozen=True):
-    """The uses of a definition: product code before tests, by path and line.
-
-    `n_elsewhere` counts the uses of the name that mean something else; `is_cut` says that the time was up before all files
-    were looked at.
-    """
+    """The uses of a definition: product code before tests, by path and line."""
 
     uses: tuple[FoundUse, ...]
     n_elsewhere: int
+    """Uses of the name that refer to something else."""
     is_cut: bool
+    """Whether the time was up before all files were read."""
 
 
 class Uses:
-    """Finds uses for one question, which may ask for several definitions."""
+    """Finds uses for one question, which may need those of several definitions."""
 
     def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool] = no_deadline) -> None:
         self.binder: Final = Binder(snapshot.facts)
@@ -77,7 +76,7 @@ class Uses:
         self._paths = PathReader()
 
     def of(self, target: SymbolRow) -> FoundUses:
-        """Returns the uses of a definition, those under an alias included."""
+        """Returns the uses of a definition, including those under an alias."""
         wanted = entity(target)
         found: list[FoundUse] = []
         n_elsewhere, is_cut = 0, False
@@ -119,7 +118,7 @@ class Uses:
         yield from found
 
     def n_files(self, name: str) -> int:
-        """Returns how many files may use a name: what finding its uses costs."""
+        """Returns how many files may use a name: the cost of finding its uses."""
         return len(self._files_with(name))
 
     def _files_with(self, name: str) -> list[int]:
@@ -128,7 +127,7 @@ class Uses:
         return sorted(self._snapshot.text.chunks_holding(regex_terms(pattern or ".")).file_ids)
 
     def heads(self, type_: SymbolRow) -> Iterator[tuple[FileNames, list[Use]]]:
-        """Yields the files in which heads of types name a type of this name as a supertype, with these uses, by path."""
+        """Yields the files in which heads of types have a supertype of this name, with these uses, by path."""
         for file, uses in self.named(type_.name, type_.language):
             inherited = [use for use in uses if use.usage == "inherit"]
             if inherited:
@@ -162,7 +161,7 @@ class Uses:
 
 
 def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
-    """Yields each line once for each role, with the surest of its uses."""
+    """Yields each line once for each role, with the most certain of its uses."""
     best: dict[tuple[int, int, str], FoundUse] = {}
     for use in uses:
         key = (use.file.file_id, use.line, use.role)
@@ -173,7 +172,7 @@ def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
 
 
 def role_of_use(use: Use, kind: str) -> ReferenceRole:
-    """Returns what a use does with a definition of this kind."""
+    """Returns the role of a use of a definition of this kind."""
     is_type = kind in _TYPE_KINDS
     match use.usage:
         case "call":
@@ -195,11 +194,11 @@ def find_references(
     is_expired: Callable[[], bool] = no_deadline,
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FindReferencesReply:
-    """Returns the uses of a definition, product code before tests, by path and line; the counts are of all of them.
+    """Returns the uses of a definition, product code before tests, by path and line; the counts include all of them.
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    # Of many workspaces most do not define it: none of them need say what has a similar name.
+    # Of many workspaces most do not define the symbol: none of them need look up similar names.
     has_time = (lambda: True) if options.is_for_merging else is_expired
     target = resolve_symbol(snapshot, request.symbol_name, request.path, has_time)
     found = Uses(snapshot, is_expired).of(target)
@@ -231,7 +230,7 @@ def references_reply(
     ]
     page = wanted[request.offset : request.offset + request.limit]
     shown = tuple(_reference(snapshot, use, definition.name, has_text=request.detail_level == "line") for use in page)
-    warnings = ("the time was up before all files were looked at; the counts are those of the files that were",) * found.is_cut
+    warnings = ("the time was up before all files were read; the counts cover only those that were",) * found.is_cut
     return FindReferencesReply(
         definition=definition,
         references=shown,

@@ -1,7 +1,7 @@
-"""Reads an RE2 pattern as the texts that it can match: a few alternatives, each of known characters and gaps.
+"""Parses an RE2 pattern into the texts that it can match: a few alternatives, each of known characters and gaps.
 
-Keeps only what the text index can look up: which letters and digits are adjacent, and where their word surely ends. What is not
-understood becomes a gap that any text fills, so the alternatives never match less than the pattern. RE2 must accept the pattern.
+Keeps only what the text index can look up: which letters and digits are adjacent, and where their word certainly ends. Unknown
+syntax becomes a gap that any text fills, so the alternatives never match less than the pattern. RE2 must accept the pattern.
 """
 
 import enum
@@ -32,24 +32,24 @@ Branch = tuple[Item, ...]
 
 
 class Branches(Struct, frozen=True):
-    """A text matches only if it holds one of `branches`; where not `has_case`, in letters of either case.
-
-    With `is_by_ascii` only ASCII letters count as letters: for `\\b` and `\\W`, `é` is none.
-    """
+    """The alternatives of a pattern."""
 
     branches: tuple[Branch, ...]
+    """A text matches only if it contains one of these."""
     is_by_ascii: bool
+    """Whether only ASCII letters count as letters: for `\\b` and `\\W`, `é` is not one."""
     has_case: bool
+    """Whether case counts."""
 
 
 MAX_BRANCHES: Final = 16
 """Alternatives that are kept; an expression with more of them becomes a gap."""
 
 MAX_DEPTH: Final = 50
-"""Depth of nested groups that are read."""
+"""Depth of nested groups that are parsed."""
 
 WORD: Final = frozenset(string.ascii_letters + string.digits + "_")
-"""What `\\w` matches."""
+"""The characters that `\\w` matches."""
 
 _ASCII: Final = frozenset(map(chr, range(128)))
 _SPACES: Final = frozenset("\t\n\f\r ")
@@ -86,7 +86,7 @@ def branches_of(pattern: str) -> Branches:
 
 
 class _Parser:
-    """Recursive descent over the pattern; each method returns the branches of what it has read."""
+    """Recursive descent over the pattern; each method returns the branches of what it has parsed."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -145,7 +145,7 @@ class _Parser:
 
     def _group(self, depth: int) -> tuple[Branch, ...]:
         opening = _GROUP.match(self._pattern, self._at)
-        assert opening is not None  # RE2 knows no other
+        assert opening is not None  # RE2 has no other kind of group
         self._at = opening.end()
         flags, end = opening.groups()
         if flags and "i" in flags:
@@ -218,7 +218,7 @@ class _Parser:
         return _ANYTHING if marks else ((Gap.WORD,),)
 
     def _members(self) -> frozenset[str] | None:
-        """The characters of one member of a class, None where they are not known."""
+        """Returns the characters of one member of a class, None if they are not known."""
         named = _POSIX_CLASS.match(self._pattern, self._at)
         if named is not None:
             self._at = named.end()
@@ -262,13 +262,13 @@ class _Parser:
 
 
 def _few(branches: Sequence[Branch]) -> tuple[Branch, ...]:
-    """Each branch once; any text if there are too many."""
+    """Returns the branches without duplicates; any text if there are too many."""
     distinct = tuple(dict.fromkeys(branches))
     return distinct if len(distinct) <= MAX_BRANCHES else _ANYTHING
 
 
 def _repetition(branches: Sequence[Branch]) -> Gap:
-    """The gap for zero or more repetitions of `branches`."""
+    """Returns the gap for zero or more repetitions of `branches`."""
     items = [item for branch in branches for item in branch]
     if all(item is Gap.WORD or item in WORD for item in items):
         return Gap.WORD
@@ -276,5 +276,5 @@ def _repetition(branches: Sequence[Branch]) -> Gap:
 
 
 def is_plain(item: Item) -> bool:
-    """Returns whether an item matches only marks of ASCII, or nothing."""
+    """Whether an item matches only ASCII marks, or nothing."""
     return item in (Gap.PLAIN, Gap.MAYBE_PLAIN) if isinstance(item, Gap) else item.isascii() and item not in WORD

@@ -1,7 +1,7 @@
-"""The tokens that a text must contain for a literal or a regular expression to match in it, which narrow a scan.
+"""The tokens that a text must contain for a literal or a regular expression to match in it; they narrow a scan.
 
-A term is given only if every match implies it, so a scan of the narrowed chunks finds what a scan of everything would. Only ASCII
-runs are used, because the index's tokenizer surely splits those in the same way.
+A term is used only if every match implies it, so a scan of the narrowed chunks finds what a scan of everything would. Only ASCII
+runs are used, because the index's tokenizer certainly splits those in the same way.
 """
 
 import re
@@ -16,13 +16,13 @@ from codecompass.query.regex_branches import WORD, Branch, Branches, Gap, Item, 
 from codecompass.store.text_queries import Narrowing, Need, TermPattern
 
 MIN_OPEN_LENGTH: Final = 3
-"""Least length of a piece with an open end; shorter ones are in too many words to narrow a scan."""
+"""Least length of a piece with an open end; shorter ones are part of too many words to narrow a scan."""
 
 MAX_NEEDS: Final = 8
 """Needs of one alternative that the index can look up."""
 
 MAX_SOUGHT: Final = 2
-"""Needs of one alternative with an open start: each is a walk through all words of the index."""
+"""Needs of one alternative with an open start: each walks through all words of the index."""
 
 
 _HUMP: Final = re.compile("[A-Z][a-z]+")
@@ -41,12 +41,12 @@ class _Run(Struct, frozen=True):
 
 
 def literal_terms(text: str) -> Narrowing:
-    """Returns what every text that contains `text` must contain."""
+    """Returns the terms that every text containing `text` must contain."""
     return _narrowing(Branches((tuple(text),), is_by_ascii=False, has_case=True))
 
 
 def regex_terms(pattern: str) -> Narrowing:
-    """Returns what every line that `pattern` matches must contain. RE2 must accept the pattern."""
+    """Returns the terms that every line matching `pattern` must contain. RE2 must accept the pattern."""
     return _narrowing(branches_of(pattern))
 
 
@@ -55,7 +55,7 @@ def _narrowing(read: Branches) -> Narrowing:
     for branch in read.branches:
         runs = list(_runs(branch))
         if any(sum(map(len, run.pieces)) + 1 >= MAX_TOKEN_BYTES for run in runs):
-            # It matches only texts with so long a word, and these are always candidates.
+            # It matches only texts with a word that long, and these are always candidates.
             continue
         needs = _useful([need for run in runs for need in _needs(run, has_case=read.has_case)])
         if not needs:
@@ -108,7 +108,7 @@ def _is_called(branch: Branch, index: int) -> bool:
 
 
 def _needs(run: _Run, *, has_case: bool) -> Iterator[Need]:
-    """What the index can look up of a word: the identifier if it is surely among the names, and its pieces."""
+    """Yields what the index can look up of a word: the identifier if it is certainly among the names, and its pieces."""
     pieces = run.pieces
     is_start_open, is_end_open = run.is_start_open, run.is_end_open
     if not pieces[0]:
@@ -145,7 +145,7 @@ class _Token(Struct, frozen=True):
 
 
 def _tokens(piece: str, is_start_open: bool, is_end_open: bool) -> Iterator[_Token]:
-    """The tokens that a piece of an identifier has parts in: underscores end them."""
+    """Yields the tokens that a piece of an identifier has parts in: underscores end them."""
     for found in re.finditer("[A-Za-z0-9]+", piece):
         is_open_before = is_start_open and found.start() == 0
         is_open_behind = is_end_open and found.end() == len(piece)
@@ -153,9 +153,9 @@ def _tokens(piece: str, is_start_open: bool, is_end_open: bool) -> Iterator[_Tok
 
 
 def _humps(token: _Token) -> Iterator[Need]:
-    """The parts of a camelCase token that begin at a hump, whatever precedes the token.
+    """Yields the parts of a camelCase token that begin at a hump, whatever precedes the token.
 
-    A part that is the whole token may be a token of its own in the text.
+    A part that is the whole token may be a separate token in the text.
     """
     for hump in _HUMP.finditer(token.text):
         is_end_open = token.is_end_open and hump.end() == len(token.text)
@@ -167,7 +167,7 @@ def _humps(token: _Token) -> Iterator[Need]:
 
 
 def _useful(needs: Sequence[Need]) -> tuple[Need, ...]:
-    """The needs that narrow a scan well, the longest of each kind."""
+    """Returns the needs that narrow a scan well, the longest of each kind."""
     ordered = sorted(dict.fromkeys(needs), key=lambda need: (-_length(need), need[0].pieces, need[0].field))
     exact = [need for need in ordered if not _is_open(need)]
     long = [need for need in ordered if _length(need) >= MIN_OPEN_LENGTH and _is_open(need)]

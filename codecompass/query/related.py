@@ -1,4 +1,4 @@
-"""`find_related_symbols`: what a symbol uses, what uses it, its tests, and what stands near it."""
+"""`find_related_symbols`: what a symbol uses, what uses it, its tests, and its neighbours in file, module and package."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
@@ -19,7 +19,7 @@ Relation = Literal["uses", "used_by", "test", "same_file", "same_module", "same_
 
 MAX_PER_RELATION: Final = 500
 _OUTER_DIRECTORIES: Final = frozenset({"src", "lib", "packages", "crates", "apps", "libs", "pkg", "internal", "cmd"})
-"""Directories at the root that contain packages and are none themselves."""
+"""Directories at the root that contain packages and are not packages themselves."""
 
 
 def find_related_symbols(
@@ -28,9 +28,9 @@ def find_related_symbols(
     state: AnswerState,
     is_expired: Callable[[], bool] = no_deadline,
 ) -> RelatedSymbolsReply:
-    """Returns related symbols, each once: what the symbol uses, what uses it, its tests, its neighbours as far as the scope goes.
+    """Returns related symbols, each once: what the symbol uses, what uses it, its tests, its neighbours within the scope.
 
-    What it uses comes in the order of its lines, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol.
+    What it uses is in line order, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol.
     """
     anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
     seen = {anchor.id}

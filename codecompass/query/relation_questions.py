@@ -1,6 +1,6 @@
-"""Questions in words about who uses a definition: "who calls X", "subclasses of X", "tests for X".
+"""Questions in words about the users of a definition: "who calls X", "subclasses of X", "tests for X".
 
-What they mean is resolved, and stands before what has the words.
+They are answered from the index's uses; the answers rank above places found by words.
 """
 
 import re
@@ -24,13 +24,13 @@ Relation = Literal["uses", "subtypes", "tests"]
 
 MAX_PLACES: Final = 100
 MAX_MEANT: Final = 5
-"""Definitions of the name that are asked about; of a name with more of them nobody can say which is meant."""
+"""Definitions of the name that are looked up; with more of them it is unknown which one is meant."""
 
 MAX_QUESTION: Final = 200
-"""Characters. Longer texts are no such question."""
+"""Characters. Longer texts are not such questions."""
 
 STEP: Final = 1e-6
-"""Between the scores of two places: they keep their order."""
+"""Difference between the scores of two places, so that they keep their order."""
 
 _SUBJECT: Final = (
     r"(?:the\s+)?(?:(?:function|method|class|interface|trait|type)\s+)?[`'\"]?(?P<name>[^\s`'\"?]+?)(?:\(\))?[`'\"]?"
@@ -59,14 +59,14 @@ _PATTERNS: Final = tuple(
 
 
 class RelationQuestion(Struct, frozen=True):
-    """What is asked about which name."""
+    """A relation and the name that it is asked for."""
 
     relation: Relation
     name: str
 
 
 def relation_question(text: str) -> RelationQuestion | None:
-    """Returns what a text asks, None where it is no such question."""
+    """Returns the question that a text asks, None if it is not such a question."""
     text = text.strip()
     if len(text) > MAX_QUESTION:
         return None
@@ -78,8 +78,8 @@ def relation_question(text: str) -> RelationQuestion | None:
 
 
 def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Callable[[], bool]) -> list[RankedPlace]:
-    """Returns what answers such a question, in the order of `find_references`, with scores from `above` on; empty for any other
-    text and for a name that nothing has."""
+    """Returns the places that answer such a question, in the order of `find_references`, with scores over `above`; empty for any
+    other text and for a name without definitions."""
     question = relation_question(text)
     if question is None:
         return []

@@ -1,5 +1,5 @@
-"""Retrieves the candidates for a query: chunks by BM25, symbols by name, files by path. Holds the fields that words are searched
-in, and for each intent the weight of each signal.
+"""Retrieves the candidates for a query: chunks by BM25, symbols by name, files by path. Defines the fields in which words are
+searched and, for each intent, the weight of each signal.
 
 The weights multiply features of 0..1 (see `ranking`). They were chosen on public relevance data over 25 repositories as round
 figures on a flat optimum: halving or doubling any of them changes NDCG@10 by about .01 (measured 2026-11-21).
@@ -27,18 +27,18 @@ MAX_NAMESAKES: Final = 200
 MAX_INFLECTIONS: Final = 40
 
 MIN_COVERED_WORDS: Final = 3
-"""Words of a query from which coverage counts: with BM25 alone, one frequent word can outweigh all others."""
+"""Least words of a query for coverage to count: with BM25 alone, one frequent word can outweigh all others."""
 
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
 
 
 ChunkKey = tuple[int, int]
-"""A file and the first line of a chunk in it."""
+"""A file id and the first line of a chunk in the file."""
 
 
 class NamedSymbol(Struct, frozen=True):
-    """A symbol and its BM25 score (0 where it was found by its exact name alone)."""
+    """A symbol and its BM25 score (0 if it was found by its exact name alone)."""
 
     row: SymbolRow
     bm25: float
@@ -60,29 +60,29 @@ class Candidates(Struct, frozen=True):
     coverage: Mapping[ChunkKey, float]
     """For longer queries, the share (0..1) of the query's worth that each chunk has."""
     chunks: Mapping[ChunkKey, ChunkHit]
-    """The chunks of the files and those that have a share, for their texts."""
+    """The chunks of the files and those with a share, for their texts."""
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
-    """The possible symbol names in the query, each in parts."""
+    """The possible symbol names in the query, each split into parts."""
     asked: Asked
     query: str
 
 
 class Breadth(Struct, frozen=True, kw_only=True):
-    """How many candidates of each kind are looked at, at least; a large page looks at more."""
+    """How many candidates of each kind are retrieved, at least; a large page retrieves more."""
 
     chunks: int = 300
     covering: int = 1_000
-    """Chunks with most of the query's words, whatever else they have."""
+    """Chunks with most of the query's words, whatever their BM25 score."""
     symbols: int = 150
     files: int = 50
 
 
 BREADTH: Final = Breadth()
-"""More do not change the first page, fewer do: with half as many chunks NDCG@10 is .005 less."""
+"""More do not change the first page, fewer do: with half as many chunks NDCG@10 is .005 lower."""
 
 BREADTH_FOR_MERGING: Final = Breadth(chunks=100, covering=300, symbols=75)
-"""Of each of several workspaces, whose first hits alone are shown: of 333 messages asked of 32 repositories as many find
+"""For each of several workspaces, of which only the first hits are shown: of 333 messages asked of 32 repositories as many find
 their commit (`bench.quality.across`)."""
 
 
@@ -96,10 +96,10 @@ def retrieve(
     lexicon: bool = False,
     breadth: Breadth = BREADTH,
 ) -> Candidates:
-    """Returns the candidates for `query`; `limit` is that of the page. Files come in the order of their ids.
+    """Returns the candidates for `query`, files in the order of their ids; `limit` is that of the page.
 
-    `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, words count too that programmers
-    use for those of the query.
+    `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, related words, which programmers
+    use instead of those of the query, are searched too.
     """
     asked = asked_roles(query)
     words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
@@ -153,7 +153,7 @@ def retrieve(
 def _searches(
     words: tuple[QueryWord, ...], searched: tuple[QueryWord, ...], worth: Mapping[str, float], breadth: Breadth, where: Filter
 ) -> list[Search]:
-    """The searches of `retrieve`, as they are made there and below."""
+    """Returns the searches that `retrieve` and its helpers make, so that they can be made together."""
     searches = [
         Search("chunks", chunk_query(searched), breadth.chunks, where),
         Search("symbols", symbol_query(searched), breadth.symbols, where),
@@ -163,7 +163,7 @@ def _searches(
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
-    """Other forms of the query's words of prose that the index has. Names have no other forms."""
+    """Returns other forms of the query's prose words that occur in the index. Names have no other forms."""
     prose = set(query.split())
     known = {word.text for word in words}
     text = snapshot.text
@@ -177,9 +177,9 @@ def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], wei
 
 
 def _related(snapshot: Snapshot, worth: Mapping[str, float], words: tuple[QueryWord, ...]) -> tuple[QueryWord, ...]:
-    """The words that programmers use for those of the query, as far as the index has them; `words` are searched already.
+    """Returns the related words of the query's words that occur in the index; `words` are already searched.
 
-    A word that is rarer here than the word of the query is worth no more than that one: it is a guess.
+    A related word that is rarer here than the word of the query counts no more than that word: it is a guess.
     """
     known = {word.text for word in words}
     weights: dict[str, float] = {}
@@ -197,8 +197,8 @@ def _related(snapshot: Snapshot, worth: Mapping[str, float], words: tuple[QueryW
 
 
 def _compared(worth: Mapping[str, float]) -> dict[str, list[tuple[int, float]]]:
-    """The words that definitions are compared with beside those of the query: for each the numbers of the words it stands for,
-    with how well it does."""
+    """Returns the related words that definitions are compared with: for each the numbers of the words that it stands for, with
+    how well it does."""
     found: dict[str, list[tuple[int, float]]] = {}
     for number, word in enumerate(worth):
         for related in related_words(word)[:COMPARED_RELATED]:
@@ -228,7 +228,7 @@ def _is_covered(worth: Mapping[str, float]) -> bool:
 
 
 def _covering(snapshot: Snapshot, worth: Mapping[str, float], limit: int, where: Filter) -> dict[ChunkKey, ChunkHit]:
-    """The chunks with most of the query; the score of each is the worth of the words in it."""
+    """Returns the chunks with most of the query; the score of each is the worth of the words in it."""
     if not _is_covered(worth):
         return {}
     hits = snapshot.text.search_chunks(coverage_query(worth), limit, where)
@@ -236,12 +236,12 @@ def _covering(snapshot: Snapshot, worth: Mapping[str, float], limit: int, where:
 
 
 def _worth(snapshot: Snapshot, words: tuple[QueryWord, ...]) -> Mapping[str, float]:
-    """The inverse document frequency of each word over the chunks, times its weight."""
+    """Returns the inverse document frequency of each word over the chunks, times its weight."""
     return {word.text: word.weight * (_inverse_frequency(snapshot, word.text, at_least=0) or 0.0) for word in words}
 
 
 def _inverse_frequency(snapshot: Snapshot, word: str, at_least: int = 1) -> float | None:
-    """The inverse document frequency of a word over the chunks, None where fewer chunks than `at_least` have it."""
+    """Returns the inverse document frequency of a word over the chunks, None if fewer chunks than `at_least` have it."""
     total = n_chunks(snapshot)
     frequency = word_frequency(snapshot, word, total)
     return inverse_frequency(frequency, total) if frequency >= at_least else None
@@ -253,13 +253,13 @@ def n_chunks(snapshot: Snapshot) -> int:
 
 
 def word_frequency(snapshot: Snapshot, word: str, total: int) -> int:
-    """Returns how many of `total` chunks have a word, as it is or inside a name."""
+    """Returns how many of `total` chunks have a word, as a token or inside a name."""
     text = snapshot.text
     return min(total, max(text.document_frequency("body", word), text.document_frequency("parts", word)))
 
 
 def inverse_frequency(frequency: int, total: int) -> float:
-    """Returns the inverse document frequency of a word that `frequency` of `total` chunks have, as BM25 has it."""
+    """Returns the inverse document frequency, as in BM25, of a word that `frequency` of `total` chunks have."""
     frequency = min(frequency, total)
     return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
 
@@ -268,8 +268,7 @@ SEARCHED_RELATED: Final = 8
 LEAST_SEARCHED: Final = 0.2
 SEARCHED_WEIGHT: Final = 0.3
 MAX_RELATED: Final = 30
-"""Related words of each word that are searched, the least strength of such, what their strength is multiplied by, and how many
-are searched in all."""
+"""Related words that are searched: most of each word, their least strength, the factor for their strength, and most in all."""
 
 COMPARED_RELATED: Final = 4
 LEAST_COMPARED: Final = 0.3
@@ -284,33 +283,37 @@ _SYMBOL_TIE: Final = 1.0
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """What each signal adds to the score of a file or a place in it.
-
-    `coverage` and `phrase` add to a chunk's own value before it is compared with the best (`text`); `importers` scales.
-    `lexicon` is 1 where words count too that programmers use for those of the query, else 0; `inflection` is the weight of
-    another form of a word: enough to find something where the word itself does not occur, too little to outrank it. `best` is
-    what a file gains whose best definition is the best of all files, in units of its score; with 0 definitions do not compete.
-    `words` is for how much of the query is anywhere in the file. `kind`, `role` and `diversity` are exponents of the factors
-    for symbol kinds, for files that are not product code, and for the further places of a file.
-    """
+    """What each signal adds to the score of a file or a place in it."""
 
     text: float = 1.0
+    """The value of the file's best chunk, over the best of all."""
     coverage: float = 0.3
+    """How much of the query a chunk has; added to the chunk's value before it is compared with the best."""
     spread: float = 0.5
+    """The values of the file's chunks together, over the most of any file."""
     path: float = 0.5
     stem: float = 0.5
     definition: float = 0.6
     exact: float = 0.8
     qualified: float = 0.8
     importers: float = 0.1
+    """Scales the score of files that others import."""
     phrase: float = 0.0
+    """How much of a message a chunk has; added like `coverage`."""
     inflection: float = 0.2
+    """Weight of another form of a word: enough to find something if the word itself does not occur, too little to outrank it."""
     lexicon: float = 0.0
+    """1 if related words are searched too, else 0."""
     best: float = 0.0
+    """What the file with the best definition of all gains, in units of its score; with 0 definitions do not compete."""
     words: float = 0.0
+    """How much of the query is anywhere in the file."""
     kind: float = 1.0
+    """Exponent of the factor for symbol kinds."""
     role: float = 1.0
+    """Exponent of the factor for files that are not product code."""
     diversity: float = 1.0
+    """Exponent of the factor for the further places of a file."""
 
 
 WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
@@ -326,7 +329,7 @@ SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
 
 
 def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
-    """Returns the weights of an intent, with 0 for the signals of `without`, to measure what each contributes."""
+    """Returns the weights of an intent, with 0 for the signals in `without`, to measure what each contributes."""
     return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
 
 

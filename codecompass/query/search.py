@@ -41,12 +41,12 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 SURE_SCORE: Final = 20.0
-"""The score of a definition requested by its `symbol_id`: that of an exact name in `locate_symbol`."""
+"""The score of a definition requested by its `symbol_id`, like that of an exact name in `locate_symbol`."""
 
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
-TIME_WAS_UP: Final = "the time was up before everything was looked at; pass a larger timeout_ms, or fewer words"
+TIME_WAS_UP: Final = "the time was up before everything was searched; pass a larger timeout_ms, or fewer words"
 
 WEIGHED_FILES: Final = 40
 """Files, the best by their text, whose importers are counted."""
@@ -64,8 +64,8 @@ def find(
 ) -> Hits:
     """Returns the first `limit` hits for a request, unshaped, ranked as for a page of `page` (default: `limit`).
 
-    A query that is a `symbol_id` finds that definition alone, one that is `path:line` the definitions around the line. `root`
-    is that of the workspace, for absolute paths.
+    A query that is a `symbol_id` finds only that definition, one that is `path:line` the definitions around the line. `root` is
+    that of the workspace, for absolute paths.
     """
     page = page or limit
     if options.changed is not None and not options.changed.lines:
@@ -128,7 +128,7 @@ def find(
         # A requested line is the whole answer.
         ranked = named if named and asked is not None else named + ranked
     if request.limit is None and options.answers == "text" and quoted:
-        # A pasted message asks for the line that it comes from; other places with its words can be asked for.
+        # A pasted message asks for the line that it comes from; other places with its words can be requested.
         exact = any(item.is_exact and item.is_sure for item in messages)
         limit = min(limit, len(quoted) + (0 if exact else OTHERS_BESIDE_A_MESSAGE))
     shown: list[Hit] = []
@@ -166,7 +166,7 @@ def find(
 
 
 def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:
-    """Yields the hits without the definitions beside them that are hits of their own."""
+    """Yields the hits; definitions in `also` that are hits themselves are dropped there."""
     hits = {(hit.place.file.id, hit.place.line_start) for hit in shown}
     for hit in shown:
         also = tuple(row for row in hit.place.also if (row.file_id, row.line_start) not in hits)
@@ -186,7 +186,7 @@ def _of_words(
     *,
     is_empty: bool,
 ) -> tuple[str, ...]:
-    """The warnings about the words of a query: that none is in the index, or that an identifier is not."""
+    """Returns the warnings about the words of a query: that none is in the index, or that an identifier is not."""
     if is_empty and is_handle(query):
         return (outdated(query).message,)
     filtered = filter_warnings(snapshot, where, request.language, request.path, request.kind) if is_empty else ()
@@ -209,7 +209,7 @@ COMPARED_FILES: Final = 15
 """Files, the best by their words, whose definitions compete."""
 
 ALL: Final = 100_000
-"""More places than a search ever finds: it fetches a few hundred candidates."""
+"""More places than a search ever finds: it retrieves a few hundred candidates."""
 
 
 def explain_path(
@@ -221,7 +221,7 @@ def explain_path(
 ) -> PathExplanation:
     """Returns why a file has its rank in the search `request`, or is not found.
 
-    `path` is relative to the workspace, or the end of a path that only one indexed file has.
+    `path` is relative to the workspace, or the end of a path if only one indexed file has it.
 
     Raises InvalidInput for a regular expression that cannot be used.
     """
@@ -284,7 +284,7 @@ NEAR_MISS_LOOKS: Final = 1_000
 """Chunks that are searched for a suggestion."""
 
 NEAR_MISS_LENGTH: Final = 1_000
-"""Characters of a query that is also tried ignoring case: longer ones are pasted, in their right case."""
+"""Longest query, in characters, that is also tried ignoring case: longer ones are pasted, with the correct case."""
 
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
@@ -296,7 +296,7 @@ def search_code(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> SearchCodeReply:
-    """Returns the answer to `request`. When `is_expired` returns True, scans end with what they have found.
+    """Returns the answer to `request`. Once `is_expired` returns True, scans end with what they have found.
 
     Raises InvalidInput for a regular expression that cannot be used; no other text is an error.
     """
@@ -351,7 +351,7 @@ def _next_actions(
 
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
-    """The same literal or pattern ignoring case, where that finds something."""
+    """Returns the same literal or pattern, ignoring case, if that finds something."""
     if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
     pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)

@@ -1,4 +1,4 @@
-"""What a search finds: places with their score and what the score is made of; the hits of an answer, not yet shaped."""
+"""The results of a search before they are shaped: places with their scores and signals, and the hits of an answer."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ PlaceType = Literal["symbol", "snippet", "file", "import"]
 
 
 class Signals(Struct, frozen=True, kw_only=True):
-    """The features that a place's score is made of, each 0..1 except `bm25`, which is as the text index gave it."""
+    """The features that make up a place's score, each 0..1 except `bm25`, which is the raw score of the text index."""
 
     exact: float = 0.0
     """Its name, or its text, is exactly what was asked for."""
@@ -27,7 +27,7 @@ class Signals(Struct, frozen=True, kw_only=True):
     """The weight of its symbol kind."""
     bm25: float = 0.0
     meaning: float = 0.0
-    """How near its text is to the question: the cosine of their vectors, 0 where there is none."""
+    """Similarity of its text to the question: the cosine of their vectors, 0 if there is none."""
 
 
 class RankedPlace(Struct, frozen=True, kw_only=True):
@@ -41,24 +41,24 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     """Above 0 and not bounded; `final_score` makes it 0..1."""
     signals: Signals
     scale: float = 1.0
-    """The factor in the score for the kind of its file and for the files that import it."""
+    """The factor that the score contains for the role of the file and for the files that import it."""
     symbol: SymbolRow | None = None
-    """The definition that the place is."""
+    """The definition that the place consists of."""
     enclosing: SymbolRow | None = None
-    """The definition around a place that is not one."""
+    """The definition around a place that is not a definition."""
     focus: int = 0
-    """The line with most of the query, 0 where it was not determined."""
+    """The line with most of the query, 0 if not determined."""
     also: tuple[SymbolRow, ...] = ()
     """Further definitions of the file that answer the question, best first."""
     imported: str = ""
-    """What an import brings in, as a person writes it."""
+    """The name of an import as a person writes it, for a place that is one."""
     asked_first: int = 0
-    """The first of the lines that were asked for by number, 0 where none were."""
+    """The first of the lines requested by number, 0 if none were."""
     asked_last: int = 0
 
     @property
     def final_score(self) -> float:
-        """The score as it is shown: 0..1, in the same order, four digits."""
+        """The score as it is shown: 0..1, in the same order, rounded to four digits."""
         return round(self.score / (self.score + 1.0), 4)
 
 
@@ -69,7 +69,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     matched_lines: tuple[MatchedLine, ...] = ()
     """The lines that a literal or regular expression matched."""
     match: str = ""
-    """How well the place has the name that was asked for (`exact_names.NameMatch`)."""
+    """How well the place matches the requested name (`exact_names.NameMatch`)."""
 
 
 class Hits(Struct, frozen=True, kw_only=True):
@@ -78,11 +78,11 @@ class Hits(Struct, frozen=True, kw_only=True):
     shown: tuple[Hit, ...]
     intent: QueryIntent
     total: int
-    """Places found, before the limit was applied."""
+    """Places found before the limit was applied."""
     duplicates: int = 0
     """Places left out because another hit shows the same lines."""
     warnings: tuple[str, ...] = ()
     wanted: WantedWords | None = None
-    """The words that the search was for, where it was for words."""
+    """The words that were searched for, if any were."""
     is_partial: bool = False
-    """Whether the search ended before it had looked at everything."""
+    """Whether the search ended early."""

@@ -1,7 +1,7 @@
 """Turns hits into results: detail level, `compact`, ids, ranking reasons, the limit in bytes.
 
 Hits arrive ranked and without duplicates. Each result is made for the detail level, then made compact (identity, location and
-score remain, whatever the level); last the page is cut where it is too large.
+score always remain); finally the page is cut if it is too large.
 """
 
 import re
@@ -35,13 +35,13 @@ RELATED_LOOKUPS: Final = 12
 LINES_ABOVE_FOCUS: Final = 3
 
 HIT_BYTES: Final = 500
-"""Of a hit at the level `signature`. What is beside it is left out where it has no room."""
+"""Limit for a hit at level `signature`. Definitions beside it are left out if they do not fit."""
 
 LEAST_SIGNATURE: Final = 40
-"""Characters of a signature that are kept where definitions beside the hit need the room: its name is in the hit anyway."""
+"""Characters of a signature that are kept when definitions beside the hit need the room: its name is in the hit anyway."""
 
 LATER_RESULT_BYTES: Final = 600
-"""Reserved for each further result after one with a body: what most results take without a body."""
+"""Reserved for each further result after one with a body: the size of most results without one."""
 
 NO_BODY: Final = Body((), 0, 0)
 
@@ -59,22 +59,22 @@ class Shape(Struct, frozen=True, kw_only=True):
     answers: AnswerForm = "json"
     """As text, each result has an excerpt instead of all other code."""
     pattern: re.Pattern[str] | None = None
-    """Finds the words of the query in a line, for excerpts."""
+    """Matches the words of the query in a line, for excerpts."""
     with_docs: bool = False
     max_bytes: int
 
 
 class Page(Struct, frozen=True):
-    """Results of an answer; `is_cut` says that the byte limit left some out."""
+    """Results of an answer; `is_cut` if the byte limit left some out."""
 
     results: tuple[Result, ...]
     is_cut: bool
 
 
 def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: Shape) -> Page:
-    """Returns the results of a page in the order of `shown`, as many as fit; the first is always there.
+    """Returns the results of a page in the order of `shown`, as many as fit; always the first one.
 
-    A body that would leave no room for later results is left out, and its lines counted.
+    A body that would leave no room for later results is left out, and its lines are counted.
     """
     results: list[Result] = []
     size = 2
@@ -106,7 +106,7 @@ def ranking_reasons(
 
 
 def _related_words(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords | None) -> tuple[str, ...]:
-    """Says which words of a place stand for words of the query that it does not have."""
+    """Returns which words of a place stand for words of the query that it does not have."""
     if wanted is None or not wanted.related:
         return ()
     text = "\n".join(lines_of(snapshot, place.file.id, place.line_start, min(place.line_end, place.line_start + CONTENT_LINES)))
@@ -167,10 +167,10 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         language=place.file.language if is_described else "",
         visibility=row.visibility if row and is_described else "",
         symbol_id=symbol_handle(snapshot, row) if row else "",
-        # An id takes 38 of the 500 bytes that a hit may take, so the second one is given at level `context` only.
+        # An id takes 38 of the 500 bytes that a hit may take, so the second one is included at level `context` only.
         symbol_stable_id=stable_handle(row) if row and shows_text else "",
         result_id="" if row else result_handle(snapshot, place),
-        # A symbol is recognized by its symbol_id.
+        # A symbol is recognised by its symbol_id.
         result_type="" if is_brief or row else place.type,
         score=None if is_brief else place.final_score,
         snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
@@ -191,7 +191,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
 
 
 def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
-    """A result for text answers: location, kind, name and an excerpt."""
+    """Returns a result for text answers: location, kind, name and an excerpt."""
     place = item.place
     row = place.symbol
     named = row or place.enclosing
@@ -215,7 +215,7 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
 
 
 def _with_further(result: Result, place: RankedPlace, most_bytes: int) -> Result:
-    """Returns a result with as many of the definitions beside it as it has room for; a signature is cut to make room for them."""
+    """Returns a result with as many definitions beside it as fit; a signature is cut to make room for them."""
     further = tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also)
     found = _with_fitting(result, further, most_bytes)
     if len(found.also) < len(further) and len(result.signature) > LEAST_SIGNATURE:
@@ -244,7 +244,7 @@ def _with_fitting(result: Result, further: Sequence[FurtherDefinition], most_byt
 
 
 def _size(result: Result) -> int:
-    """Returns the bytes of a result on a page, where each of a list stands on a line of its own."""
+    """Returns the bytes of a result on a page, where each entry of a list is on a separate line."""
     return encoded_size(result) + len(result.also) + 1
 
 
@@ -286,7 +286,7 @@ def _parent(snapshot: Snapshot, row: SymbolRow | None, *, is_self: bool) -> Symb
 
 
 def _related(snapshot: Snapshot, row: SymbolRow, body: str) -> tuple[SymbolReference, ...]:
-    """The types that a signature and then a body name, each in the nearest file that defines one."""
+    """Returns the types named by a signature and then by a body, each in the nearest file that defines one."""
     found: list[SymbolReference] = []
     words = [word for word in _WORD.findall(f"{row.signature}\n{body}") if word[0].isupper() and word != row.name]
     for word in list(dict.fromkeys(words))[:RELATED_LOOKUPS]:
@@ -304,7 +304,7 @@ def _related(snapshot: Snapshot, row: SymbolRow, body: str) -> tuple[SymbolRefer
 
 
 def _shared_start(path: str, other: str) -> int:
-    """How many leading segments two paths share; a file shares one more with itself than with its neighbours."""
+    """Returns how many leading segments two paths share; a file shares one more with itself than with its neighbours."""
     shared = 0
     for left, right in zip(path.split("/"), other.split("/"), strict=False):
         if left != right:

@@ -1,4 +1,4 @@
-"""Lines of indexed files, read from the index, so that an answer shows the generation that was searched."""
+"""Lines of indexed files, read from the index and not from disk, so that an answer shows the generation that was searched."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,7 +8,7 @@ from codecompass.store.snapshot import Snapshot
 
 PREVIEW_LINES: Final = 30
 PREVIEW_CHARACTERS: Final = 1600
-"""Of a result's text at level `context`, which makes 300 to 500 tokens per result."""
+"""Limit for a result's text at level `context`: 300 to 500 tokens per result."""
 
 CONTENT_LINES: Final = 60
 CONTENT_CHARACTERS: Final = 4000
@@ -18,7 +18,7 @@ _DASH_COMMENT: Final = word_set("lua haskell sql elm ada")
 
 
 def lines_of(snapshot: Snapshot, file_id: int, first: int, last: int) -> list[str]:
-    """Returns the lines `first`..`last` of a file without their line breaks; fewer where the file ends before."""
+    """Returns the lines `first`..`last` of a file without their line breaks; fewer if the file is shorter."""
     lines: list[str] = []
     chunks = snapshot.text.file_chunks(file_id, first, last)
     for chunk in chunks:
@@ -27,7 +27,7 @@ def lines_of(snapshot: Snapshot, file_id: int, first: int, last: int) -> list[st
 
 
 def chunk_lines(text: str) -> list[str]:
-    """Returns the lines of a chunk's text. Only `\\n` ends a line; a carriage return before it is not shown."""
+    """Returns the lines of a chunk's text. Only `\\n` ends a line; a carriage return before it is removed."""
     lines = text.split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -35,14 +35,14 @@ def chunk_lines(text: str) -> list[str]:
 
 
 def excerpt(lines: Sequence[str], language: str, max_lines: int, max_characters: int) -> str:
-    """Returns the lines as one text, cut at whole lines, with a mark in the language's comments where it was cut."""
+    """Returns the lines as one text, cut at a line boundary; a comment in the file's language marks the cut."""
     kept = fitting_lines(lines, max_lines, max_characters)
     text = "\n".join(kept)
     return text if len(kept) == len(lines) else f"{text}\n{_comment(language)} ... truncated ..."
 
 
 def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> list[str]:
-    """Returns the first of the lines, as many as fit; the first always, shortened if it is too long."""
+    """Returns as many of the first lines as fit; always the first one, shortened if it is too long."""
     kept: list[str] = []
     size = 0
     for line in lines[:max_lines]:
@@ -54,7 +54,7 @@ def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> 
 
 
 def comment_marks(language: str) -> tuple[str, ...]:
-    """Returns what the lines of a comment may begin with, those inside a block comment included."""
+    """Returns the prefixes that lines of a comment may have, including lines inside a block comment."""
     mark = _comment(language)
     return (mark, "/*", "*") if mark == "//" else (mark,)
 

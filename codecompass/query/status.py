@@ -1,4 +1,4 @@
-"""`index_status`: what an index holds, what was left out, and what the job log says. Works without an index too."""
+"""`index_status`: what an index contains, what was left out, and the recent jobs. Works without an index too."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from codecompass.store.snapshot import Snapshot
 
 
 class JobsState(Struct, frozen=True, kw_only=True):
-    """What the registry knows of a project's jobs; times are ISO 8601 in UTC, the newest job first."""
+    """A project's jobs in the registry, the newest first; times are ISO 8601 in UTC."""
 
     active_job: ActiveJob | None = None
     recent_jobs: tuple[RecentJob, ...] = ()
@@ -38,7 +38,7 @@ def index_status(
     current_schema_version: int,
     required_schema_version: int,
 ) -> IndexStatusReply:
-    """Returns the state of the index; `snapshot` is None where there is none that can be read."""
+    """Returns the state of the index; `snapshot` is None if there is no readable one."""
     return IndexStatusReply(
         project_id=state.project_id,
         repo_root=state.workspace,
@@ -115,7 +115,7 @@ def jobs_state(active: Job | None, recent: Sequence[JobRecord], interruption: In
 
 
 def interrupted_report(interruption: Interruption) -> InterruptedReport:
-    """Returns what is said of interrupted jobs until one succeeds."""
+    """Returns the report of interrupted jobs, which is shown until a job succeeds."""
     return InterruptedReport(
         detected=True,
         interrupted_jobs=interruption.n_jobs,

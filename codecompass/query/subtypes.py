@@ -1,5 +1,5 @@
-"""What inherits from a type, directly: by the heads of types, and by the methods that a type has where a language asks for no
-more than that (Go)."""
+"""Direct subtypes of a type: found by the heads of types, and in Go, where interfaces are implemented implicitly, by the methods
+that a type has."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ class Subtype(Struct, frozen=True):
 
 
 def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
-    """Returns the types that inherit from `type_`, by path and line."""
+    """Returns the types that inherit directly from `type_`, by path and line."""
     if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
         return [Subtype(row, "exact") for row in _with_the_methods_of(uses.binder, type_)]
     found: dict[int, Subtype] = {}
@@ -42,12 +42,12 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
-    """Returns the types of Go that have all methods of an interface, their own or those of what they embed."""
+    """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
     wanted = binder.types.method_names(interface)
     if not wanted or len(wanted) > MAX_METHODS:
         return []
     candidates: dict[tuple[str, str], SymbolRow] = {}
-    # A type may have some of them from what it embeds, so the owner of any of them can be one.
+    # A type may have some of the methods from embedded types, so the owner of any one of them is a candidate.
     for method in (row for name in sorted(wanted) for row in binder.definitions.named(name)):
         if method.language != "go" or method.kind != "method" or method.parent_id is not None:
             continue

@@ -1,4 +1,4 @@
-"""What belongs to the code at some places: the definitions that it uses, what uses it, and its tests."""
+"""The surroundings of some places: the definitions that their code uses, the code that uses them, and their tests."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +21,10 @@ MAX_USERS: Final = 4
 MAX_TESTS: Final = 3
 
 PLACES_WITH_USERS: Final = 2
-"""Places whose users and tests are looked for: finding them costs more than what a place uses."""
+"""Places whose users and tests are looked up: that costs more than finding what a place uses."""
 
 MAX_FILES: Final = 80
-"""Files that use the name of a place; of a commoner one the users say little, and finding them costs as much as the search."""
+"""Most files that may use the name of a place; the users of a commoner name say little, and cost as much as the search."""
 
 USED_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "class", "struct", "enum", "trait", "interface", "type", "macro"}
@@ -34,8 +34,8 @@ USED_KINDS: Final[frozenset[SymbolKind]] = frozenset(
 def surroundings(
     snapshot: Snapshot, places: Sequence[RankedPlace], is_expired: Callable[[], bool]
 ) -> list[tuple[SymbolRow, RankedPlace]]:
-    """Returns definitions, each once with the first place that it belongs to: what the code at `places` uses (what most places
-    use first, then in the order of the text), what uses the first of them, then their tests.
+    """Returns definitions, each once with the first place that it belongs to: what the code at `places` uses (used by most places
+    first, then in line order), what uses the first of them, then their tests.
 
     Definitions that overlap one of the places are left out.
     """
@@ -74,9 +74,9 @@ def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
     last = min(place.line_end, place.line_start + MAX_LINES)
     for step in neighbours.used_in(file, [(place.line_start, last)], ANY_USAGE):
         name = step.neighbour.name
-        if name.startswith("__"):  # what an operator or a constructor of Python means
+        if name.startswith("__"):  # the meaning of an operator or constructor in Python
             continue
-        # The only definition of `get` need not be what is called on something unknown; that of `get_session` is.
+        # `get` on an unknown receiver need not be the only definition of `get`; `get_session` is very likely its only definition.
         if step.confidence == "exact" or "_" in name or name != name.lower():
             yield step.neighbour
 

@@ -2,7 +2,7 @@
 
 Keys and ids of our answers have known costs. For the rest the larger of two estimates counts: ASCII characters divided by a
 constant, which fits code, and a count of the pieces that byte-pair vocabularies make, which fits dense text (hashes, tables of
-numbers, lock files). docs/search.md says how far the estimates exceed the counts of several vocabularies.
+numbers, lock files). docs/search.md documents how far the estimates exceed the counts of several vocabularies.
 """
 
 import re
@@ -55,7 +55,7 @@ _MARK: Final = re.compile(rb"[^A-Za-z0-9 \x80-\xff]")
 
 
 def item_tokens(item: ContextItem) -> int:
-    """Returns the tokens of one item of an answer, separator included, in the form of the answer."""
+    """Returns the tokens of one item of an answer, including the separator, in the form of the answer."""
     if item.excerpt is None:
         return estimate_tokens(encode(item) + SEPARATOR)
     # The path counts for each item: it is not known yet which items will share one.

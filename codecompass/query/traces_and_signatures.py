@@ -1,6 +1,6 @@
 """Reads frames of stack traces, signatures and declarations, and finds the definitions that they name.
 
-Frames and signatures are recognized by their form alone, whatever the language. The paths of a trace come from another machine:
+Frames and signatures are recognised by their form alone, whatever the language. The paths of a trace come from another machine:
 they match an indexed file if one path ends in the other, if their last two parts are equal, or if the definition around the line
 has the name in the frame.
 """
@@ -20,22 +20,22 @@ from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 MAX_FRAMES: Final = 30
-"""Frames of a trace that are read, from its innermost end as far as the text tells where that is."""
+"""Frames of a trace that are read, from the innermost end if the text shows which one that is."""
 
 MAX_CHARACTERS: Final = 8_000
 MAX_LINE_CHARACTERS: Final = 300
-"""Of a text and of each line of it, what is read."""
+"""Characters that are read of a text, and of each of its lines."""
 
 MAX_SIGNATURE_CHARACTERS: Final = 500
 """The name is near the beginning. Finding it is quadratic in the worst case: 15 ms (measured 2026-11-22)."""
 
 
 MAX_WORDS_BEFORE_NAME: Final = 4
-"""Of a signature that begins with a type: `static inline unsigned int`, and the name."""
+"""Most words before the parenthesis of a signature that begins with a type: `static unsigned int name`."""
 
 
 class Frame(Struct, frozen=True):
-    """A frame of a trace: a path as it was printed, its line (1-based, 0 if unknown), a name or ''."""
+    """A frame of a trace: a path as printed, its line (1-based, 0 if unknown), a name or ''."""
 
     path: str
     line: int
@@ -104,7 +104,7 @@ _GENERIC: Final = re.compile(r"<[^<>]*>")
 def frames(text: str) -> tuple[Frame, ...]:
     """Returns the frames of a trace, each once, innermost first if the trace shows which end that is.
 
-    Names are as printed, without what compilers add; a name for anonymous code becomes ''.
+    Names are as printed, without additions of compilers; names of anonymous code become ''.
     """
     if _HAS_LINE.search(text) is None:
         return ()
@@ -130,7 +130,7 @@ def declared_name(text: str) -> str:
 
 
 def is_signature(text: str) -> bool:
-    """Returns whether a text is a signature as it stands in code, rather than a sentence that mentions one."""
+    """Whether a text is a signature as written in code, rather than a sentence that mentions one."""
     text = text.strip()
     head, bracket, _ = text.partition("(")
     words = head.split()
@@ -140,7 +140,7 @@ def is_signature(text: str) -> bool:
 
 
 def trace_name(name: str) -> str:
-    """Returns a name of a trace without what compilers and runtimes add to it, '' for anonymous code."""
+    """Returns a name of a trace without additions of compilers and runtimes, '' for anonymous code."""
     through_trait = _TRAIT_CALL.search(name)
     if through_trait is not None:
         return f"{through_trait['type']}::{through_trait['name']}"
@@ -159,7 +159,7 @@ def _declared(text: str) -> str:
     called = _CALLABLE.search(text) if "(" in text else None
     defined = _after_keyword(text)
     if defined and (called is None or text.index(defined) <= called.start("name")):
-        # In C `const` goes on with a type: `const char *name(int x)`.
+        # In C a type follows `const`: `const char *name(int x)`.
         between = text[text.index(defined) + len(defined) : called.start("name")] if called is not None else "="
         if "const" not in words or any(mark in between for mark in "=:({"):
             return defined
@@ -186,7 +186,7 @@ def _each_frame(lines: list[str]) -> Iterator[Frame]:
 
 
 def _name_above(line: str) -> str:
-    """The name alone on a line, as Go and Rust print it above the line of the place; '' where the line says more."""
+    """Returns the name alone on a line, as Go and Rust print it above the line of the place; '' if the line has more."""
     text = _NUMBERED.sub("", line).strip()
     if _TRAIT_CALL.match(text):
         return text
@@ -195,7 +195,7 @@ def _name_above(line: str) -> str:
 
 
 def _after_keyword(text: str) -> str:
-    """The first name behind the last of the words that introduce a definition."""
+    """Returns the first name after the last of the keywords that introduce a definition."""
     found = ""
     is_defining = False
     for match in re.finditer(rf"{_QUALIFIED}|\S", text):
@@ -215,11 +215,11 @@ MAX_SAME_NAMED_FILES: Final = 50
 
 MAX_FRAMES_SHOWN: Final = 10
 SURE_PARTS: Final = 2
-"""Equal last parts of two paths that are no coincidence."""
+"""Equal last parts of two paths that are not a coincidence."""
 
 
 class FrameLocation(Struct, frozen=True):
-    """A line in an indexed file that a frame means, and the definition around it, if any."""
+    """A line in an indexed file that a frame refers to, and the definition around it, if any."""
 
     file: FileRow
     line: int
@@ -227,8 +227,8 @@ class FrameLocation(Struct, frozen=True):
 
 
 def locate_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameLocation]:
-    """Returns the places in the order of the frames, each definition once; where a frame fits several files equally well,
-    all of them, product code first."""
+    """Returns the places in the order of the frames, each definition once; all matching files if a frame matches several equally
+    well, product code first."""
     places: list[FrameLocation] = []
     seen: set[tuple[int, int]] = set()
     for frame in frames:
@@ -267,7 +267,7 @@ def _places(snapshot: Snapshot, frame: Frame) -> list[FrameLocation]:
 
 
 def _around(snapshot: Snapshot, file: FileRow, frame: Frame) -> SymbolRow | None:
-    """The definition around the line; where another has the frame's name (the file has changed since), that one."""
+    """Returns the definition around the line, or one with the frame's name if that is another (the file has changed since)."""
     symbol = enclosing_symbol(snapshot.facts.symbols_around(file.id, frame.line, frame.line), frame.line, frame.line)
     name = (name_parts(frame.name) or ("",))[-1]
     if not name or (symbol is not None and symbol.name.lower() == name.lower()):
@@ -277,14 +277,14 @@ def _around(snapshot: Snapshot, file: FileRow, frame: Frame) -> SymbolRow | None
 
 
 def _agreement(symbol: SymbolRow, name: str) -> int:
-    """How many of the last parts of the two qualified names are equal."""
+    """Returns how many of the last parts of the two qualified names are equal."""
     return _common_tail([part.lower() for part in name_parts(name)], [part.lower() for part in name_parts(symbol.qualified_name)])
 
 
 def _common_tail(one: Sequence[str], other: Sequence[str]) -> int:
     count = 0
     for left, right in zip(reversed(one), reversed(other), strict=False):
-        # A path with blanks is read from its last blank on.
+        # Only the part of a path after its last blank is read.
         if left != right and not right.endswith(" " + left):
             break
         count += 1

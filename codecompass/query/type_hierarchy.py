@@ -1,4 +1,4 @@
-"""The types that a type inherits from, and those that inherit from it."""
+"""The supertypes or subtypes of a type, transitively."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -22,7 +22,7 @@ MAX_DEPTH: Final = 20
 def type_hierarchy(
     snapshot: Snapshot, type_: SymbolRow, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
 ) -> TypeHierarchyReply:
-    """Returns supertypes or subtypes, transitive, each once; those of one type directly behind it."""
+    """Returns supertypes or subtypes, transitively, each once; those of one type directly after it."""
     tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
     found = [_related(RelatedRow(type_, 0)), *map(_related, tree.below(type_))]
     return TypeHierarchyReply(
@@ -34,7 +34,7 @@ def type_hierarchy(
 
 
 class RelatedRow(Struct, frozen=True):
-    """A type of a tree. `type` is the name by which it is called where it is defined outside of the repository."""
+    """A type of a tree. `type` is the written name of a type that is defined outside the repository."""
 
     type: SymbolRow | str
     depth: int
@@ -42,7 +42,7 @@ class RelatedRow(Struct, frozen=True):
 
 
 class TypeTree:
-    """The types around a type in one direction, each once, near the first type that leads there."""
+    """The types around a type in one direction, each once, after the first type that leads there."""
 
     def __init__(self, uses: Uses, relation: Relation, is_expired: Callable[[], bool]) -> None:
         self._uses = uses
@@ -52,7 +52,7 @@ class TypeTree:
         self.is_cut = False
 
     def below(self, type_: SymbolRow, depth: int = 1) -> Iterator[RelatedRow]:
-        """Yields what is related to a type, and behind each what is related to that, unless it is only possible."""
+        """Yields the types related to a type, each followed by those related to it unless it is only possible."""
         self._seen.add(type_.id)
         if depth > MAX_DEPTH or len(self._seen) > MAX_TYPES or self._is_expired():
             self.is_cut = True

@@ -1,5 +1,5 @@
-"""Who uses definitions that differ: by the index, which is of the working tree. For what is gone or has another name now, the
-places that still name it.
+"""The users of definitions that differ, found in the index, which is of the working tree. For definitions that were removed or
+renamed, the places that still name them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,11 +25,11 @@ MAX_LINES: Final = 5
 """Lines of uses that are kept of one place."""
 
 _NEEDS_IMPORT: Final = frozenset({"python", "javascript", "rust"})
-"""Families in which a name of another file is known only by an import."""
+"""Families in which a name of another file is visible only through an import."""
 
 
 class UserOfChange(Struct, frozen=True, kw_only=True):
-    """A place that uses a definition. `around` is the definition that it lies in, None outside of all."""
+    """A place that uses a definition. `around` is the definition that contains it, None outside definitions."""
 
     path: str
     lines: tuple[int, ...]
@@ -40,16 +40,16 @@ class UserOfChange(Struct, frozen=True, kw_only=True):
 
 
 class ChangeUsers(Struct, frozen=True):
-    """The places that use one definition, those outside of the differences first; `is_cut`: the time was up before all were
-    found."""
+    """The places that use one definition, those outside the differences first."""
 
     row: SymbolRow | None = None
     users: tuple[UserOfChange, ...] = ()
     is_cut: bool = False
+    """Whether the time was up before all were found."""
 
 
 class UsersOfChanges:
-    """Finds them, for one question."""
+    """Finds the users of changed definitions, for one question."""
 
     def __init__(self, snapshot: Snapshot, difference: TreeDifference, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
@@ -64,7 +64,7 @@ class UsersOfChanges:
         }
 
     def row_of(self, definition: Definition) -> SymbolRow | None:
-        """Returns the index's definition, None where it does not have it (any more)."""
+        """Returns the index's row of a definition, None if it has none (any more)."""
         path = definition.path
         if path not in self._symbols:
             file = self._snapshot.facts.file(path)
@@ -75,7 +75,7 @@ class UsersOfChanges:
         return min(near, key=lambda row: abs(row.line_start - symbol.line_start), default=None)
 
     def of(self, change: DefinitionChange) -> ChangeUsers:
-        """Returns who uses a definition, under its new name and its old one."""
+        """Returns the users of a definition, under its new name and its old one."""
         row = None if change.new is None else self.row_of(change.new)
         places = _Places(self)
         is_cut = False
@@ -94,18 +94,18 @@ class UsersOfChanges:
         return ChangeUsers(row, places.ordered(), is_cut or self._is_expired())
 
     def in_diff(self, path: str, lines: Iterable[int], around: SymbolRow | None) -> bool:
-        """Whether a place differs itself: one of its lines, or of the definition that it lies in."""
+        """Whether a place itself differs: one of its lines, or of the definition that contains it."""
         ranges = self._new_lines.get(path, ())
         if around is not None:
             return any(each.start <= around.line_end and around.line_start < each.stop for each in ranges)
         return any(line in each for line in lines for each in ranges)
 
     def is_test(self, path: str) -> bool:
-        """Whether a file is one of tests."""
+        """Whether a file is part of the tests."""
         return self._paths.role(path).is_test
 
     def _of_gone(self, old: Definition, places: "_Places") -> None:
-        """Adds the places that still mean a definition which is not there any more under this name and in this file."""
+        """Adds the places that still refer to a definition that no longer exists under this name in this file."""
         name = old.symbol.name
         if old.language not in LEXES:
             return
@@ -124,8 +124,8 @@ class UsersOfChanges:
                 places.add(file.path, row.line_start, None, "exact", is_test=self.is_test(file.path))
 
     def _confidence(self, name: str, use: Use, names: FileNames, old: Definition, imports: list[ImportRow]) -> Confidence | None:
-        """Returns how sure it is that a use means what is gone, None where it means something else or may."""
-        # A prototype that is left in a header defines nothing: what it is used for is gone.
+        """Returns how certain it is that a use refers to a removed definition, None if it does or may refer to another."""
+        # A prototype that is left in a header defines nothing: the definition of its uses is gone.
         if use.usage == "key" or any(not _is_prototype(row) for row in self._uses.binder.bind(name, use, names).symbols):
             return None
         is_member = bool(old.scope)
@@ -136,7 +136,7 @@ class UsersOfChanges:
         if any(not _is_prototype(row) for row in self._uses.binder.definitions.family(name, names)):
             return None
         if is_member != bool(use.receiver):
-            # A module before a function: only where that module is, or holds, the file.
+            # A module before a function: only if that module is, or contains, the file.
             rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
             return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
         needs_import = not is_member and names.lexis.family in _NEEDS_IMPORT
@@ -144,7 +144,7 @@ class UsersOfChanges:
 
 
 class _Places:
-    """Uses, gathered by the definition that they lie in."""
+    """Uses, grouped by the definition that contains them."""
 
     def __init__(self, owner: UsersOfChanges) -> None:
         self._owner = owner
@@ -162,7 +162,7 @@ class _Places:
             self._found[key] = (around, known[1], "exact", is_test)
 
     def ordered(self) -> tuple[UserOfChange, ...]:
-        """Returns the places: outside of the differences first, product code before tests, by path and line."""
+        """Returns the places, those outside the differences first, product code before tests, by path and line."""
         return tuple(sorted(self._users(), key=lambda user: (user.in_diff, user.is_test, user.path, user.lines)))
 
     def _users(self) -> Iterator[UserOfChange]:
@@ -182,13 +182,13 @@ def _is_prototype(row: SymbolRow) -> bool:
 
 
 def _module_path(target: str) -> str:
-    """Returns what the paths of a module's files begin with."""
+    """Returns the common start of the paths of a module's files."""
     directory, _, name = target.rpartition("/")
     return f"{directory}/" if name.partition(".")[0] in ("", "__init__", "index", "mod", "lib") else target
 
 
 def _names_file(row: ImportRow, old: Definition, language: str) -> bool:
-    """Whether an import takes a name from the file that a definition was in: it leads there, or nowhere and is written so."""
+    """Whether an import takes a name from the file that contained a definition: by its target, or by its text if it has none."""
     if row.name not in ("", old.symbol.name) and row.alias != old.symbol.name:
         return False
     if row.target:

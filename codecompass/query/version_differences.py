@@ -1,5 +1,5 @@
-"""What differs between two versions of a definition: which part of it, its signature (annotations are part of it) or its body,
-and which lines, in runs. Blank lines never count.
+"""What differs between two versions of a definition: the signature (including annotations), the body or both, and the lines, in
+runs. Blank lines never count.
 """
 
 import difflib
@@ -19,7 +19,7 @@ Part = Literal["signature", "body"]
 
 
 class Piece(Struct, frozen=True):
-    """Lines that differ: `removed` from `old` on, `added` from `new` on. Lines count from 1."""
+    """Lines that differ: `removed` starts at line `old`, `added` at line `new`. Lines count from 1."""
 
     old: int
     removed: tuple[str, ...]
@@ -28,7 +28,7 @@ class Piece(Struct, frozen=True):
 
 
 class ChangedLines:
-    """The lines of a file that differ. Those of one definition are found without a look at the others."""
+    """The lines of a file that differ. Those of one definition are found without reading the others."""
 
     def __init__(self, hunks: Sequence[Hunk], old: FileVersion | None, new: FileVersion | None) -> None:
         self._hunks = hunks
@@ -37,7 +37,7 @@ class ChangedLines:
         self._of_new = {line: at for at, hunk in enumerate(hunks) for line in range(hunk.new, hunk.new + hunk.n_new)}
 
     def among(self, old_lines: Sequence[int], new_lines: Sequence[int]) -> Iterator[Piece]:
-        """Yields what differs in these lines (ascending), in runs by hunk; none where all are blank."""
+        """Yields the differences in these lines (ascending), in runs by hunk; none if all are blank."""
         gone, came = _by_hunk(old_lines, self._of_old), _by_hunk(new_lines, self._of_new)
         for at in sorted(gone.keys() | came.keys()):
             yield from self._pieces(self._hunks[at], gone.get(at, []), came.get(at, []))
@@ -61,14 +61,14 @@ def _by_hunk(lines: Iterable[int], hunks: Mapping[int, int]) -> dict[int, list[i
 
 
 def alignment_lines(old: Iterable[str], new: Iterable[str]) -> int:
-    """Returns how much work `aligned` may be, in lines that are compared: much for lines that repeat in both."""
+    """Returns an upper bound for the work of `aligned`, in compared lines: large if lines repeat in both texts."""
     before, after = Counter(line.strip() for line in old), Counter(line.strip() for line in new)
     n_matches = sum(count * after[line] for line, count in before.items())
     return 1 + n_matches * min(before.total(), after.total()) // 20
 
 
 def _runs(numbers: Sequence[int], version: FileVersion | None) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields consecutive lines together: the number of the first, and their text."""
+    """Yields runs of consecutive lines: the number of the first, and their text."""
     lines = () if version is None else version.lines
     start = 0
     for at in range(1, len(numbers) + 1):
@@ -78,7 +78,7 @@ def _runs(numbers: Sequence[int], version: FileVersion | None) -> Iterator[tuple
 
 
 def aligned(first_old: int, old: Sequence[str], first_new: int, new: Sequence[str]) -> Iterator[Piece]:
-    """Yields what differs between two texts, their indentation apart."""
+    """Yields the differences between two texts, ignoring indentation."""
     matcher = difflib.SequenceMatcher(None, [line.strip() for line in old], [line.strip() for line in new], autojunk=False)
     for tag, at, until, new_at, new_until in matcher.get_opcodes():
         removed, added = tuple(old[at:until]), tuple(new[new_at:new_until])
@@ -87,8 +87,8 @@ def aligned(first_old: int, old: Sequence[str], first_new: int, new: Sequence[st
 
 
 def parts_that_differ(old: Node, new: Node) -> tuple[Part, ...]:
-    """Returns what of a definition differs besides its name."""
-    # Under its own name and without it: a definition may call itself, and another one of its old name.
+    """Returns which parts of a definition differ, apart from its name."""
+    # Compared with and without masked names: a definition may call itself, or another one that has its old name.
     plain, named = [(_Text(old, has_name=keeps), _Text(new, has_name=keeps)) for keeps in (False, True)]
 
     def differs(of: Callable[[_Text], object]) -> bool:
@@ -101,7 +101,7 @@ def parts_that_differ(old: Node, new: Node) -> tuple[Part, ...]:
 
 
 class _Text:
-    """The own lines of a definition in its parts, its name replaced but for `has_name`."""
+    """The own lines of a definition by part; its name is masked unless `has_name`."""
 
     def __init__(self, node: Node, *, has_name: bool) -> None:
         symbol = node.symbol
@@ -120,8 +120,8 @@ class _Text:
 
 
 def _n_head_lines(own: Sequence[str], n_characters: int, *, is_cut: bool) -> int:
-    """Returns how many lines a signature stands on: as many as have its characters, and where it was cut, until all its brackets
-    are closed."""
+    """Returns how many lines a signature spans: as many as have its characters and, if it was cut, until all its brackets are
+    closed."""
     taken = depth = 0
     for number, line in enumerate(own, 1):
         taken += len(_dense(line))

@@ -1,4 +1,4 @@
-"""What the head of a definition says about types: what a class inherits from, what a function returns, what a field holds."""
+"""The types written in the head of a definition: what a class inherits from, what a function returns, what a field holds."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _WRAPPERS: Final = word_set(
     "Optional Annotated Final ClassVar Type type Awaitable Promise Partial Readonly Required Option Box Rc Arc RefCell Mutex Ref "
     "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const"
 )
-"""Generic types that are used as the type in them is."""
+"""Generic types whose values are used like those of their argument."""
 
 _NOT_TYPES: Final = word_set(
     "None null undefined nil void bool int str float bytes string number boolean any unknown never mut dyn impl const ref static "
@@ -78,8 +78,8 @@ def _split_at(text: str, separator: str) -> list[str]:
 
 
 def declared_type(row: SymbolRow) -> str:
-    """Returns the written type of a field or variable, or that of what a function returns; `=` and a value where only that is
-    written; '' where nothing is."""
+    """Returns the written type of a field or variable, or the return type of a function; `=` and the value if only that is
+    written; '' if nothing is."""
     signature, name = row.signature, row.name
     family = LEXES[row.language].family if row.language in LEXES else ""
     if row.kind == "type":
@@ -163,7 +163,7 @@ _GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
 def base_names(row: SymbolRow) -> list[str]:
-    """Returns the names of what a type inherits from or implements, as they are written in its head, without type arguments."""
+    """Returns the names of a type's supertypes as written in its head, without type arguments."""
     signature = row.signature
     family = LEXES[row.language].family if row.language in LEXES else ""
     match family:
@@ -210,7 +210,7 @@ def base_names(row: SymbolRow) -> list[str]:
 
 
 def implementing_type(impl: SymbolRow) -> str:
-    """Returns the type that an `impl` of Rust is for, as it is written, without type arguments; '' for references to a type."""
+    """Returns the type that a Rust `impl` is for, as written, without type arguments; '' for references to a type."""
     head = _without_arguments(impl.signature.partition(" where ")[0])
     _, is_of_trait, written = head.rpartition(" for ")
     written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()

@@ -481,7 +481,7 @@ def test_a_ref_that_is_equal_to_the_tree_leaves_an_empty_page_that_says_why(shop
     for request in (SearchCode(query="total", changed_since="main"), LocateSymbol(name="total", changed_since="main")):
         reply = found(shop, request)
         assert reply.results == ()
-        assert any("no file that is there differs from main" in warning for warning in reply.metadata.warnings)
+        assert any("no existing file differs from main" in warning for warning in reply.metadata.warnings)
 
 
 def test_an_unknown_ref_is_refused(shop):
