@@ -22,8 +22,7 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Result, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.merge_evidence import sample_evidence
-from codecompass.query.merging import Part, merged_results, most_promising
+from codecompass.query.merging import Part, merged_results, most_promising, sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
 from codecompass.store.index import WorkspaceIndex

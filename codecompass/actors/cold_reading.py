@@ -15,7 +15,7 @@ from codecompass.actors.messages import QueryRequest
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
-from codecompass.query.merge_evidence import sample_evidence
+from codecompass.query.merging import sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.store.drift import manifest_entry
 from codecompass.store.index import WorkspaceIndex

@@ -15,7 +15,7 @@ from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.engine_text import narrowed
 from codecompass.cluster.rarities import EngineRarities
 from codecompass.protocol.replies import SearchEvidence
-from codecompass.query.merge_evidence import SAMPLED_CHUNKS, evidence_of
+from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import coverage_query
 from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD

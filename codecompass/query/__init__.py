@@ -4,11 +4,10 @@ randomness."""
 from codecompass.query.call_graph import get_call_graph
 from codecompass.query.context import get_code_context
 from codecompass.query.diff_context import diff_context
-from codecompass.query.file_text import read_file
 from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
-from codecompass.query.outline import get_file_outline
+from codecompass.query.outline import get_file_outline, read_file
 from codecompass.query.package_references import find_package_references
 from codecompass.query.references import find_references
 from codecompass.query.related import find_related_symbols

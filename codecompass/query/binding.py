@@ -251,6 +251,7 @@ _WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
 
 _EXACT_ARITIES: Final = frozenset({"csharp", "go", "jvm"})
 """Families in which a call has as many arguments as the function has parameters."""
+
 _NAMES: Final = re.compile(r"[^\W\d]\w*")
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 

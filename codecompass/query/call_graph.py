@@ -15,11 +15,11 @@ from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, I
 from codecompass.protocol.requests import Confidence, GetCallGraph
 from codecompass.query.definitions import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
+from codecompass.query.hierarchy import TypeTree
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
 from codecompass.query.references import FoundUses, Uses
-from codecompass.query.type_hierarchy import TypeTree
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

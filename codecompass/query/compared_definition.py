@@ -10,9 +10,8 @@ from codecompass.languages.records import Symbol
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
-from codecompass.query.definition_tree import Definition, Node, nodes_of
 from codecompass.query.exact_names import is_handle, symbol_of_handle
-from codecompass.query.file_versions import FileVersion, TreeDifference
+from codecompass.query.file_versions import Definition, FileVersion, Node, TreeDifference, nodes_of
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of

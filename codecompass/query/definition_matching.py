@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.query.definition_tree import Node
+from codecompass.query.file_versions import Node
 from codecompass.query.options import no_deadline
 
 RENAMED_FROM: Final = 0.6

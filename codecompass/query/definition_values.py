@@ -16,9 +16,9 @@ from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.asked_roles import OTHER_KIND, Asked
+from codecompass.query.places import RankedPlace
 from codecompass.query.query_words import WantedWords, compound_words
 from codecompass.query.retrieval import Candidates
-from codecompass.query.search_hits import RankedPlace
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import DefinitionSpan
 

@@ -17,9 +17,9 @@ MAX_MODULES: Final = 12
 
 MANY_DIRECTORIES: Final = 3
 """Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
+
 MEMBER_KINDS: Final = frozenset({"method", "field"})
 TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
-
 
 Certainty = Literal["exact", "likely", "possible", "elsewhere"]
 
@@ -275,7 +275,6 @@ class Definitions:
 
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
-
 
 _OF_DIRECTORIES: Final = frozenset({"lib", "main", "mod"})
 """Rust files whose submodules are in the same directory."""

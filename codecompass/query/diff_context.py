@@ -22,7 +22,7 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text import render
 from codecompass.query.compared_definition import compared_definition
-from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, definition_changes
+from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes
 from codecompass.query.diff_budget import fitted, ordered, with_lines
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.file_versions import TreeDifference
@@ -30,7 +30,6 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.token_budget import estimate_tokens
 from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
-from codecompass.query.version_differences import Piece
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.walk import printable

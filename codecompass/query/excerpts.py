@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
 from codecompass.protocol.requests import DetailLevel
-from codecompass.query.enclosing_definitions import MAX_SYMBOL_LINES
 from codecompass.query.locations import lines_shown
+from codecompass.query.places import MAX_SYMBOL_LINES, RankedPlace
 from codecompass.query.query_words import query_words, stem
-from codecompass.query.search_hits import RankedPlace
 from codecompass.query.source_lines import comment_marks, lines_of
 from codecompass.store.snapshot import Snapshot
 

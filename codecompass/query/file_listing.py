@@ -19,7 +19,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.changed_files import ChangedFiles
 from codecompass.query.filters import chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
-from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals
+from codecompass.query.places import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot

@@ -1,12 +1,20 @@
-"""The two versions of a changed file as comparisons use them: lines and definitions. Built from what git and the worker
-processes return; pure.
+"""The two versions of a changed file as comparisons use them: lines, and definitions as a tree. Built from what git and the
+worker processes return; pure.
+
+A definition's own lines are those of its range and the annotations and comments directly above it, without the lines of
+definitions nested in it.
 """
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.records import Import, Symbol
+from codecompass.languages.records import Import, Symbol, SymbolKind
+from codecompass.query.source_lines import comment_marks
 from codecompass.scan.git_changes import Changes, FileChange
 from codecompass.scan.walk import is_utf8
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
@@ -15,6 +23,14 @@ NOT_COMPARED: Final = frozenset(
     {"submodule", "symlink", "binary", "secret", "filtered", "too_large", "unreadable", "beyond_bound"}
 )
 """Notes of files whose content is not read."""
+
+_GROUPS: Final[Mapping[SymbolKind, str]] = {
+    "fn": "callable", "method": "callable", "class": "type", "struct": "type", "enum": "type", "trait": "type",
+    "interface": "type", "type": "type", "const": "value", "var": "value", "field": "value",
+}  # fmt: skip
+_ANNOTATION: Final = ("@", "#[", "#![", "[", "template")
+_CLOSING: Final = (")", "]", "}")
+_WORD: Final = re.compile(r"\w+")
 
 
 class FileVersion(Struct, frozen=True, kw_only=True):
@@ -120,3 +136,141 @@ def text_lines(content: bytes) -> list[str]:
     if lines and lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """A definition in one version of a file."""
+
+    path: str
+    language: str
+    symbol: Symbol
+    scope: tuple[str, ...]
+    """Names of the definitions around it, outermost first."""
+    head_start: int
+    """Line of the first annotation or comment directly above it."""
+
+    @property
+    def local_name(self) -> str:
+        """The name, qualified by those of the definitions around it."""
+        return ".".join((*self.scope, self.symbol.name))
+
+
+class Node:
+    """A definition of one version with those nested in it."""
+
+    def __init__(self, definition: Definition, version: FileVersion) -> None:
+        self.definition = definition
+        self.version = version
+        self.children: list[Node] = []
+        self._own: tuple[int, ...] | None = None
+
+    @property
+    def symbol(self) -> Symbol:
+        return self.definition.symbol
+
+    @property
+    def group(self) -> str:
+        return _GROUPS.get(self.symbol.kind, self.symbol.kind)
+
+    def lines(self, numbers: Iterable[int]) -> list[str]:
+        return [self.version.lines[number - 1] for number in numbers if 0 < number <= len(self.version.lines)]
+
+    @property
+    def span(self) -> range:
+        """All its lines, including annotations and comments above it."""
+        return range(self.definition.head_start, self.symbol.line_end + 1)
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """Its lines without those of nested definitions."""
+        if self._own is None:
+            inner = {number for child in self.children for number in child.span}
+            self._own = tuple(number for number in self.span if number not in inner)
+        return self._own
+
+    def own_text(self) -> list[str]:
+        return [line for line in self.lines(self.own) if line.strip()]
+
+    def text(self) -> list[str]:
+        return [line for line in self.lines(self.span) if line.strip()]
+
+    @cached_property
+    def bag(self) -> Counter[str]:
+        """How often each of its non-blank lines occurs, stripped of indentation and with its own name masked."""
+        if not _WORD.fullmatch(self.symbol.name):
+            name = re.compile(rf"(?<!\w){re.escape(self.symbol.name)}(?!\w)")
+            return Counter(name.sub("\0", line.strip()) for line in self.text())
+        # One pattern for all names: compiling one for each would take most of the time.
+        return Counter(
+            _WORD.sub(lambda word: "\0" if word[0] == self.symbol.name else word[0], bare) if self.symbol.name in bare else bare
+            for bare in map(str.strip, self.text())
+        )
+
+    @cached_property
+    def n_characters(self) -> int:
+        """The number of characters in the bag."""
+        return sum(len(line) * count for line, count in self.bag.items())
+
+    def descendants(self) -> Iterator["Node"]:
+        pending = list(self.children)
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += node.children
+
+
+def nodes_of(version: FileVersion | None) -> list[Node]:
+    """Returns the outermost definitions of a file in line order."""
+    if version is None:
+        return []
+    made: list[Node | None] = []
+    top: list[Node] = []
+    last_end: dict[int, int] = {}
+    functions: dict[int, Symbol] = {}
+    for symbol in version.symbols:
+        parent = made[symbol.parent] if 0 <= symbol.parent < len(made) else None
+        if symbol.kind == "use" or _is_set_in_a_function(symbol, functions.get(symbol.parent)):
+            made.append(None)
+            continue
+        if _GROUPS.get(symbol.kind) == "callable":
+            functions[symbol.parent] = symbol
+        above = max(last_end.get(symbol.parent, 0), 0 if parent is None else parent.symbol.line_start)
+        scope = () if parent is None else (*parent.definition.scope, parent.symbol.name)
+        definition = Definition(
+            path=version.path,
+            language=version.language,
+            symbol=symbol,
+            scope=scope,
+            head_start=_head_start(version, symbol.line_start, above),
+        )
+        node = Node(definition, version)
+        made.append(node)
+        (top if parent is None else parent.children).append(node)
+        last_end[symbol.parent] = max(last_end.get(symbol.parent, 0), symbol.line_end)
+    return top
+
+
+def _is_set_in_a_function(symbol: Symbol, before: Symbol | None) -> bool:
+    """Whether a definition lies within the lines of the function before it, like a field set in a constructor."""
+    return before is not None and before.line_start < symbol.line_start and symbol.line_end <= before.line_end
+
+
+def _head_start(version: FileVersion, line: int, above: int) -> int:
+    """Returns the first line of the annotations and comments directly above a definition, always below line `above`."""
+    lines = version.lines
+    if not 0 < line <= len(lines):
+        return line
+    marks = (*comment_marks(version.language), *_ANNOTATION)
+    indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
+    start = line
+    for number in range(line - 1, above, -1):
+        text = lines[number - 1]
+        bare = text.lstrip()
+        if not bare:
+            break
+        is_mark = bare.startswith(marks)
+        if not is_mark and len(text) - len(bare) <= indent and not bare.startswith(_CLOSING):
+            break
+        if is_mark:
+            start = number
+    return start

@@ -1,19 +1,28 @@
-"""`get_symbol_hierarchy`: the definitions around a symbol, or those inside it."""
+"""`get_symbol_hierarchy`: the definitions around a symbol, or those inside it; or the supertypes or subtypes of a type.
 
-from collections.abc import Callable
+Direct subtypes are found by the heads of types, and in Go, where interfaces are implemented implicitly, by their methods.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
+from codecompass.languages.lexis import LEXES
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import HierarchyNode, SymbolHierarchyReply, TypeHierarchyReply
-from codecompass.protocol.requests import GetSymbolHierarchy
+from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
+from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
+from codecompass.query.binding import Binder
+from codecompass.query.definitions import TYPE_KINDS, enclosing, entity, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
+from codecompass.query.references import Uses
 from codecompass.query.shaping import stable_handle
-from codecompass.query.type_hierarchy import type_hierarchy
+from codecompass.query.written_types import base_names
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -28,6 +37,11 @@ _METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
 """Languages whose methods are defined outside their type."""
 
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
+
+MAX_TYPES: Final = 500
+MAX_INHERITANCE_DEPTH: Final = 20
+MAX_METHODS: Final = 200
+"""Methods of a Go interface; the types that implement a larger one are not looked up."""
 
 
 def get_symbol_hierarchy(
@@ -158,3 +172,120 @@ def _node(snapshot: Snapshot, row: SymbolRow, depth: int, children: tuple[Hierar
         depth=depth,
         children=children,
     )
+
+
+def type_hierarchy(
+    snapshot: Snapshot, type_: SymbolRow, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
+) -> TypeHierarchyReply:
+    """Returns supertypes or subtypes, transitively, each once; those of one type directly after it."""
+    tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
+    found = [_related(RelatedRow(type_, 0)), *map(_related, tree.below(type_))]
+    return TypeHierarchyReply(
+        relation=relation,
+        symbols=tuple(found),
+        total=len(found) - 1,
+        metadata=answer_metadata(snapshot, state, is_truncated=tree.is_cut),
+    )
+
+
+class RelatedRow(Struct, frozen=True):
+    """A type of a tree. `type` is the written name of a type that is defined outside the repository."""
+
+    type: SymbolRow | str
+    depth: int
+    confidence: Confidence = "exact"
+
+
+class TypeTree:
+    """The types around a type in one direction, each once, after the first type that leads there."""
+
+    def __init__(self, uses: Uses, relation: Relation, is_expired: Callable[[], bool]) -> None:
+        self._uses = uses
+        self._relation = relation
+        self._is_expired = is_expired
+        self._seen: set[int] = set()
+        self.is_cut = False
+
+    def below(self, type_: SymbolRow, depth: int = 1) -> Iterator[RelatedRow]:
+        """Yields the types related to a type, each followed by those related to it unless it is only possible."""
+        self._seen.add(type_.id)
+        if depth > MAX_INHERITANCE_DEPTH or len(self._seen) > MAX_TYPES or self._is_expired():
+            self.is_cut = True
+            return
+        if self._relation == "subtypes":
+            related = [RelatedRow(found.type, depth, found.confidence) for found in direct_subtypes(self._uses, type_)]
+        else:
+            rows = [thing for thing in self._uses.binder.types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            known = {row.name for row in rows}
+            yield from (RelatedRow(name, depth) for name in base_names(type_) if _last_part(name) not in known)
+            related = [RelatedRow(row, depth) for row in rows]
+        for found in related:
+            if isinstance(found.type, SymbolRow) and found.type.id not in self._seen:
+                yield found
+                if found.confidence != "possible":
+                    yield from self.below(found.type, depth + 1)
+
+
+def _last_part(name: str) -> str:
+    return name.replace("::", ".").rpartition(".")[2]
+
+
+def _related(related: RelatedRow) -> RelatedType:
+    type_ = related.type
+    if isinstance(type_, str):
+        path, line, name, qualified, kind = "", 0, _last_part(type_), type_, ""
+    else:
+        path, line, name, qualified, kind = type_.path, type_.line_start, type_.name, type_.qualified_name, type_.kind
+    return RelatedType(
+        path=path,
+        line_start=line,
+        name=name,
+        qualified_name=qualified,
+        kind=kind,
+        depth=related.depth,
+        confidence=related.confidence,
+    )
+
+
+class Subtype(Struct, frozen=True):
+    """A type that inherits from another."""
+
+    type: SymbolRow
+    confidence: Confidence
+
+
+def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
+    """Returns the types that inherit directly from `type_`, by path and line."""
+    if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
+        return [Subtype(row, "exact") for row in _with_the_methods_of(uses.binder, type_)]
+    found: dict[int, Subtype] = {}
+    for names, heads in uses.heads(type_):
+        for use in heads:
+            binding = uses.binder.bind(type_.name, use, names)
+            if binding.certainty == "elsewhere" or entity(type_) not in map(entity, binding.symbols):
+                continue
+            around = [row for row in enclosing(names, use.line) if row.kind in TYPE_KINDS]
+            subtype = around[-1] if around else None
+            if subtype is not None and subtype.kind == "impl":
+                subtype = uses.binder.types.implementing(subtype)
+            if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
+                found[subtype.id] = Subtype(subtype, binding.certainty)
+    return sorted(found.values(), key=lambda each: (each.type.path, each.type.line_start, each.type.id))
+
+
+def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
+    """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
+    wanted = binder.types.method_names(interface)
+    if not wanted or len(wanted) > MAX_METHODS:
+        return []
+    candidates: dict[tuple[str, str], SymbolRow] = {}
+    # A type may have some of the methods from embedded types, so the owner of any one of them is a candidate.
+    for method in (row for name in sorted(wanted) for row in binder.definitions.named(name)):
+        if method.language != "go" or method.kind != "method" or method.parent_id is not None:
+            continue
+        directory = method.path.rpartition("/")[0]
+        for row in binder.definitions.named(owner_name(method)):
+            if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
+                candidates[directory, row.name] = row
+    found = [row for row in candidates.values() if wanted <= binder.types.method_names(row)]
+    return sorted(found, key=lambda row: (row.path, row.line_start, row.id))

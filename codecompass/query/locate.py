@@ -30,10 +30,10 @@ from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request
+from codecompass.query.places import Hit, RankedPlace, Signals
 from codecompass.query.query_words import name_parts
 from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.query.search import TIME_WAS_UP
-from codecompass.query.search_hits import Hit, RankedPlace, Signals
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow, IndexedFile

@@ -12,9 +12,8 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.query.enclosing_definitions import ENCLOSING_KINDS, as_symbol
 from codecompass.query.filters import has_kind
-from codecompass.query.search_hits import RankedPlace, Signals
+from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow

@@ -1,4 +1,8 @@
-"""Merges the answers of several workspaces into one page. Pure: the rules that put their hits into one order.
+"""Merges the answers of several workspaces into one page; collects the evidence by which their hits can be compared.
+
+Scores of different collections are not comparable: each is relative to the best of its own collection, and a word that is rare
+in one is common in another. Comparable is which words of the question a hit has; how rare a word is over all workspaces follows
+from how many texts of each have it.
 
 Search by words: value = score * known * sqrt(best * own), where `score` is that of the hit in its workspace, `own` how much of
 the question it has, `best` the most that one of the first hits of its workspace has, `known` how much of the question occurs in
@@ -10,17 +14,22 @@ workspaces, because none of their hits is better than another.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import RankingReason
-from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
+from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
 from codecompass.query.exact_names import NameMatch
-from codecompass.query.retrieval import inverse_frequency
+from codecompass.query.places import Hit, RankedPlace
+from codecompass.query.query_words import WantedWords, query_words
+from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
+from codecompass.query.source_lines import lines_of
+from codecompass.store.snapshot import Snapshot
 
 NAME_MATCHES: Final = get_args(NameMatch)
 """How a name matches, the best first."""
@@ -31,6 +40,15 @@ FIRST_HITS: Final = 5
 LEAST_PROSPECT: Final = 0.7
 """Least promise of a workspace to be searched, as a share of the best one's. Four searches of 32 repositories become 2.1 on
 average, and of 333 messages as many find their commit (`bench.quality.across`); from .85 on fewer do."""
+
+SAMPLED_CHUNKS: Final = 5
+
+READ_LINES: Final = 120
+"""Lines read of each hit: longer ones are judged by their beginnings."""
+
+IN_NAME: Final = 0.5
+IN_PATH: Final = 0.5
+"""What a word adds if it is in the name of the definition, and in the path; one in the text adds 1."""
 
 
 class Part(Struct, frozen=True):
@@ -137,3 +155,63 @@ def _search_values(evidence: SearchEvidence, worth: Mapping[str, float]) -> Sequ
     known, own = _shares(evidence, worth)
     best = max(own[:FIRST_HITS], default=0.0)
     return [hit.score * known * math.sqrt(best * share) for hit, share in zip(evidence.hits, own, strict=True)]
+
+
+def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> SearchEvidence:
+    """Returns how many texts have each word of the query, and for each hit how well it has them. Reads the lines of the hits."""
+    words = _words(snapshot, query)
+    wanted = WantedWords({word.text: word.weight for word in words})
+    return SearchEvidence(
+        n_texts=n_chunks(snapshot),
+        words=words,
+        hits=tuple(HitEvidence(hit.place.score, _of_place(snapshot, hit.place, wanted)) for hit in hits),
+    )
+
+
+def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
+    """Returns the same evidence for the chunks with most of the query, at a tenth of the cost of a search."""
+    words = _words(snapshot, query)
+    wanted = WantedWords({word.text: word.weight for word in words})
+    n_texts = n_chunks(snapshot)
+    worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
+    chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
+    snapshot.text.expect_texts(chunks)
+    return SearchEvidence(
+        n_texts=n_texts,
+        words=words,
+        hits=tuple(HitEvidence(hit.score, _matches(wanted, snapshot.text.chunk_text(hit))) for hit in chunks),
+    )
+
+
+def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Iterable[tuple[float, str]]) -> SearchEvidence:
+    """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
+    texts with most of the query, best first."""
+    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
+    wanted = WantedWords({word.text: word.weight for word in words})
+    return SearchEvidence(
+        n_texts=n_texts, words=words, hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best)
+    )
+
+
+def _words(snapshot: Snapshot, query: str) -> tuple[WordEvidence, ...]:
+    total = n_chunks(snapshot)
+    return tuple(WordEvidence(word.text, word.weight, word_frequency(snapshot, word.text, total)) for word in query_words(query))
+
+
+def _of_place(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords) -> tuple[float, ...]:
+    last = min(place.line_end, place.line_start + READ_LINES)
+    in_text = _matches(wanted, "\n".join(lines_of(snapshot, place.file.id, place.line_start, last)))
+    named = place.symbol or place.enclosing
+    in_name = {} if named is None else wanted.numbers_of(named.name)
+    in_path = wanted.matches(split_identifier(place.file.path), 1.0)
+    return tuple(
+        match + IN_NAME * in_name.get(number, 0.0) + IN_PATH * in_path.get(number, 0.0) for number, match in enumerate(in_text)
+    )
+
+
+def _matches(wanted: WantedWords, text: str) -> tuple[float, ...]:
+    best = [0.0] * len(wanted.words)
+    for _, matches in wanted.places_in(text):
+        for number, match in matches:
+            best[number] = max(best[number], match)
+    return tuple(best)

@@ -163,7 +163,6 @@ READING_SCORE: Final[dict[Reading, float]] = {
     "similar": 0.2,
 }
 
-
 NAME_MATCH: Final[dict[Reading, NameMatch]] = {
     "exact": "exact",
     "qualified": "exact",

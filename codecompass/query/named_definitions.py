@@ -10,9 +10,9 @@ from typing import Final
 from codecompass.query.exact_names import Reading, exactly
 from codecompass.query.intent import QueryIntent
 from codecompass.query.name_lookup import find_named
+from codecompass.query.places import RankedPlace, Signals
 from codecompass.query.query_words import name_parts
 from codecompass.query.ranking import KIND_WEIGHT
-from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.store.rows import IndexedFile, SymbolRow

@@ -19,6 +19,7 @@ MAX_RESULT_BYTES: Final = 64 * KIB
 
 MAX_DEFAULT_RESULT_BYTES: Final = 27_000
 """Limit for the results if the request sets none: with metadata and ranking reasons such an answer stays below 30 kB."""
+
 MAX_OUTLINE_BYTES: Final = 30_000
 """Limit for one outline: what an agent can read at once."""
 

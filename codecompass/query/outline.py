@@ -1,4 +1,7 @@
-"""`get_file_outline`: the tree of a file's definitions and its imports as people write them, from the facts alone."""
+"""One indexed file: `get_file_outline`, the tree of its definitions and imports, and `read_file`, its text.
+
+The outline is made from the facts alone. Both raise FileNotFound for a file that is not indexed, with similar paths.
+"""
 
 import difflib
 import posixpath
@@ -11,12 +14,13 @@ from codecompass.errors import FileNotFound
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import FileOutlineReply, OutlineNode
-from codecompass.protocol.requests import GetFileOutline
+from codecompass.protocol.replies import FileOutlineReply, FileTextReply, OutlineNode
+from codecompass.protocol.requests import GetFileOutline, ReadFile
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import file_query
+from codecompass.query.source_lines import lines_of
 from codecompass.store.rows import FileRow, ImportRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -35,6 +39,12 @@ LEAST_NODE_BYTES: Final = 50
 
 METADATA_BYTES: Final = 1000
 """An upper bound for the part of an answer that is not nodes."""
+
+MAX_TEXT_CHARACTERS: Final = 1_000_000
+"""Limit for the text in one answer: the default for the largest file that is indexed."""
+
+LINE_CHARACTERS: Final = 5_000
+"""Longer lines are cut: nobody reads them."""
 
 
 def get_file_outline(
@@ -64,6 +74,31 @@ def get_file_outline(
         language=file.language,
         symbols=shown,
         metadata=msgspec.structs.replace(metadata, symbol_count=n_shown, safety_limit_applied=is_limited),
+    )
+
+
+def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> FileTextReply:
+    """Returns lines of a file, fewer if the file is shorter or the text would be too large; always the first one.
+
+    Raises FileNotFound, like `get_file_outline`, if the file is not indexed.
+    """
+    file = known_file(snapshot, request.path, state.workspace)
+    first = min(request.line_start, max(1, file.line_count))
+    kept: list[str] = []
+    size = 0
+    for line in lines_of(snapshot, file.id, first, first + request.line_count - 1):
+        shown = line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
+        size += len(shown) + 1
+        if kept and size > MAX_TEXT_CHARACTERS:
+            break
+        kept.append(shown)
+    return FileTextReply(
+        file_path=file.path,
+        language=file.language,
+        line_start=first,
+        line_count=file.line_count,
+        lines=tuple(kept),
+        metadata=answer_metadata(snapshot, state, is_truncated=len(kept) < file.line_count),
     )
 
 

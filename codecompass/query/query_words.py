@@ -23,7 +23,6 @@ MAX_QUERY_CHARACTERS: Final = 20_000
 PART_WEIGHT: Final = 0.4
 """Weight of a word inside an identifier of the query; a whole token has 1."""
 
-
 STOP_WORDS: Final = word_set(
     "a about all an and any are as at be been being both but by can code did do does each find for from function get gets "
     "had has have how i if implementation implemented in into is it its me my no not of on or our show so some such than "
@@ -64,6 +63,7 @@ LONG_SENTENCE: Final = 4
 _RUN: Final = re.compile(r"[^\W_]+")
 _PART: Final = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[^\W_]")
 """A word inside an identifier."""
+
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
 _SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
 

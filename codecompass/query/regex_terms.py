@@ -24,7 +24,6 @@ MAX_NEEDS: Final = 8
 MAX_SOUGHT: Final = 2
 """Needs of one alternative with an open start: each walks through all words of the index."""
 
-
 _HUMP: Final = re.compile("[A-Z][a-z]+")
 
 

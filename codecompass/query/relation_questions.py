@@ -13,10 +13,10 @@ from msgspec import Struct
 from codecompass.languages.lexis import LEXES
 from codecompass.query.definitions import entity
 from codecompass.query.exact_names import find_exactly, without_declarations
+from codecompass.query.hierarchy import direct_subtypes
 from codecompass.query.named_definitions import definition_place
+from codecompass.query.places import RankedPlace, Signals
 from codecompass.query.references import FoundUse, Uses
-from codecompass.query.search_hits import RankedPlace, Signals
-from codecompass.query.subtypes import direct_subtypes
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 

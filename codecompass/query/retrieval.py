@@ -32,7 +32,6 @@ MIN_COVERED_WORDS: Final = 3
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
 
-
 ChunkKey = tuple[int, int]
 """A file id and the first line of a chunk in the file."""
 
@@ -322,7 +321,6 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "path": Weights(path=3.0, stem=2.0),
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
-
 
 SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
 """The names of all signals."""

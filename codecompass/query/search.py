@@ -15,7 +15,6 @@ from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import changed_files, retrieval
 from codecompass.query.best_definitions import with_best_definitions
-from codecompass.query.enclosing_definitions import fit_to_definition
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
 from codecompass.query.excerpts import word_pattern
@@ -23,17 +22,17 @@ from codecompass.query.file_listing import list_files
 from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.locations import asked_lines, named_files
-from codecompass.query.merge_evidence import search_evidence
+from codecompass.query.merging import search_evidence
 from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.named_definitions import definition_place, named_definitions
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
+from codecompass.query.places import Hit, Hits, RankedPlace, fit_to_definition
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.relation_questions import relation_places
 from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
-from codecompass.query.search_hits import Hit, Hits, RankedPlace
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
 from codecompass.store.rows import FileRow

@@ -21,8 +21,8 @@ from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.locations import lines_shown
+from codecompass.query.places import Hit, RankedPlace
 from codecompass.query.query_words import WantedWords, stem, word_bag
-from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
 from codecompass.settings import AnswerForm
 from codecompass.store.rows import SymbolRow

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import word_set
 from codecompass.protocol.decode import well_formed
-from codecompass.query.enclosing_definitions import enclosing_symbol
+from codecompass.query.places import enclosing_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, SymbolRow
@@ -28,7 +28,6 @@ MAX_LINE_CHARACTERS: Final = 300
 
 MAX_SIGNATURE_CHARACTERS: Final = 500
 """The name is near the beginning. Finding it is quadratic in the worst case: 15 ms (measured 2026-11-22)."""
-
 
 MAX_WORDS_BEFORE_NAME: Final = 4
 """Most words before the parenthesis of a signature that begins with a type: `static unsigned int name`."""

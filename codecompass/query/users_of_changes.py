@@ -12,10 +12,9 @@ from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
-from codecompass.query.definition_tree import Definition
 from codecompass.query.definitions import FileNames, enclosing, last_part
 from codecompass.query.exact_names import PROTOTYPE_LANGUAGES
-from codecompass.query.file_versions import TreeDifference
+from codecompass.query.file_versions import Definition, TreeDifference
 from codecompass.query.references import Uses
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import ImportRow, SymbolRow

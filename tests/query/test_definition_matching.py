@@ -3,8 +3,7 @@
 from codecompass.languages.records import Symbol
 from codecompass.query.definition_changes import NOT_ALL_MATCHED, definition_changes
 from codecompass.query.definition_matching import MAX_COMPARED_LINES, MatchingWork, matched, moved_definitions
-from codecompass.query.definition_tree import Node, nodes_of
-from codecompass.query.file_versions import ChangedFile, FileVersion
+from codecompass.query.file_versions import ChangedFile, FileVersion, Node, nodes_of
 from codecompass.scan.git_changes import FileChange, Hunk
 
 N = 4_900

@@ -6,7 +6,7 @@ from codecompass import query
 from codecompass.errors import FileNotFound
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import MAX_LINES_READ, ReadFile
-from codecompass.query.file_text import LINE_CHARACTERS, MAX_CHARACTERS
+from codecompass.query.outline import LINE_CHARACTERS, MAX_TEXT_CHARACTERS
 from tests.support.workspace import TestWorkspace
 
 
@@ -75,5 +75,5 @@ async def test_an_answer_is_bounded_in_lines_and_characters(read):
 
     assert len(ask("many.txt").lines) == MAX_LINES_READ
     assert ask("many.txt").metadata.result_completeness == "truncated"
-    assert sum(map(len, ask("large.txt").lines)) <= MAX_CHARACTERS
+    assert sum(map(len, ask("large.txt").lines)) <= MAX_TEXT_CHARACTERS
     assert [len(line) for line in ask("wide.txt").lines[:2]] == [LINE_CHARACTERS, len("short")]

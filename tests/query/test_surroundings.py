@@ -2,9 +2,9 @@
 
 import pytest
 
+from codecompass.query.context import surroundings
 from codecompass.query.named_definitions import definition_place
 from codecompass.query.options import no_deadline
-from codecompass.query.surroundings import surroundings
 
 MONEY = "class Money:\n    pass\n\n\ndef get(it):\n    return it\n"
 LEDGER = """\
